@@ -1,0 +1,15 @@
+/** The public library: re-exports only. */
+export type { Check, FailAction, Policy, PresetName, Until } from './loop/policy.ts';
+export type { Detector } from './loop/completion.ts';
+export type { Effect } from './loop/effect.ts';
+export type { Control, Happening, LoopEvent } from './loop/event.ts';
+export type { Outcome, StopReason } from './loop/outcome.ts';
+export type { LoopState } from './loop/state.ts';
+export { decide } from './loop/decide.ts';
+export { accepts, evolve, fold, INITIAL } from './loop/evolve.ts';
+export { explain } from './loop/outcome.ts';
+export { presets } from './loop/presets.ts';
+export { renderPrompt, type PromptInputs, type PromptPlan } from './loop/prompt.ts';
+export { report, type LoopReport } from './loop/report.ts';
+export { startScan, type Piece, type Scanner } from './loop/scan.ts';
+export { describeProblem, resolvePolicy, type PolicyInput } from './loop/validate.ts';

@@ -1,0 +1,209 @@
+import type { Claim, Phase } from './completion.ts';
+import type { Outcome, StopCause } from './outcome.ts';
+import type { LimitsPolicy, Policy } from './policy.ts';
+
+/**
+ * What has happened, in the past tense: the journal is a list of these and nothing else is true.
+ * `at` is the driver's stamp, `max(the last event's time, the clock)`, in milliseconds since the epoch.
+ */
+export type LoopEvent = Happening & { readonly at: number };
+
+/** An event before it is stamped. */
+export type Happening =
+  /** A loop came into being, with the policy it starts under. */
+  | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy }
+  /** The policy is another one from here on. */
+  | { readonly type: 'policy.changed'; readonly policy: Policy }
+  /** Another process drives the loop now; nobody did since the event before this one. */
+  | { readonly type: 'owner.changed'; readonly owner: string }
+  /** An iteration is charged. */
+  | { readonly type: 'iteration.started'; readonly iteration: number }
+  /** A run is about to start; from here on it can be found again. `guidance` names what its prompt tells. */
+  | {
+      readonly type: 'run.planned';
+      readonly run: string;
+      readonly purpose: Purpose;
+      readonly guidance: readonly string[];
+      readonly prompt: { readonly path: string; readonly hash: string } | null;
+    }
+  /** The agent's process is there (or was found again after a crash). */
+  | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
+  /** All that is known from the run's output up to `offset`: absolute, the last one wins. */
+  | ({ readonly type: 'run.output'; readonly run: string } & OutputSnapshot)
+  /** The run is over. `jitter` in [0, 1) spreads the waits of loops that met the same limit. */
+  | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number }
+  /** The checks of a run begin. */
+  | { readonly type: 'checks.started'; readonly iteration: number; readonly run: string | null }
+  /** One check has an exit code. */
+  | {
+      readonly type: 'check.finished';
+      readonly iteration: number;
+      readonly run: string | null;
+      readonly index: number;
+      readonly result: CheckResult;
+    }
+  /** What was found lying about before or after a run. */
+  | ({ readonly type: 'probe.finished'; readonly key: string; readonly phase: Phase } & Probe)
+  /** A detector opened a claim. */
+  | {
+      readonly type: 'claim.made';
+      readonly iteration: number;
+      readonly run: string | null;
+      readonly claim: Claim;
+    }
+  /** The evidence agrees with the claim. */
+  | {
+      readonly type: 'claim.accepted';
+      readonly iteration: number;
+      readonly run: string | null;
+      readonly verified: boolean;
+    }
+  /** The evidence disagrees: these checks failed. */
+  | {
+      readonly type: 'claim.rejected';
+      readonly iteration: number;
+      readonly run: string | null;
+      readonly failed: readonly string[];
+    }
+  /** The iteration's work was handed to the version control, or could not be (`error`). */
+  | {
+      readonly type: 'commit.made';
+      readonly iteration: number;
+      readonly commit: string | null;
+      readonly error: string | null;
+    }
+  /** The tree after an iteration is on record. */
+  | { readonly type: 'checkpoint.taken'; readonly iteration: number; readonly ref: string | null }
+  /** The time of a wait has come. */
+  | { readonly type: 'timer.fired'; readonly key: string }
+  /** A loop was started from inside one of this loop's runs. */
+  | { readonly type: 'child.started'; readonly child: string }
+  /** Such a loop is over. */
+  | { readonly type: 'child.ended'; readonly child: string }
+  /** Somebody wants something; `id` makes a repeat recognisable. */
+  | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
+  /** The loop is over; after this only `loop.reopened` is accepted. */
+  | { readonly type: 'loop.ended'; readonly outcome: Outcome }
+  /** A person wants an ended loop to go on. */
+  | { readonly type: 'loop.reopened' };
+
+/** What a run is for: the iteration's work, or a commit message for it. */
+export type Purpose = 'work' | 'commit-message';
+
+/** How to find the process again; all of it must match. */
+export interface Receipt {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly bootId: string;
+  readonly pidNamespace: string;
+}
+
+export interface OutputSnapshot {
+  readonly offset: number;
+  readonly tokens: Tokens | null;
+  readonly cost: Cost | null;
+  /** Steps (tool calls) that the agent took. */
+  readonly steps: number;
+  readonly claim: Claim | null;
+  /** The claim came from a `continuous` detector: the run may end now. */
+  readonly claimEndsRun: boolean;
+  readonly limit: UsageLimit | null;
+}
+
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+/** Money, and whether the provider said so or a price table did. */
+export interface Cost {
+  readonly usd: number;
+  readonly source: 'reported' | 'estimated';
+}
+
+/** The provider will not serve us before `resetsAt`; null when it does not say. */
+export interface UsageLimit {
+  readonly resetsAt: number | null;
+  readonly message: string;
+}
+
+export type RunEnding =
+  /** The process ended; `code` is null when nobody saw its status, `said` is the stream's own verdict. */
+  | {
+      readonly how: 'exited';
+      readonly code: number | null;
+      readonly said: 'success' | 'error' | null;
+      readonly error: RunError | null;
+    }
+  /** It took too long, was silent for too long, printed too much, or the loop's own time was over. */
+  | { readonly how: 'timed-out'; readonly which: 'wall' | 'inactivity' | 'output' | 'total' }
+  /** The driver ended it, because it was no longer wanted. */
+  | { readonly how: 'interrupted' }
+  /** It never came to life. */
+  | { readonly how: 'not-started'; readonly error: RunError };
+
+/** What went wrong, as far as the agent, its stream or the operating system told us. */
+export interface RunError {
+  readonly kind: ErrorKind;
+  readonly message: string;
+}
+
+export type ErrorKind =
+  /** No such program. */
+  | 'command-not-found'
+  /** The file is there and may not be executed. */
+  | 'not-executable'
+  /** The agent cannot run as it is set up. */
+  | 'invalid-configuration'
+  /** The prompt file is gone. */
+  | 'prompt-missing'
+  /** The prompt file is there and may not be read. */
+  | 'prompt-unreadable'
+  /** The provider refuses who we are. */
+  | 'authentication'
+  /** The provider knows no such model. */
+  | 'unknown-model'
+  /** The agent may not do what it needs to do. */
+  | 'permission-denied'
+  /** Nothing can be written any more. */
+  | 'disk-full'
+  /** Network, overload, rate limit, crash: may be over next time. */
+  | 'transient'
+  /** Anything else. */
+  | 'other';
+
+export interface CheckResult {
+  /** Null when it was killed at its time limit. */
+  readonly code: number | null;
+  readonly timedOut: boolean;
+  readonly durationMs: number;
+  /** Where the whole output is. */
+  readonly log: string;
+}
+
+export interface Probe {
+  /** The marker files that were found, by name. */
+  readonly markers: readonly string[];
+  /** A marker that is there and cannot be one: a directory, or it cannot be looked at. */
+  readonly problem: string | null;
+  /** Types of the bus messages that came since the loop began. */
+  readonly messages: readonly string[];
+  /** Head, tree and task list in one string; null where it was not asked for. */
+  readonly fingerprint: string | null;
+}
+
+export type Control =
+  /** Start nothing after the running iteration. */
+  | { readonly type: 'pause' }
+  /** Go on; with `now` also out of a usage-limit wait. */
+  | { readonly type: 'resume'; readonly now: boolean }
+  /** End after the running step; with `now` in the middle of it. */
+  | { readonly type: 'stop'; readonly now: boolean; readonly by: StopCause }
+  /** The loop's own process got a signal; the policy says what that means. */
+  | { readonly type: 'signal'; readonly signal: 'SIGINT' | 'SIGTERM' }
+  /** Words for the agent's next prompt. */
+  | { readonly type: 'tell'; readonly text: string }
+  /** Other limits from here on. */
+  | { readonly type: 'set'; readonly limits: Partial<LimitsPolicy> };

@@ -1,0 +1,85 @@
+import type { RunEnding, ErrorKind } from './event.ts';
+import type { Outcome } from './outcome.ts';
+import type { Policy } from './policy.ts';
+import type { Run, RunClass } from './state.ts';
+
+/** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
+export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
+  switch (ending.how) {
+    case 'interrupted':
+      return run.output.claim !== null && run.output.claimEndsRun ? 'ok' : 'interrupted';
+    case 'not-started':
+      return isFatal(ending.error.kind) ? 'fatal' : 'failure';
+    case 'timed-out':
+      if (ending.which === 'total') return 'interrupted';
+      return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
+        ? 'restart'
+        : 'failure';
+    case 'exited':
+      if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
+      if (ending.said === 'success') return 'ok';
+      if (run.output.limit !== null) return 'usage-limit';
+      if (ending.error !== null && isFatal(ending.error.kind)) return 'fatal';
+      return ending.said === null && ending.code === 0 ? 'ok' : 'failure';
+  }
+}
+
+/** Whether trying again is useless. */
+export function isFatal(kind: ErrorKind): boolean {
+  switch (kind) {
+    case 'command-not-found':
+    case 'not-executable':
+    case 'invalid-configuration':
+    case 'prompt-missing':
+    case 'prompt-unreadable':
+    case 'authentication':
+    case 'unknown-model':
+    case 'permission-denied':
+    case 'disk-full':
+      return true;
+    case 'transient':
+    case 'other':
+      return false;
+  }
+}
+
+/** How a loop ends on a fatal run: the user's mistake if it never worked, a misfortune if it did. */
+export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
+  const error = 'error' in ending ? ending.error : null;
+  const message = error?.message ?? 'the agent cannot be run';
+  switch (error?.kind) {
+    case 'prompt-missing':
+    case 'prompt-unreadable':
+      return { type: 'prompt-lost', message };
+    case 'command-not-found':
+    case 'not-executable':
+    case 'invalid-configuration':
+      return { type: everStarted ? 'fatal' : 'bad-input', message };
+    case 'authentication':
+    case 'unknown-model':
+    case 'permission-denied':
+    case 'disk-full':
+    case 'transient':
+    case 'other':
+    case undefined:
+      return { type: 'fatal', message };
+  }
+}
+
+/** Why a run came to nothing, in one line for the next prompt and the report; null where it did its turn. */
+export function failureText(ending: RunEnding): string | null {
+  switch (ending.how) {
+    case 'interrupted':
+      return null;
+    case 'not-started':
+      return ending.error.message;
+    case 'timed-out':
+      return ending.which === 'output' ? 'agent printed too much' : 'agent timeout';
+    case 'exited':
+      if (ending.error !== null) return ending.error.message;
+      if (ending.said === 'success' || (ending.said === null && ending.code === 0)) return null;
+      return ending.code === null
+        ? 'agent ended, exit code unknown'
+        : `agent exited with code ${ending.code}`;
+  }
+}

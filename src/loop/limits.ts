@@ -1,0 +1,129 @@
+import type { WaitReason } from './effect.ts';
+import type { Tokens } from './event.ts';
+import type { Outcome } from './outcome.ts';
+import type { LoopState, Progress, Run, Spend } from './state.ts';
+
+/**
+ * The first limit that is reached, in the order iterations, cost, tokens, time. Money and time are reached when
+ * they are equal to the limit. An iteration that has begun may always be finished.
+ */
+export function exhausted(state: LoopState): Outcome | null {
+  const { iterations } = state.policy.limits;
+  const { started, run } = state.turn;
+  const hasBegun = started && (run === null || retriesSameIteration(run));
+  if (iterations !== null && state.iteration >= iterations && !hasBegun) {
+    return { type: 'iterations-exhausted', limit: iterations };
+  }
+  return spentUp(state);
+}
+
+/** The limit on money, tokens or time that is reached, with what the running agent has used so far. */
+export function spentUp(state: LoopState): Outcome | null {
+  const { limits } = state.policy;
+  const spend = spentSoFar(state);
+  const tokens = totalTokens(spend.tokens);
+  // Sums of decimal fractions fall short by a hair: 0.1 + 0.7 is less than 0.8.
+  if (limits.costUsd !== null && spend.usd + 1e-9 >= limits.costUsd) {
+    return { type: 'cost-exhausted', limitUsd: limits.costUsd, spentUsd: spend.usd };
+  }
+  if (limits.tokens !== null && tokens >= limits.tokens) {
+    return { type: 'tokens-exhausted', limit: limits.tokens, spent: tokens };
+  }
+  if (limits.timeMs !== null && state.activeMs >= limits.timeMs) {
+    return { type: 'time-exhausted', limitMs: limits.timeMs };
+  }
+  return null;
+}
+
+/** The moment at which the loop's time at work is used up, as seen from now. */
+export function deadline(state: LoopState): number | null {
+  const { timeMs } = state.policy.limits;
+  return timeMs === null ? null : state.now + Math.max(0, timeMs - state.activeMs);
+}
+
+/**
+ * The wait that closes the turn: always there after a run, sometimes of no length. A pause ends it at once, except
+ * at a usage limit, which does not go away by it; the end of the loop's own time ends it too.
+ */
+export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
+  const { turn, policy, control } = state;
+  const end = deadline(state) ?? Number.POSITIVE_INFINITY;
+  switch (run.ended?.as) {
+    case 'usage-limit':
+      return { until: Math.min(turn.at + usageLimitMs(state, run), end), why: 'usage-limit' };
+    case 'failure':
+      return { until: Math.min(turn.at + (control.paused ? 0 : failureDelayMs(state)), end), why: 'backoff' };
+    case 'interrupted':
+      return { until: turn.at, why: 'delay' };
+    case 'ok':
+    case 'wait':
+    case 'fatal':
+    case 'restart':
+    case undefined:
+      return { until: Math.min(turn.at + (control.paused ? 0 : policy.delay.afterOkMs), end), why: 'delay' };
+  }
+}
+
+/** `min(2^(n-1), cap)` for the n-th failure in a row, or always the same. */
+export function failureDelayMs({ policy, failures }: LoopState): number {
+  const { afterFailure } = policy.delay;
+  if (afterFailure.kind === 'fixed') return afterFailure.ms;
+  return Math.min(1000 * 2 ** Math.max(0, failures.consecutive - 1), afterFailure.capMs);
+}
+
+/** Until the stated reset, else up the ladder; a little more at random, so that not everybody comes at once. */
+function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
+  const resetsAt = run.output.limit?.resetsAt ?? null;
+  const ladder = policy.delay.usageLimitLadderMs;
+  const ms =
+    resetsAt !== null && resetsAt > turn.at
+      ? resetsAt - turn.at
+      : (ladder[Math.min(Math.max(0, rung - 1), ladder.length - 1)] ?? 0);
+  return Math.ceil(ms + (run.ended?.jitter ?? 0) * Math.min(LONGEST_JITTER, ms / 10));
+}
+
+const LONGEST_JITTER = 60_000;
+
+/** Whether the next run belongs to the same iteration: what a limit, a person or a crash cut short is not charged. */
+export function retriesSameIteration(run: Run): boolean {
+  return run.ended?.as === 'usage-limit' || run.ended?.as === 'interrupted';
+}
+
+/** Closed runs and the running one. */
+export function spentSoFar(state: LoopState): Spend {
+  const running = [state.turn.run, state.turn.messageRun].find((run) => run !== null && run.ended === null);
+  return running ? addRun(state.spent, running) : state.spent;
+}
+
+export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
+  return {
+    tokens: tokens === null ? spent.tokens : addTokens(spent.tokens, tokens),
+    usd: spent.usd + (cost?.usd ?? 0),
+    source: cost === null ? spent.source : spent.source === 'estimated' ? 'estimated' : cost.source,
+    unknownRuns: spent.unknownRuns + (cost === null ? 1 : 0),
+  };
+}
+
+export function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
+  return input + output + cacheRead + cacheWrite;
+}
+
+function addTokens(a: Tokens, b: Tokens): Tokens {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+  };
+}
+
+/** How the turn changed the work: the same tree and the same check results as before are one more unchanged turn. */
+export function progressAfter({ progress, turn }: LoopState): Progress {
+  const fingerprint = turn.after?.fingerprint ?? null;
+  if (fingerprint === null) return progress;
+  const checks =
+    turn.checks.length === 0 ? null : turn.checks.map((result) => (result?.code === 0 ? '+' : '-')).join('');
+  const sameTree = progress.fingerprint === fingerprint;
+  const sameChecks = progress.checks === null || checks === null || progress.checks === checks;
+  return { fingerprint, checks, unchanged: sameTree && sameChecks ? progress.unchanged + 1 : 0 };
+}

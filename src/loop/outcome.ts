@@ -1,0 +1,130 @@
+import type { PresetName } from './policy.ts';
+
+/** Why a loop ended. Closed: a new way to end is a new member here and a new row in every exit-code table. */
+export type Outcome =
+  /** A claim was accepted; `verified` is false when there was no check that could have contradicted it. */
+  | { readonly type: 'done'; readonly verified: boolean; readonly childrenLeft: readonly string[] }
+  /** The agent asked to be left alone until a person has looked (exit 42, marker file, bus message). */
+  | { readonly type: 'waiting' }
+  /** The last permitted iteration ended without an accepted claim. */
+  | { readonly type: 'iterations-exhausted'; readonly limit: number }
+  /** The loop was at work for as long as it was allowed to be. */
+  | { readonly type: 'time-exhausted'; readonly limitMs: number }
+  /** The money is spent. */
+  | { readonly type: 'cost-exhausted'; readonly limitUsd: number; readonly spentUsd: number }
+  /** The tokens are spent. */
+  | { readonly type: 'tokens-exhausted'; readonly limit: number; readonly spent: number }
+  /** Too many runs failed one after the other. */
+  | { readonly type: 'failures-exhausted'; readonly failures: number }
+  /** Iteration after iteration left the work exactly as it was. */
+  | { readonly type: 'stuck'; readonly unchanged: number }
+  /** The prompt file went away, or can no longer be read. */
+  | { readonly type: 'prompt-lost'; readonly message: string }
+  /** What the user asked for cannot be started: no such command, not executable, bad configuration. */
+  | { readonly type: 'bad-input'; readonly message: string }
+  /** Trying again cannot help: authentication refused, agent gone, disk full. */
+  | { readonly type: 'fatal'; readonly message: string }
+  /** Somebody or something outside of the loop stopped it. */
+  | { readonly type: 'stopped'; readonly by: StopCause };
+
+/** Who stopped a loop: a signal to its process, a person with a command, or a caller's deadline. */
+export type StopCause = 'signal' | 'person' | 'deadline';
+
+/** Everything a loop's process can exit with: the outcomes, and `paused`, which is a rest and not an end. */
+export type Rest = Outcome['type'] | 'paused';
+
+/** The one table from what happened to what a script sees. */
+export type ExitCodes = Readonly<Record<Rest, number>>;
+
+export const EXIT_CODES: ExitCodes = {
+  done: 0,
+  waiting: 0,
+  paused: 0,
+  'iterations-exhausted': 1,
+  'time-exhausted': 1,
+  'cost-exhausted': 1,
+  'tokens-exhausted': 1,
+  'failures-exhausted': 1,
+  stuck: 1,
+  'prompt-lost': 2,
+  'bad-input': 2,
+  fatal: 3,
+  stopped: 130,
+};
+
+/** The reason as document 002 spells it in its result object; null where it has no word for it. */
+export function stopReason(outcome: Outcome): StopReason | null {
+  switch (outcome.type) {
+    case 'done':
+      return 'all_checks_passed';
+    case 'iterations-exhausted':
+      return 'max_iterations';
+    case 'cost-exhausted':
+    case 'tokens-exhausted':
+      return 'budget_exhausted';
+    case 'time-exhausted':
+      return 'timeout';
+    case 'waiting':
+    case 'failures-exhausted':
+    case 'stuck':
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+    case 'stopped':
+      return null;
+  }
+}
+
+export type StopReason = 'all_checks_passed' | 'max_iterations' | 'budget_exhausted' | 'timeout';
+
+/** The status word that document 003 writes into `state.json` once a loop has ended. */
+export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
+  switch (outcome.type) {
+    case 'done':
+    case 'waiting':
+    case 'iterations-exhausted':
+    case 'time-exhausted':
+    case 'cost-exhausted':
+    case 'tokens-exhausted':
+    case 'stopped':
+      return 'stopped';
+    case 'failures-exhausted':
+    case 'stuck':
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+      return 'failed';
+  }
+}
+
+/** The sentence that a person reads: what ended the loop, with its own numbers and in the words of its document. */
+export function explain(outcome: Outcome, preset: PresetName): string {
+  switch (outcome.type) {
+    case 'done':
+      return outcome.verified
+        ? 'done: the claim was accepted and every check passed after the last run'
+        : 'done, unverified: the agent says so and no check was there to contradict it';
+    case 'waiting':
+      return 'the agent asked to wait for a person';
+    case 'iterations-exhausted':
+      return preset === 'conductor'
+        ? 'max restarts exceeded'
+        : `iteration limit reached: ${outcome.limit} without an accepted claim`;
+    case 'time-exhausted':
+      return `time limit reached: ${outcome.limitMs / 1000} s`;
+    case 'cost-exhausted':
+      return `cost limit reached: $${outcome.spentUsd.toFixed(4)} of $${outcome.limitUsd.toFixed(4)}`;
+    case 'tokens-exhausted':
+      return `token limit reached: ${outcome.spent} of ${outcome.limit}`;
+    case 'failures-exhausted':
+      return `${outcome.failures} consecutive failures`;
+    case 'stuck':
+      return `stuck: ${outcome.unchanged} iterations changed nothing`;
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+      return outcome.message;
+    case 'stopped':
+      return outcome.by === 'deadline' ? 'deadline exceeded' : `cancelled by a ${outcome.by}`;
+  }
+}

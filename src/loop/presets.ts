@@ -1,0 +1,224 @@
+/**
+ * The six ways in which the one engine behaves, as frozen data: `default`, and one for each document. A value
+ * that two presets share is written once, in the default.
+ */
+import type { Detector, TextSource } from './completion.ts';
+import type { Excerpt } from './excerpt.ts';
+import { EXIT_CODES } from './outcome.ts';
+import type { Policy, PresetName } from './policy.ts';
+
+export interface Preset {
+  /** What it is, in half a sentence. */
+  readonly summary: string;
+  readonly policy: Policy;
+  /** The numbers of iterations that it takes; `required` where its document knows no default. */
+  readonly iterations: { readonly least: number; readonly most: number | null; readonly required: boolean };
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const AGENTS_WORDS: TextSource = { scope: 'assistant-text', phase: 'after', history: 'loop' };
+const DONE_FILE: Detector = { kind: 'marker', file: 'DONE', phases: ['before', 'after'] };
+const NO_HAND_OVER = { exitCode: null, marker: null, busMessage: null };
+const WHOLE: Excerpt = { side: 'head', chars: null, marker: '' };
+
+/** What document 004 sends into a session that goes on. */
+export const CONTINUATION_TEMPLATE: string = [
+  '[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]',
+  '',
+  'Your previous attempt did not output the completion promise. Continue working on the task.',
+  '',
+  'IMPORTANT:',
+  '- Review your progress so far',
+  '- Continue from where you left off  ',
+  '- When FULLY complete, output: <promise>{{PROMISE}}</promise>',
+  '- Do not stop until the task is truly done',
+  '',
+  'Original task:',
+  '{{PROMPT}}',
+].join('\n');
+
+const base: Policy = {
+  preset: 'default',
+  host: 'process',
+  completion: {
+    until: 'claim',
+    detectors: [
+      { kind: 'promise-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
+      { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
+      DONE_FILE,
+    ],
+    afterFailure: 'consider',
+    handOver: NO_HAND_OVER,
+  },
+  checks: {
+    commands: [],
+    timeoutMs: 10 * MINUTE,
+    excerpt: { side: 'tail', chars: 5000, marker: '[truncated] ...\n' },
+    required: false,
+  },
+  limits: {
+    iterations: 10,
+    timeMs: null,
+    costUsd: null,
+    tokens: null,
+    failures: 5,
+    outputBytes: 2 ** 30,
+    unchanged: { nudge: 3, end: 5 },
+    lookedAt: 'after-iteration',
+    stopRunning: true,
+  },
+  timeouts: { runMs: 2 * HOUR, inactivityMs: 20 * MINUTE, inactivityIs: 'failure', killGraceMs: 5 * SECOND },
+  delay: {
+    afterOkMs: 0,
+    afterFailure: { kind: 'backoff', capMs: 300 * SECOND },
+    usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
+  },
+  prompt: {
+    sections: ['base', 'failed-checks', 'messages', 'guidance', 'nudge', 'how-to-claim'],
+    diff: WHOLE,
+    continuation: null,
+  },
+  commit: null,
+  checkpoint: false,
+  children: null,
+  signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  exitCodes: EXIT_CODES,
+};
+
+/** The documents know neither the stuck detection nor the time limits of the default. */
+const plain = {
+  limits: { ...base.limits, unchanged: null },
+  timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
+} as const;
+
+export const presets: Readonly<Record<PresetName, Preset>> = freeze({
+  default: {
+    summary: 'verified completion, safe limits',
+    policy: base,
+    iterations: { least: 1, most: null, required: false },
+  },
+
+  conductor: {
+    summary: 'document 000: restart the agent until the DONE file is there',
+    iterations: { least: 0, most: null, required: false },
+    policy: {
+      ...base,
+      preset: 'conductor',
+      completion: {
+        ...base.completion,
+        detectors: [DONE_FILE],
+        handOver: { exitCode: 42, marker: 'WAIT_WITHOUT_RESTART', busMessage: 'wait_without_restart' },
+      },
+      limits: { ...plain.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
+      timeouts: { ...plain.timeouts, runMs: 300 * SECOND },
+      delay: { ...base.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
+      prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
+      children: { waitMs: 300 * SECOND, pollMs: SECOND },
+      signals: { SIGINT: 'kill', SIGTERM: 'kill' },
+    },
+  },
+
+  'ralph-cli': {
+    summary: 'document 001: guardrails, then the response tag, then commits',
+    iterations: { least: 1, most: null, required: false },
+    policy: {
+      ...base,
+      ...plain,
+      preset: 'ralph-cli',
+      completion: {
+        ...base.completion,
+        detectors: [{ kind: 'response-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],
+        afterFailure: 'ignore',
+      },
+      checks: {
+        ...base.checks,
+        timeoutMs: null,
+        excerpt: { side: 'head', chars: 5000, marker: '... [truncated]' },
+      },
+      prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
+    },
+  },
+
+  architect: {
+    summary: 'document 002: until the checks pass and the word is said',
+    iterations: { least: 1, most: 100, required: false },
+    policy: {
+      ...base,
+      ...plain,
+      preset: 'architect',
+      completion: {
+        ...base.completion,
+        until: 'both',
+        detectors: [
+          { kind: 'word', value: 'COMPLETE', within: 'substring', ...AGENTS_WORDS, scope: 'final-answer' },
+        ],
+        afterFailure: 'ignore',
+      },
+      checks: {
+        ...base.checks,
+        timeoutMs: 120 * SECOND,
+        excerpt: { side: 'tail', chars: 2000, marker: '' },
+        required: true,
+      },
+      limits: { ...plain.limits, iterations: 25, failures: null, stopRunning: false },
+      delay: { ...base.delay, afterFailure: { kind: 'fixed', ms: 0 } },
+      prompt: {
+        ...base.prompt,
+        sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
+        diff: { side: 'head', chars: 5000, marker: '\n... (diff truncated)' },
+      },
+    },
+  },
+
+  swarm: {
+    summary: 'document 003: a named loop in tmux until a pattern shows',
+    iterations: { least: 1, most: null, required: true },
+    policy: {
+      ...base,
+      ...plain,
+      preset: 'swarm',
+      host: 'tmux',
+      completion: { ...base.completion, detectors: [] },
+      limits: { ...plain.limits, iterations: null },
+      timeouts: { ...plain.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
+      prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
+      signals: { SIGINT: 'finish', SIGTERM: 'pause' },
+      exitCodes: { ...EXIT_CODES, 'iterations-exhausted': 0, 'prompt-lost': 1, 'bad-input': 1 },
+    },
+  },
+
+  promise: {
+    summary: 'document 004: one session, prompted again whenever it goes idle',
+    iterations: { least: 1, most: null, required: false },
+    policy: {
+      ...base,
+      ...plain,
+      preset: 'promise',
+      host: 'session',
+      completion: {
+        ...base.completion,
+        detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],
+        afterFailure: 'ignore',
+      },
+      limits: { ...plain.limits, iterations: 100, failures: null },
+      delay: { ...base.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
+      prompt: {
+        ...base.prompt,
+        sections: ['base', 'continuation', 'failed-checks', 'guidance'],
+        continuation: CONTINUATION_TEMPLATE,
+      },
+      signals: { SIGINT: 'kill', SIGTERM: 'kill' },
+    },
+  },
+});
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freeze(part);
+  }
+  return value;
+}

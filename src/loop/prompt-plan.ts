@@ -1,0 +1,88 @@
+import type { PromptPlan, Section } from './prompt.ts';
+import type { SectionName } from './policy.ts';
+import type { LoopState, Run } from './state.ts';
+
+/** Which sections the prompt of the iteration's run has; those with nothing to say are left out. */
+export function planPrompt(state: LoopState, run: Run | null): PromptPlan {
+  return { sections: state.policy.prompt.sections.flatMap((name) => sections(name, state, run)) };
+}
+
+export const COMMIT_MESSAGE_PLAN: PromptPlan = { sections: [{ kind: 'commit-message' }] };
+
+/** What a person told the loop and no run has taken up yet; a planned run keeps to what it was planned with. */
+export function guidanceFor(
+  { control }: LoopState,
+  run: Run | null,
+): readonly { id: string; text: string }[] {
+  return control.guidance.filter(({ id }) => run === null || run.guidance.includes(id));
+}
+
+function sections(name: SectionName, state: LoopState, run: Run | null): readonly Section[] {
+  const { policy, turn, feedback, progress } = state;
+  const limit = policy.limits.iterations;
+  const { iteration } = turn;
+  const checks = policy.checks.commands.map(({ command }) => command);
+  const failed = feedback.failed.map(({ index, command, result }) => ({
+    index,
+    command,
+    code: result.code,
+    log: result.log,
+    excerpt: policy.checks.excerpt,
+  }));
+
+  switch (name) {
+    case 'base':
+    case 'task':
+    case 'progress':
+    case 'messages':
+      return [{ kind: name }];
+    case 'instructions':
+      return [{ kind: 'instructions', iteration, limit, word: claimWord(state), checks }];
+    case 'how-to-claim':
+      return policy.completion.until === 'checks' ? [] : howToClaim(state, checks);
+    case 'failed-checks':
+      return failed.map((check) => {
+        const { action = 'APPEND', hint = null } = policy.checks.commands[check.index] ?? {};
+        return { kind: 'failed-check', action, hint, ...check };
+      });
+    case 'check-errors':
+      return failed.length === 0 ? [] : [{ kind: 'check-errors', failed }];
+    case 'execution-error':
+      return feedback.error === null ? [] : [{ kind: 'execution-error', message: feedback.error }];
+    case 'diff':
+      return iteration < 2 ? [] : [{ kind: 'diff', excerpt: policy.prompt.diff }];
+    case 'guidance': {
+      const texts = guidanceFor(state, run).map(({ text }) => text);
+      return texts.length === 0 ? [] : [{ kind: 'guidance', texts }];
+    }
+    case 'nudge': {
+      const { unchanged } = progress;
+      return policy.limits.unchanged !== null && unchanged >= policy.limits.unchanged.nudge
+        ? [{ kind: 'nudge', unchanged }]
+        : [];
+    }
+    case 'continuation': {
+      const template = policy.prompt.continuation;
+      if (template === null || iteration < 2) return [];
+      return [{ kind: 'continuation', template, iteration, limit, promise: claimWord(state) }];
+    }
+    case 'iteration-count':
+      return [{ kind: 'iteration-count', iteration, limit }];
+  }
+}
+
+function claimWord({ policy }: LoopState): string {
+  for (const detector of policy.completion.detectors) if ('value' in detector) return detector.value;
+  return '';
+}
+
+function howToClaim({ policy }: LoopState, checks: readonly string[]): readonly Section[] {
+  let tag: string | null = null;
+  let marker: string | null = null;
+  for (const detector of policy.completion.detectors) {
+    if (detector.kind === 'promise-tag') tag ??= `<promise>${detector.value}</promise>`;
+    if (detector.kind === 'response-tag') tag ??= `<response>${detector.value}</response>`;
+    if (detector.kind === 'marker') marker ??= detector.file;
+  }
+  return tag === null && marker === null ? [] : [{ kind: 'how-to-claim', tag, marker, checks }];
+}

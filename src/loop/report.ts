@@ -1,0 +1,163 @@
+/** The honest account of a loop, folded from its journal: what every iteration did, said, passed and cost. */
+import { stopReason, type Outcome, type StopReason } from './outcome.ts';
+import type { Happening, LoopEvent } from './event.ts';
+import { failureText } from './failure.ts';
+
+/** The account of a whole journal. */
+export function report(events: Iterable<LoopEvent>): LoopReport {
+  let account = EMPTY;
+  for (const event of events) account = accountFor(account, event);
+  return account;
+}
+
+export interface LoopReport {
+  readonly iterations: readonly IterationReport[];
+  /** Sum over all runs, as far as known. */
+  readonly totalCost: number;
+  /** From the first event to the last, in milliseconds. */
+  readonly totalDuration: number;
+  readonly success: boolean;
+  readonly stopReason: StopReason | null;
+  readonly outcome: Outcome | null;
+  /** Commands of the checks, as they are named in every iteration. */
+  readonly checks: readonly string[];
+  readonly startedAt: number | null;
+}
+
+export interface IterationReport {
+  /** From 1. */
+  readonly iteration: number;
+  readonly stepsTaken: number;
+  readonly cost: number;
+  readonly duration: number;
+  readonly startedAt: number;
+  readonly runs: readonly { readonly run: string; readonly cost: number; readonly steps: number }[];
+  readonly checkResults: readonly { readonly name: string; readonly passed: boolean; readonly log: string }[];
+  readonly allChecksPassed: boolean;
+  readonly completionTagFound: boolean;
+  readonly claim: 'none' | 'accepted' | 'rejected';
+  readonly error: string | null;
+}
+
+/** The account with one more event in it. */
+export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
+  const timed = {
+    ...account,
+    startedAt: account.startedAt ?? event.at,
+    totalDuration: event.at - (account.startedAt ?? event.at),
+  };
+  switch (event.type) {
+    case 'loop.created':
+    case 'policy.changed':
+      return { ...timed, checks: event.policy.checks.commands.map(({ command }) => command) };
+    case 'iteration.started':
+      return {
+        ...timed,
+        iterations: [...account.iterations, { ...BLANK, iteration: event.iteration, startedAt: event.at }],
+      };
+    case 'loop.ended':
+      return {
+        ...timed,
+        outcome: event.outcome,
+        success: event.outcome.type === 'done',
+        stopReason: stopReason(event.outcome),
+      };
+    case 'loop.reopened':
+      return { ...timed, outcome: null, success: false, stopReason: null };
+    case 'run.output':
+    case 'run.ended':
+    case 'checks.started':
+    case 'check.finished':
+    case 'claim.made':
+    case 'claim.accepted':
+    case 'claim.rejected': {
+      const last = account.iterations.at(-1);
+      if (last === undefined) return timed;
+      const updated = { ...inIteration(last, event, account.checks), duration: event.at - last.startedAt };
+      const iterations = [...account.iterations.slice(0, -1), updated];
+      return { ...timed, iterations, totalCost: iterations.reduce((sum, { cost }) => sum + cost, 0) };
+    }
+    case 'owner.changed':
+    case 'run.planned':
+    case 'run.started':
+    case 'probe.finished':
+    case 'commit.made':
+    case 'checkpoint.taken':
+    case 'timer.fired':
+    case 'child.started':
+    case 'child.ended':
+    case 'control.received':
+      return timed;
+  }
+}
+
+type InIteration = Extract<
+  Happening,
+  {
+    type:
+      | 'run.output'
+      | 'run.ended'
+      | 'checks.started'
+      | 'check.finished'
+      | 'claim.made'
+      | 'claim.accepted'
+      | 'claim.rejected';
+  }
+>;
+
+function inIteration(entry: IterationReport, event: InIteration, checks: readonly string[]): IterationReport {
+  switch (event.type) {
+    case 'run.output': {
+      // A snapshot is absolute: it takes the place of the one before it.
+      const others = entry.runs.filter(({ run }) => run !== event.run);
+      const runs = [...others, { run: event.run, cost: event.cost?.usd ?? 0, steps: event.steps }];
+      const sum = (of: 'cost' | 'steps'): number => runs.reduce((total, run) => total + run[of], 0);
+      return { ...entry, runs, cost: sum('cost'), stepsTaken: sum('steps') };
+    }
+    case 'run.ended':
+      return { ...entry, error: failureText(event.ending) };
+    case 'checks.started':
+      return { ...entry, checkResults: [], allChecksPassed: false };
+    case 'check.finished': {
+      const { index, result } = event;
+      const checkResults = [
+        ...entry.checkResults,
+        { name: checks[index] ?? '', passed: result.code === 0, log: result.log },
+      ];
+      const allChecksPassed =
+        checkResults.length === checks.length && checkResults.every(({ passed }) => passed);
+      return { ...entry, checkResults, allChecksPassed };
+    }
+    case 'claim.made':
+      return { ...entry, completionTagFound: event.claim.by !== 'checks' };
+    case 'claim.accepted':
+      return { ...entry, claim: 'accepted' };
+    case 'claim.rejected':
+      return { ...entry, claim: 'rejected' };
+  }
+}
+
+const BLANK: IterationReport = {
+  iteration: 0,
+  stepsTaken: 0,
+  cost: 0,
+  duration: 0,
+  startedAt: 0,
+  runs: [],
+  checkResults: [],
+  allChecksPassed: false,
+  completionTagFound: false,
+  claim: 'none',
+  error: null,
+};
+
+const EMPTY: LoopReport = {
+  iterations: [],
+  totalCost: 0,
+  totalDuration: 0,
+  success: false,
+  stopReason: null,
+  outcome: null,
+  checks: [],
+  startedAt: null,
+};

@@ -1,0 +1,120 @@
+/**
+ * Reads what an agent's stream says, piece by piece, and tells whether the agent claims to be done.
+ *
+ * 1. Only the agent's own words are read: the echoed prompt, tool results and reasoning never are.
+ * 2. How the text is cut into pieces makes no difference.
+ * 3. Memory is bounded by the detectors, not by the text.
+ */
+import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
+import type { Matcher } from './matcher.ts';
+import { ownLineTag } from './own-line-matcher.ts';
+import { pattern } from './pattern-matcher.ts';
+import { translatePattern } from './python-pattern.ts';
+import { anyTag, firstTag } from './tag-matcher.ts';
+import { word } from './word-matcher.ts';
+
+/** A scanner that has read nothing yet. */
+export function startScan(detectors: readonly Detector[]): Scanner {
+  return scanner(
+    detectors
+      .filter(isTextDetector)
+      .map((detector) => ({ detector, message: null, matcher: matcherFor(detector) })),
+  );
+}
+
+export interface Scanner {
+  read(piece: Piece): Scanner;
+  /** The claim, if there is one; while the run goes on only what `continuous` detectors have for certain. */
+  claim(ended: boolean): Claim | null;
+  /** How many characters it holds on to. */
+  readonly held: number;
+}
+
+/** A part of what a run put out. Pieces of one message share its id. */
+export interface Piece {
+  readonly source: PieceSource;
+  readonly message: string;
+  readonly text: string;
+  /** Said in the same session before the loop began. */
+  readonly earlier?: boolean;
+}
+
+export type PieceSource =
+  /** The agent's own words. */
+  | 'assistant'
+  /** The final answer, where the stream states it apart. */
+  | 'answer'
+  /** Output of an agent whose stream cannot be parsed. */
+  | 'raw'
+  /** The whole terminal as it looks now, without what was there before the prompt was given. */
+  | 'screen'
+  /** Our own prompt, echoed. */
+  | 'prompt'
+  /** What a tool printed. */
+  | 'tool'
+  /** What the agent thought. */
+  | 'reasoning';
+
+const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
+  'assistant-text': ['assistant', 'answer'],
+  'final-answer': ['assistant', 'answer'],
+  'raw-output': ['raw'],
+  screen: ['screen'],
+};
+
+interface Reader {
+  readonly detector: TextDetector;
+  readonly message: string | null;
+  readonly matcher: Matcher;
+}
+
+function scanner(readers: readonly Reader[]): Scanner {
+  return {
+    read: (piece) =>
+      piece.text === '' ? scanner(readers) : scanner(readers.map((reader) => readOn(reader, piece))),
+    claim(ended) {
+      for (const { detector, matcher } of readers) {
+        if (!ended && detector.phase !== 'continuous') continue;
+        const text = matcher.found(ended);
+        if (text !== null) return { by: detector.kind, text };
+      }
+      return null;
+    },
+    held: readers.reduce((sum, reader) => sum + reader.matcher.held, 0),
+  };
+}
+
+function readOn(reader: Reader, piece: Piece): Reader {
+  const { detector } = reader;
+  if (!IN_SCOPE[detector.scope].includes(piece.source)) return reader;
+  if (piece.earlier === true && detector.history === 'loop') return reader;
+  const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
+  const matcher = begins ? matcherFor(detector) : reader.matcher;
+  return { detector, message: piece.message, matcher: matcher.read(piece.text) };
+}
+
+/** The last message is the one that counts where a later one can take a claim back, and on a screen. */
+function readsLastMessageOnly(detector: TextDetector): boolean {
+  if (detector.scope === 'final-answer' || detector.scope === 'screen') return true;
+  return 'placement' in detector && detector.placement === 'own-line';
+}
+
+function matcherFor(detector: TextDetector): Matcher {
+  switch (detector.kind) {
+    case 'response-tag':
+      return detector.placement === 'own-line'
+        ? ownLineTag('response', detector.value)
+        : firstTag('response', detector.value);
+    case 'promise-tag':
+      return detector.placement === 'own-line'
+        ? ownLineTag('promise', detector.value)
+        : anyTag('promise', detector.value);
+    case 'word':
+      return word(detector.value, detector.within);
+    case 'pattern': {
+      const translation = translatePattern(detector.pattern);
+      if (!translation.ok) throw new Error(`unchecked pattern: ${translation.message}`);
+      return pattern(new RegExp(translation.source, translation.flags));
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { escapeForPattern, LONGEST_MATCH, sameIgnoringCase, settled, type Matcher } from './matcher.ts';
+
+/** Only the first tag that opens and closes on one line counts; it must hold the value, blanks and case aside. */
+export function firstTag(name: string, value: string): Matcher {
+  const open = `<${name}>`;
+  const close = `</${name}>`;
+
+  const outside = (tail: string): Matcher => ({
+    read(text) {
+      const seen = tail + text;
+      const at = indexIgnoringCase(seen, open);
+      return at < 0
+        ? outside(lastPart(seen, open.length - 1))
+        : inside('', false).read(seen.slice(at + open.length));
+    },
+    found: () => null,
+    held: tail.length,
+  });
+
+  // `overlong`: so much stands in the tag that it cannot be the value; only its end is still of interest.
+  const inside = (content: string, overlong: boolean): Matcher => ({
+    read(text) {
+      const seen = content + text;
+      const end = indexIgnoringCase(seen, close);
+      const newline = seen.indexOf('\n');
+      if (newline >= 0 && (end < 0 || newline < end)) return outside('').read(seen.slice(newline + 1));
+      if (end >= 0) {
+        const matches = !overlong && sameIgnoringCase(seen.slice(0, end).trim(), value);
+        return settled(matches ? `${open}${value}${close}` : null);
+      }
+      return seen.length > LONGEST_MATCH
+        ? inside(lastPart(seen, close.length - 1), true)
+        : inside(seen, overlong);
+    },
+    found: () => null,
+    held: content.length,
+  });
+
+  return outside('');
+}
+
+/** Any tag that holds the value counts, with blanks and newlines around it. */
+export function anyTag(name: string, value: string): Matcher {
+  const whole = tagPattern(name, value);
+  const waiting = (tail: string): Matcher => ({
+    read(text) {
+      const seen = tail + text;
+      const match = whole.exec(seen);
+      return match === null ? waiting(unfinishedTag(seen, name, value)) : settled(match[0]);
+    },
+    found: () => null,
+    held: tail.length,
+  });
+  return waiting('');
+}
+
+/** The tag with its value, blanks and newlines around it. */
+export function tagPattern(name: string, value: string, anchored = false): RegExp {
+  const tag = String.raw`<${name}>\s*${escapeForPattern(value)}\s*</${name}>`;
+  return new RegExp(anchored ? `^${tag}$` : tag, 'is');
+}
+
+/** Whether a text could still become the tag with its value when more of it arrives. */
+export function mayBecomeTag(text: string, name: string, value: string): boolean {
+  if (text.length > LONGEST_MATCH) return false;
+  let rest = text;
+  for (const part of [`<${name}>`, value, `</${name}>`]) {
+    if (rest.length < part.length) return sameIgnoringCase(rest, part.slice(0, rest.length));
+    if (!sameIgnoringCase(rest.slice(0, part.length), part)) return false;
+    rest = rest.slice(part.length).trimStart();
+  }
+  return false;
+}
+
+/** The end of a text from where a tag may have begun that is not complete yet. */
+function unfinishedTag(text: string, name: string, value: string): string {
+  let at = text.indexOf('<', Math.max(0, text.length - LONGEST_MATCH));
+  while (at >= 0) {
+    if (mayBecomeTag(text.slice(at), name, value)) return text.slice(at);
+    at = text.indexOf('<', at + 1);
+  }
+  return '';
+}
+
+function indexIgnoringCase(text: string, literal: string): number {
+  return text.search(new RegExp(escapeForPattern(literal), 'i'));
+}
+
+function lastPart(text: string, length: number): string {
+  return text.slice(Math.max(0, text.length - length));
+}

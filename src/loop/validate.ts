@@ -1,0 +1,216 @@
+/** The one place where a policy is put together from a preset and what the user wants changed, and judged. */
+import { PHASES, SCOPES } from './completion.ts';
+import { EXIT_CODES } from './outcome.ts';
+import {
+  FAIL_ACTIONS,
+  HOSTS,
+  PRESET_NAMES,
+  SECTION_NAMES,
+  SIGNAL_ACTIONS,
+  UNTILS,
+  type Policy,
+  type PresetName,
+} from './policy.ts';
+import { presets } from './presets.ts';
+import { translatePattern } from './python-pattern.ts';
+import {
+  anyText,
+  isRecord,
+  list,
+  object,
+  oneOf,
+  orNone,
+  rule,
+  show,
+  text,
+  variant,
+  whole,
+  yesOrNo,
+} from './shape.ts';
+import type { Problem, Rule } from './shape.ts';
+
+/** A preset with single values changed, or everything that is wrong with it. */
+export function resolvePolicy(input: PolicyInput): PolicyResolution {
+  const preset = input.preset ?? 'default';
+  if (!isPreset(preset)) {
+    return {
+      ok: false,
+      problems: [{ field: 'preset', expected: `one of ${PRESET_NAMES.join(', ')}`, got: show(preset) }],
+    };
+  }
+  const merged = merge(presets[preset].policy, { ...input, preset });
+  const completed = withUntil(merged, input);
+  if (!isPolicy(completed)) return { ok: false, problems: POLICY(completed, '') };
+  const problems = contradictions(completed, preset);
+  return problems.length === 0 ? { ok: true, policy: completed } : { ok: false, problems };
+}
+
+/** What to change in a preset; anything that is `undefined` changes nothing. */
+export type PolicyInput = { readonly preset?: string | undefined } & {
+  readonly [Key in Exclude<keyof Policy, 'preset'>]?: unknown;
+};
+
+export type PolicyResolution =
+  | { readonly ok: true; readonly policy: Policy }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** One line a person can act on: the thing, the expectation, the value. */
+export function describeProblem({ field, expected, got }: Problem): string {
+  return `${field} must be ${expected}, got ${got}`;
+}
+
+function isPreset(name: unknown): name is PresetName {
+  return PRESET_NAMES.some((known) => known === name);
+}
+
+/** Objects merge, everything else replaces; a `kind` makes an object something else as a whole. */
+function merge(base: unknown, change: unknown): unknown {
+  if (change === undefined) return base;
+  if (!isRecord(base) || !isRecord(change) || 'kind' in change) return change;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(change)) merged[key] = merge(base[key], value);
+  return merged;
+}
+
+/** Where there are checks, they must agree with the claim; where there are none, the claim is all there is. */
+function withUntil(policy: unknown, input: PolicyInput): unknown {
+  const stated = isRecord(input.completion) ? input.completion['until'] : undefined;
+  if (
+    stated !== undefined ||
+    !isRecord(policy) ||
+    !isRecord(policy['completion']) ||
+    !isRecord(policy['checks'])
+  )
+    return policy;
+  const { commands } = policy['checks'];
+  const hasChecks = Array.isArray(commands) && commands.length > 0;
+  return hasChecks ? { ...policy, completion: { ...policy['completion'], until: 'both' } } : policy;
+}
+
+function isPolicy(candidate: unknown): candidate is Policy {
+  return POLICY(candidate, '').length === 0;
+}
+
+/** What is wrong only in combination. */
+function contradictions(policy: Policy, preset: PresetName): readonly Problem[] {
+  const { least, most, required } = presets[preset].iterations;
+  const { limits, checks, completion } = policy;
+  const problems: Problem[] = [];
+  const wrong = (field: string, expected: string, got: unknown): number =>
+    problems.push({ field, expected, got: show(got) });
+
+  const tooMany = limits.iterations !== null && most !== null && limits.iterations > most;
+  if (tooMany || (limits.iterations !== null && limits.iterations < least)) {
+    wrong(
+      'limits.iterations',
+      `a whole number >= ${least}${most === null ? '' : ` and <= ${most}`}`,
+      limits.iterations,
+    );
+  }
+  if (required && limits.iterations === null) {
+    wrong('limits.iterations', `given, since the preset ${preset} has no default for it`, undefined);
+  }
+  if (limits.unchanged !== null && limits.unchanged.end <= limits.unchanged.nudge) {
+    wrong(
+      'limits.unchanged.end',
+      `more than limits.unchanged.nudge (${limits.unchanged.nudge})`,
+      limits.unchanged.end,
+    );
+  }
+  if (checks.commands.length === 0 && (checks.required || completion.until === 'checks')) {
+    wrong(
+      'checks.commands',
+      checks.required ? `at least one check (preset ${preset})` : 'at least one check to go by',
+      [],
+    );
+  }
+  return problems;
+}
+
+const ms = whole(0);
+const limitMs = orNone(whole(1));
+const amount = rule(
+  'a number > 0',
+  (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
+);
+const exitCode = rule(
+  'an exit code from 0 to 255',
+  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 256,
+);
+const tagValue = rule(
+  'a text of 1 to 1000 characters on one line, without blanks around it',
+  (value) => typeof value === 'string' && /^\S(?:.{0,998}\S)?$/.test(value),
+);
+const pythonPattern: Rule = (value, field) => {
+  const expected = "a regular expression in Python's syntax";
+  if (typeof value !== 'string' || value === '') return [{ field, expected, got: show(value) }];
+  const translation = translatePattern(value);
+  if (translation.ok) return [];
+  return [
+    { field, expected, got: `${show(value)}: ${translation.message} at position ${translation.position}` },
+  ];
+};
+const excerpt = object({ side: oneOf(['head', 'tail']), chars: orNone(whole(1)), marker: anyText });
+const source = {
+  scope: oneOf(SCOPES),
+  phase: oneOf(['after', 'continuous']),
+  history: oneOf(['loop', 'session']),
+};
+const kind = anyText;
+const tag = object({ kind, value: tagValue, placement: oneOf(['own-line', 'anywhere']), ...source });
+const phases = list(oneOf(PHASES));
+
+const detector = variant('kind', {
+  'response-tag': tag,
+  'promise-tag': tag,
+  word: object({ kind, value: tagValue, within: oneOf(['word', 'substring']), ...source }),
+  pattern: object({ kind, pattern: pythonPattern, ...source }),
+  marker: object({ kind, file: text, phases }),
+  'exit-code': object({ kind, code: exitCode }),
+  'bus-message': object({ kind, message: text, phases }),
+});
+
+const POLICY = object({
+  preset: oneOf(PRESET_NAMES),
+  host: oneOf(HOSTS),
+  completion: object({
+    until: oneOf(UNTILS),
+    detectors: list(detector),
+    afterFailure: oneOf(['consider', 'ignore']),
+    handOver: object({ exitCode: orNone(exitCode), marker: orNone(text), busMessage: orNone(text) }),
+  }),
+  checks: object({
+    commands: list(object({ command: text, action: oneOf(FAIL_ACTIONS), hint: orNone(anyText) })),
+    timeoutMs: limitMs,
+    excerpt,
+    required: yesOrNo,
+  }),
+  limits: object({
+    iterations: orNone(whole(0)),
+    timeMs: limitMs,
+    costUsd: orNone(amount),
+    tokens: orNone(whole(1)),
+    failures: orNone(whole(1)),
+    outputBytes: orNone(whole(1)),
+    unchanged: orNone(object({ nudge: whole(1), end: whole(1) })),
+    lookedAt: oneOf(['after-iteration', 'before-next']),
+    stopRunning: yesOrNo,
+  }),
+  timeouts: object({
+    runMs: limitMs,
+    inactivityMs: limitMs,
+    inactivityIs: oneOf(['failure', 'restart']),
+    killGraceMs: ms,
+  }),
+  delay: object({
+    afterOkMs: ms,
+    afterFailure: variant('kind', { fixed: object({ kind, ms }), backoff: object({ kind, capMs: ms }) }),
+    usageLimitLadderMs: list(whole(1)),
+  }),
+  prompt: object({ sections: list(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
+  commit: orNone(object({ command: text, tasks: list(text) })),
+  checkpoint: yesOrNo,
+  children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
+  signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
+  exitCodes: object(Object.fromEntries(Object.keys(EXIT_CODES).map((rest) => [rest, exitCode]))),
+});

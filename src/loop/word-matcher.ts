@@ -1,0 +1,39 @@
+import { escapeForPattern, settled, type Matcher } from './matcher.ts';
+
+/** The word, in exactly this spelling; `within: 'word'` wants it to stand alone, so that INCOMPLETE is not COMPLETE. */
+export function word(value: string, within: 'word' | 'substring'): Matcher {
+  if (within === 'substring') return substring(value, '');
+  const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_])${escapeForPattern(value)}(?![\p{L}\p{N}_])`, 'gu');
+  // Two code units before the word decide whether it stands alone; two more keep a pair whole.
+  const keep = value.length + 4;
+
+  const waiting = (tail: string, atStart: boolean): Matcher => ({
+    read(text) {
+      const seen = tail + text;
+      // Whatever begins earlier than this in the tail was judged before, when its left side was still known.
+      pattern.lastIndex = atStart ? 0 : 2;
+      const match = pattern.exec(seen);
+      if (match !== null && match.index + value.length < seen.length) return settled(value);
+      return waiting(seen.slice(-keep), atStart && seen.length <= keep);
+    },
+    found(ended) {
+      if (!ended) return null;
+      pattern.lastIndex = atStart ? 0 : 2;
+      return pattern.test(tail) ? value : null;
+    },
+    held: tail.length,
+  });
+  return waiting('', true);
+}
+
+function substring(value: string, tail: string): Matcher {
+  return {
+    read(text) {
+      const seen = tail + text;
+      if (seen.includes(value)) return settled(value);
+      return substring(value, value.length > 1 ? seen.slice(1 - value.length) : '');
+    },
+    found: () => null,
+    held: tail.length,
+  };
+}

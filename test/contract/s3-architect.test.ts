@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest';
+import type { Cost } from '../../src/loop/event.ts';
+import { stopReason } from '../../src/loop/outcome.ts';
+import { presets } from '../../src/loop/presets.ts';
+import { renderPrompt, type PromptInputs } from '../../src/loop/prompt.ts';
+import { report } from '../../src/loop/report.ts';
+import { startScan } from '../../src/loop/scan.ts';
+import { describeProblem, resolvePolicy } from '../../src/loop/validate.ts';
+import { play, type Tale } from '../rig/play.ts';
+import { claims, exits } from '../rig/world.ts';
+
+const commands = [
+  { command: 'pytest', action: 'APPEND', hint: null },
+  { command: 'ruff check', action: 'APPEND', hint: null },
+];
+const architect = (limits: object = {}) => ({ preset: 'architect', checks: { commands }, limits });
+const costs = (usd: number) => ({ output: { cost: { usd, source: 'reported' } satisfies Cost, steps: 4 } });
+const promptOfRun = (told: Tale, run: string, inputs: Partial<PromptInputs> = {}): string => {
+  const effect = told.started.find((started) => started.type === 'run' && started.run === run);
+  if (effect?.type !== 'run') throw new Error(`no run ${run}`);
+  const empty = {
+    base: 'Add login.',
+    isSpecification: false,
+    diff: '',
+    progress: '',
+    messages: '',
+    checkOutput: {},
+  };
+  return renderPrompt(effect.plan, { ...empty, ...inputs });
+};
+const headings = (text: string) => text.match(/^##+ .*$/gm);
+const reason = ({ outcome }: Tale) => (outcome === null ? null : stopReason(outcome));
+const answered = (text: string) =>
+  startScan(presets.architect.policy.completion.detectors)
+    .read({ source: 'assistant', message: 'm', text })
+    .claim(true) !== null;
+
+describe('the flow', () => {
+  it('S3.1 S3.18 starts a new agent for every iteration until the checks pass', () => {
+    const told = play(architect(), { runs: [claims()], checks: [1, 0, 0, 1, 0, 0] });
+    expect(told.runs).toEqual(['1.1', '2.1', '3.1']);
+    expect(told.outcome).toEqual({ type: 'done', verified: true, childrenLeft: [] });
+  });
+
+  it('S3.16 goes prompt, agent, checks, verdict, and only then to the limits', () => {
+    const told = play(architect({ iterations: 1 }), { runs: [claims()], checks: [0] });
+    expect(reason(told)).toBe('all_checks_passed');
+    expect(told.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2']);
+  });
+
+  it('S3.41 takes a configuration and refuses one without checks', () => {
+    const refused = resolvePolicy({ preset: 'architect' });
+    expect(refused.ok ? [] : refused.problems.map(describeProblem)).toEqual([
+      'checks.commands must be at least one check (preset architect), got []',
+    ]);
+    expect(resolvePolicy(architect()).ok).toBe(true);
+  });
+
+  it('S3.54 records an agent that fails, runs no checks, and goes on', () => {
+    const told = play(architect(), { runs: [exits(1), claims()] });
+    expect(told.started.map(({ key }) => key)).toEqual([
+      'run:1.1',
+      'wait:1.1',
+      'run:2.1',
+      'check:2.1',
+      'check:2.2',
+    ]);
+    expect(report(told.journal).iterations[0]).toMatchObject({
+      error: 'agent exited with code 1',
+      checkResults: [],
+    });
+    expect(promptOfRun(told, '2.1')).toContain('## Execution Error\n\n```\nagent exited with code 1\n```');
+  });
+});
+
+describe('the prompt', () => {
+  const told = play(architect(), { runs: [exits(0)], checks: [1, 0] });
+  const world = {
+    diff: 'diff --git a b',
+    progress: '## Iteration 1 — FAIL',
+    checkOutput: { 0: `${'x'.repeat(3000)}the end`, 1: 'unused' },
+  };
+
+  it('S3.2 S3.17 S3.48 has task, instructions, diff, failed checks and progress, in this order', () => {
+    const text = promptOfRun(told, '2.1', world);
+    expect(headings(text)).toEqual([
+      '## Task',
+      '## Iteration Instructions',
+      '## Changes from Previous Iterations',
+      '## Errors from Previous Iteration',
+      '### pytest',
+      '## Accumulated Progress',
+      '## Iteration 1 — FAIL',
+    ]);
+    expect(text).toContain('This is **iteration 2/25** of an automatic correction loop.');
+    expect(text).toContain('`COMPLETE`');
+    expect(text).toContain('**Checks your code must pass:**\n- `pytest`\n- `ruff check`');
+    expect(text).not.toContain('unused');
+  });
+
+  it('S3.17 cuts the diff to its first 5000 characters and every check to its last 2000', () => {
+    const text = promptOfRun(told, '2.1', { ...world, diff: `${'d'.repeat(5000)}CUT` });
+    expect(text).toContain(`\`\`\`diff\n${'d'.repeat(5000)}\n... (diff truncated)\n\`\`\``);
+    expect(text).toContain(`\n${'x'.repeat(1993)}the end\n`);
+    expect(text).not.toContain('x'.repeat(1994));
+  });
+
+  it('S3.15 puts the specification in the place of the task', () => {
+    const text = promptOfRun(told, '1.1', { base: 'The spec.', isSpecification: true });
+    expect(text.startsWith('## Task Specification\n\nThe spec.\n\n')).toBe(true);
+    expect(text).not.toContain('Add login.');
+  });
+
+  it('S3.29 S3.50 shows the progress file whenever it is not blank, and only checks that failed', () => {
+    expect(promptOfRun(told, '1.1', { progress: 'left over' })).toContain(
+      '## Accumulated Progress\n\nleft over',
+    );
+    expect(promptOfRun(told, '1.1', { progress: '  \n' })).not.toContain('Accumulated');
+    expect(promptOfRun(told, '2.1', world)).not.toContain('### ruff check');
+  });
+
+  it('S3.49 has no diff in the first iteration, nor an empty one', () => {
+    expect(promptOfRun(told, '1.1', world)).not.toContain('Changes');
+    expect(promptOfRun(told, '2.1', { diff: ' \n' })).not.toContain('Changes');
+  });
+});
+
+describe('success', () => {
+  it('S3.19 S3.53 needs green checks and the word in the final answer, also as a part of another', () => {
+    expect(answered('Everything is COMPLETE.')).toBe(true);
+    expect(answered('INCOMPLETE')).toBe(true);
+    expect(answered('complete')).toBe(false);
+    const scanned = startScan(presets.architect.policy.completion.detectors)
+      .read({ source: 'assistant', message: '1', text: 'COMPLETE' })
+      .read({ source: 'assistant', message: '2', text: 'No, wait.' });
+    expect(scanned.claim(true)).toBeNull();
+  });
+
+  it('S3.20 goes on when only one of the two is there', () => {
+    expect(play(architect({ iterations: 3 }), { runs: [exits(0)], checks: [0] }).runs).toHaveLength(3);
+    expect(play(architect({ iterations: 3 }), { runs: [claims()], checks: [1] }).runs).toHaveLength(3);
+  });
+});
+
+describe('the safety nets', () => {
+  it('S3.21 looks at iterations, then cost, then time', () => {
+    const spent = { runs: [exits(0, { ...costs(9), ms: 5000 })], checks: [1] };
+    const nets = { iterations: 1, costUsd: 1, timeMs: 1000 };
+    expect(reason(play(architect(nets), spent))).toBe('max_iterations');
+    expect(reason(play(architect({ ...nets, iterations: 9 }), spent))).toBe('budget_exhausted');
+    expect(reason(play(architect({ ...nets, iterations: 9, costUsd: 99 }), spent))).toBe('timeout');
+  });
+
+  it('S3.30 stops after N iterations', () => {
+    expect(play(architect({ iterations: 4 }), { runs: [exits(0)], checks: [1] }).runs).toHaveLength(4);
+    expect(presets.architect.policy.limits.iterations).toBe(25);
+  });
+
+  it('S3.31 S3.55 stops when the cost is reached: 0.05 twice is 0.10', () => {
+    const told = play(architect({ costUsd: 0.1 }), { runs: [exits(0, costs(0.05))], checks: [1] });
+    expect(told.runs).toHaveLength(2);
+    expect(told.outcome).toMatchObject({ type: 'cost-exhausted', limitUsd: 0.1 });
+    const tenths = play(architect({ costUsd: 0.8 }), {
+      runs: [exits(0, costs(0.1)), exits(0, costs(0.7))],
+      checks: [1],
+    });
+    expect(tenths.runs).toHaveLength(2);
+  });
+
+  it('S3.32 S3.55 stops when the time is over, and never interrupts a running agent for it', () => {
+    const told = play(architect({ timeMs: 2000 }), { runs: [exits(0, { ms: 3000 })], checks: [1] });
+    expect(told.runs).toHaveLength(1);
+    expect(reason(told)).toBe('timeout');
+    expect(told.journal.find(({ type }) => type === 'run.ended')).toMatchObject({
+      ending: { how: 'exited' },
+    });
+  });
+
+  it('S3.33 has exactly these four reasons', () => {
+    expect(stopReason({ type: 'done', verified: true, childrenLeft: [] })).toBe('all_checks_passed');
+    expect(stopReason({ type: 'iterations-exhausted', limit: 1 })).toBe('max_iterations');
+    expect(stopReason({ type: 'cost-exhausted', limitUsd: 1, spentUsd: 1 })).toBe('budget_exhausted');
+    expect(stopReason({ type: 'time-exhausted', limitMs: 1 })).toBe('timeout');
+  });
+});
+
+describe('the result', () => {
+  const told = play(architect(), {
+    runs: [exits(0, costs(0.02)), claims({ ...costs(0.03), ms: 4000 })],
+    checks: [1, 0, 0, 0],
+  });
+
+  it('S3.42 tells iterations, cost, duration, success and reason', () => {
+    const { iterations, ...rest } = report(told.journal);
+    expect(iterations).toHaveLength(2);
+    expect(rest).toMatchObject({ totalCost: 0.05, success: true, stopReason: 'all_checks_passed' });
+    expect(rest.totalDuration).toBe(told.world.clock - 1_000_000);
+    expect(report([])).toMatchObject({
+      iterations: [],
+      totalCost: 0,
+      totalDuration: 0,
+      success: false,
+      stopReason: null,
+    });
+  });
+
+  it('S3.43 tells of every iteration its number, steps, cost, duration, checks, both verdicts and its error', () => {
+    expect(report(told.journal).iterations).toMatchObject([
+      {
+        iteration: 1,
+        stepsTaken: 4,
+        cost: 0.02,
+        duration: 1020,
+        checkResults: [
+          { name: 'pytest', passed: false },
+          { name: 'ruff check', passed: true },
+        ],
+        allChecksPassed: false,
+        completionTagFound: false,
+        error: null,
+      },
+      {
+        iteration: 2,
+        cost: 0.03,
+        duration: 4020,
+        allChecksPassed: true,
+        completionTagFound: true,
+        claim: 'accepted',
+      },
+    ]);
+  });
+
+  it('S3.43 shows passed checks and a missing word apart from each other', () => {
+    const silent = play(architect({ iterations: 1 }), { runs: [exits(0)], checks: [0] });
+    expect(report(silent.journal).iterations[0]).toMatchObject({
+      allChecksPassed: true,
+      completionTagFound: false,
+    });
+  });
+});

@@ -1,0 +1,109 @@
+import type { Control, Happening, LoopEvent } from '../../src/loop/event.ts';
+import type { Effect } from '../../src/loop/effect.ts';
+import type { Outcome } from '../../src/loop/outcome.ts';
+import type { Policy } from '../../src/loop/policy.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import { describeProblem, resolvePolicy, type PolicyInput } from '../../src/loop/validate.ts';
+import { ToyDriver } from './toy-driver.ts';
+import { FakeWorld, type WorldScript } from './world.ts';
+
+/** A policy that is known to be good. */
+export function policyOf(input: PolicyInput): Policy {
+  const resolution = resolvePolicy(input);
+  if (!resolution.ok) throw new Error(resolution.problems.map(describeProblem).join('; '));
+  return resolution.policy;
+}
+
+export interface Tale {
+  readonly journal: readonly LoopEvent[];
+  readonly state: LoopState;
+  readonly outcome: Outcome | null;
+  /** Ids of the processes that were started. */
+  readonly runs: readonly string[];
+  /** The lengths of the waits, in milliseconds. */
+  readonly waits: readonly number[];
+  readonly world: FakeWorld;
+  readonly exitCode: number;
+  /** Goes on, e.g. after a pause. */
+  readonly more: (control: Control) => Tale;
+  readonly started: readonly Effect[];
+}
+
+/** Lives through a whole loop and tells what happened. `controls` come right after the first event of that type. */
+export function play(
+  input: PolicyInput,
+  script: Partial<WorldScript> & { world?: (world: FakeWorld) => void },
+  controls: Moments = [],
+): Tale {
+  const world = new FakeWorld({
+    runs: script.runs ?? [],
+    checks: script.checks ?? [0],
+    ...(script.problem === undefined ? {} : { problem: script.problem }),
+  });
+  script.world?.(world);
+  const journal: LoopEvent[] = [];
+  const started: Effect[] = [];
+  const waits: number[] = [];
+  const due = [...controls];
+  const driver = new ToyDriver(
+    journal,
+    world,
+    {
+      started(effect) {
+        started.push(effect);
+        if (effect.type === 'wait') waits.push(effect.until - world.clock);
+      },
+    },
+    {
+      events(index) {
+        const last = journal.at(-1);
+        const now = due.filter((moment) => last !== undefined && moment.after(last));
+        for (const moment of now) due.splice(due.indexOf(moment), 1);
+        for (const moment of now) moment.world?.(world);
+        return now.flatMap(({ event, control }, position) => [
+          ...(event === undefined ? [] : [event]),
+          ...(control === undefined ? [] : [received(`c${index}.${position}`, control)]),
+        ]);
+      },
+    },
+  );
+  driver.append({ type: 'loop.created', name: 'tale', policy: policyOf(input) });
+
+  const tell = (): Tale => {
+    driver.run();
+    const { state } = driver;
+    return {
+      journal: [...journal],
+      state,
+      outcome: state.outcome,
+      runs: [...world.processes.keys()],
+      waits: [...waits],
+      world,
+      started: [...started],
+      exitCode: state.policy.exitCodes[state.outcome?.type ?? 'paused'],
+      more(control) {
+        driver.control(`more-${journal.length}`, control);
+        return tell();
+      },
+    };
+  };
+  return tell();
+}
+
+export function received(id: string, control: Control): Happening {
+  return { type: 'control.received', id, control };
+}
+
+/** Something that happens from outside right after an event. */
+export type Moments = readonly {
+  readonly after: (event: LoopEvent) => boolean;
+  readonly control?: Control;
+  readonly event?: Happening;
+  readonly world?: (world: FakeWorld) => void;
+}[];
+
+/** Right after the n-th event of a type. */
+export function nth(type: LoopEvent['type'], n = 1): (event: LoopEvent) => boolean {
+  let seen = 0;
+  return (event) => event.type === type && ++seen === n;
+}

@@ -1,0 +1,222 @@
+import { decide, openRun } from '../../src/loop/decide.ts';
+import type { Effect } from '../../src/loop/effect.ts';
+import type { Control, Happening, LoopEvent, RunEnding } from '../../src/loop/event.ts';
+import { evolve, fold } from '../../src/loop/evolve.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import type { FakeWorld } from './world.ts';
+
+/** The harness died; what it had in memory is gone. */
+export class Crash extends Error {}
+
+/** Told about everything that happens, in the order in which it happens. */
+export interface Observer {
+  appended?(before: LoopState, event: LoopEvent, after: LoopState): void;
+  asked?(state: LoopState, wanted: readonly Effect[]): void;
+  started?(effect: Effect): void;
+}
+
+/** What interferes with the driver, by the number of the event that was just written. */
+export interface Interference {
+  /** Die right after it. */
+  crashesAfter?(index: number): boolean;
+  /** Write it a second time, as somebody does who did not hear that it was written. */
+  repeats?(index: number): boolean;
+  /** Somebody wants something, or something happens, just then. */
+  events?(index: number): readonly Happening[];
+  /** A timer that nobody set any more fires now. */
+  staleTimer?(index: number): boolean;
+}
+
+interface Task {
+  readonly effect: Effect;
+  readonly at: number;
+  readonly finish: () => void;
+}
+
+/**
+ * The smallest driver that keeps the rules of `effect.ts`, over a journal in memory and a fake world: it starts
+ * what is wanted, interrupts what is not, and asks again after every event.
+ */
+export class ToyDriver {
+  state: LoopState;
+  readonly #journal: LoopEvent[];
+  readonly #world: FakeWorld;
+  readonly #observer: Observer;
+  readonly #interference: Interference;
+  readonly #tasks = new Map<string, Task>();
+
+  constructor(
+    journal: LoopEvent[],
+    world: FakeWorld,
+    observer: Observer = {},
+    interference: Interference = {},
+  ) {
+    this.#journal = journal;
+    this.#world = world;
+    this.#observer = observer;
+    this.#interference = interference;
+    this.state = fold(journal);
+    if (journal.length > 0) this.append({ type: 'owner.changed', owner: `owner-${journal.length}` });
+  }
+
+  /** Goes on until the loop has ended, rests, or has done so many steps. */
+  run(steps = 5000): 'ended' | 'resting' | 'out of steps' {
+    for (let step = 0; step < steps; step++) {
+      this.#reconcile();
+      if (this.state.outcome !== null) return 'ended';
+      const next = [...this.#tasks.values()].reduce<Task | null>(
+        (a, b) => (a === null || b.at < a.at ? b : a),
+        null,
+      );
+      if (next === null) return 'resting';
+      this.#world.clock = Math.max(this.#world.clock, next.at);
+      this.#world.settle();
+      this.#tasks.delete(next.effect.key);
+      next.finish();
+    }
+    return 'out of steps';
+  }
+
+  control(id: string, control: Control): void {
+    this.append({ type: 'control.received', id, control });
+  }
+
+  append(happening: Happening): void {
+    const event: LoopEvent = { ...happening, at: Math.max(this.state.now, this.#world.clock) };
+    this.#write(event);
+    const index = this.#journal.length;
+    if (this.#interference.repeats?.(index) === true) this.#write(event);
+    if (this.#interference.staleTimer?.(index) === true) {
+      const run = this.state.turn.run?.id ?? '0.0';
+      this.#write({ type: 'timer.fired', key: `wait:${run}`, at: event.at });
+    }
+    for (const other of this.#interference.events?.(index) ?? []) this.#write({ ...other, at: event.at });
+    if (event.type !== 'owner.changed' && this.#interference.crashesAfter?.(index) === true)
+      throw new Crash();
+  }
+
+  #write(event: LoopEvent): void {
+    const before = this.state;
+    this.#journal.push(event);
+    this.state = evolve(before, event);
+    this.#observer.appended?.(before, event, this.state);
+  }
+
+  #reconcile(): void {
+    for (;;) {
+      const wanted = decide(this.state);
+      this.#observer.asked?.(this.state, wanted);
+      const keys = new Set(wanted.map(({ key }) => key));
+      for (const [key, { effect }] of this.#tasks) {
+        const moved = wanted.find(
+          (other) =>
+            other.key === key &&
+            other.type === 'wait' &&
+            effect.type === 'wait' &&
+            other.until !== effect.until,
+        );
+        if (!keys.has(key) || moved !== undefined) this.#tasks.delete(key);
+      }
+      const open = openRun(this.state);
+      if (open !== null && !keys.has(`run:${open.id}`)) {
+        this.#endRun(open.id, { how: 'interrupted' });
+        continue;
+      }
+      const record = wanted.find((effect) => effect.type === 'record');
+      if (record !== undefined) {
+        this.append(record.event);
+        continue;
+      }
+      const news = wanted.filter(({ key, type }) => type !== 'rest' && !this.#tasks.has(key));
+      for (const effect of news) this.#start(effect);
+      if (news.length === 0 || this.state.outcome !== null) return;
+    }
+  }
+
+  #start(effect: Effect): void {
+    const later = (ms: number, finish: () => void): void => {
+      this.#tasks.set(effect.key, { effect, at: this.#world.clock + ms, finish });
+    };
+    // A run that is followed over several tasks was started once.
+    if (!(effect.type === 'run' && this.#world.processes.has(effect.run))) this.#observer.started?.(effect);
+    switch (effect.type) {
+      case 'record':
+      case 'rest':
+        return;
+      case 'probe':
+        return later(1, () =>
+          this.append({
+            type: 'probe.finished',
+            key: effect.key,
+            phase: effect.phase,
+            ...this.#world.look(effect),
+          }),
+        );
+      case 'run':
+        return this.#startRun(effect);
+      case 'check':
+        return later(10, () => {
+          const { iteration, run, index } = effect;
+          this.append({ type: 'check.finished', iteration, run, index, result: this.#world.check() });
+        });
+      case 'commit':
+        return later(5, () =>
+          this.append({ type: 'commit.made', iteration: effect.iteration, commit: 'c0ffee', error: null }),
+        );
+      case 'checkpoint':
+        return later(5, () =>
+          this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ref: 'ref' }),
+        );
+      case 'wait':
+        return later(Math.max(0, effect.until - this.#world.clock), () =>
+          this.append({ type: 'timer.fired', key: effect.key }),
+        );
+      case 'children':
+        return later(Math.max(0, effect.until - this.#world.clock), () =>
+          this.append({ type: 'timer.fired', key: 'children' }),
+        );
+    }
+  }
+
+  #startRun(effect: Extract<Effect, { type: 'run' }>): void {
+    if (openRun(this.state) === null) {
+      const guidance = this.state.control.guidance.map(({ id }) => id);
+      this.append({ type: 'run.planned', run: effect.run, purpose: effect.purpose, guidance, prompt: null });
+      // A control may have come in between: ask again before a process is started.
+      if (!decide(this.state).some(({ key }) => key === effect.key)) return;
+    }
+    const process = this.#world.spawn(effect.run);
+    if (process.script.ending.how === 'not-started') {
+      this.append({ type: 'run.ended', run: effect.run, ending: process.script.ending, jitter: 0 });
+      return;
+    }
+    if (openRun(this.state)?.started === false) {
+      const receipt = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' };
+      this.append({ type: 'run.started', run: effect.run, receipt });
+    }
+    const half = process.startedAt + process.script.ms / 2;
+    if (Number.isFinite(half) && half > this.#world.clock) {
+      const finish = (): void =>
+        this.append({ type: 'run.output', run: effect.run, ...this.#world.output(process) });
+      this.#tasks.set(effect.key, { effect, at: half, finish });
+      return;
+    }
+    const plannedAt =
+      this.#journal.findLast((event) => event.type === 'run.planned' && event.run === effect.run)?.at ?? 0;
+    const timeout = plannedAt + (effect.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const total = effect.notAfter ?? Number.POSITIVE_INFINITY;
+    const at = Math.min(process.endsAt, timeout, total);
+    const finish = (): void => {
+      if (at === process.endsAt) this.#endRun(effect.run, process.script.ending);
+      else this.#endRun(effect.run, { how: 'timed-out', which: at === total ? 'total' : 'wall' });
+    };
+    this.#tasks.set(effect.key, { effect, at, finish });
+  }
+
+  #endRun(run: string, ending: RunEnding): void {
+    this.#world.kill(run);
+    const process = this.#world.processes.get(run);
+    if (process !== undefined) this.append({ type: 'run.output', run, ...this.#world.output(process) });
+    this.append({ type: 'run.ended', run, ending, jitter: 0 });
+  }
+}
