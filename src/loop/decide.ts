@@ -295,11 +295,7 @@ export function nextRunId({ turn: { iteration, runs } }: LoopState): string {
 function waitOrRest(state: LoopState, run: Run): readonly Effect[] {
   const { until, why } = waitAfter(state, run);
   if (state.control.paused && why === 'usage-limit') return [{ type: 'rest', key: 'rest' }];
-  return [{ type: 'wait', key: waitKey(run), until, why }];
-}
-
-export function waitKey(run: Run): string {
-  return `wait:${run.id}`;
+  return [{ type: 'wait', key: `wait:${run.id}`, until, why }];
 }
 
 function endAtLimit(outcome: Outcome | null): readonly Effect[] | undefined {

@@ -5,10 +5,10 @@
  * 2. Idempotent: an event that repeats what is known, belongs to another turn or comes too early changes nothing.
  * 3. Bounded: the state does not grow with the journal.
  */
-import { nextRunId, openRun, probeKey, stepsInFlight, decide, waitKey } from './decide.ts';
+import { decide, nextRunId, openRun, probeKey, stepsInFlight } from './decide.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { classify, failureText } from './failure.ts';
-import { addRun, progressAfter, retriesSameIteration, waitAfter } from './limits.ts';
+import { addRun, progressAfter, retriesSameIteration } from './limits.ts';
 import type { Policy } from './policy.ts';
 import { presets } from './presets.ts';
 import type { ControlState, Feedback, LoopState, Run, StopRequest, Turn } from './state.ts';
@@ -36,7 +36,7 @@ export function accepts({ created, outcome }: LoopState, { type }: Happening): b
 }
 
 /** Whether a paused loop has nothing left to do. */
-export function isResting(state: LoopState): boolean {
+function isResting(state: LoopState): boolean {
   return state.control.paused && decide(state).some(({ type }) => type === 'rest');
 }
 
@@ -169,17 +169,12 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   };
 }
 
+/** A timer counts only while its wait is what is wanted, and not before its time: an old one must not close a turn. */
 function fireTimer(state: LoopState, key: string): LoopState {
-  const { turn, now, policy } = state;
-  if (key === 'children') {
-    const due =
-      policy.children !== null &&
-      turn.claim?.verdict === 'accepted' &&
-      now >= turn.at + policy.children.waitMs;
-    return due ? { ...state, turn: { ...turn, childrenTimedOut: true } } : state;
-  }
-  if (turn.run === null || turn.run.ended === null || key !== waitKey(turn.run)) return state;
-  return now >= waitAfter(state, turn.run).until ? closeTurn(state, turn.run) : state;
+  const wait = decide(state).find((effect) => effect.key === key);
+  if (wait === undefined || !('until' in wait) || state.now < wait.until) return state;
+  if (wait.type === 'children') return { ...state, turn: { ...state.turn, childrenTimedOut: true } };
+  return state.turn.run === null ? state : closeTurn(state, state.turn.run);
 }
 
 /** On to the next iteration, or to another run of this one where that was cut short. */

@@ -65,7 +65,7 @@ export function waitAfter(state: LoopState, run: Run): { readonly until: number;
 }
 
 /** `min(2^(n-1), cap)` for the n-th failure in a row, or always the same. */
-export function failureDelayMs({ policy, failures }: LoopState): number {
+function failureDelayMs({ policy, failures }: LoopState): number {
   const { afterFailure } = policy.delay;
   if (afterFailure.kind === 'fixed') return afterFailure.ms;
   return Math.min(1000 * 2 ** Math.max(0, failures.consecutive - 1), afterFailure.capMs);
@@ -90,7 +90,7 @@ export function retriesSameIteration(run: Run): boolean {
 }
 
 /** Closed runs and the running one. */
-export function spentSoFar(state: LoopState): Spend {
+function spentSoFar(state: LoopState): Spend {
   const running = [state.turn.run, state.turn.messageRun].find((run) => run !== null && run.ended === null);
   return running ? addRun(state.spent, running) : state.spent;
 }
@@ -104,7 +104,7 @@ export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
   };
 }
 
-export function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
+function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
   return input + output + cacheRead + cacheWrite;
 }
 

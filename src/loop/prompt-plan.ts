@@ -10,10 +10,7 @@ export function planPrompt(state: LoopState, run: Run | null): PromptPlan {
 export const COMMIT_MESSAGE_PLAN: PromptPlan = { sections: [{ kind: 'commit-message' }] };
 
 /** What a person told the loop and no run has taken up yet; a planned run keeps to what it was planned with. */
-export function guidanceFor(
-  { control }: LoopState,
-  run: Run | null,
-): readonly { id: string; text: string }[] {
+function guidanceFor({ control }: LoopState, run: Run | null): readonly { id: string; text: string }[] {
   return control.guidance.filter(({ id }) => run === null || run.guidance.includes(id));
 }
 

@@ -89,7 +89,7 @@ export interface PromptInputs {
   readonly checkOutput: Readonly<Record<number, string>>;
 }
 
-export const COMMIT_MESSAGE_REQUEST =
+const COMMIT_MESSAGE_REQUEST =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
 
 function apply(section: Section, text: string, inputs: PromptInputs): string {

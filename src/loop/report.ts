@@ -40,7 +40,7 @@ export interface IterationReport {
 }
 
 /** The account with one more event in it. */
-export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
+function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
   const timed = {
     ...account,
     startedAt: account.startedAt ?? event.at,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEnding } from '../../src/loop/event.ts';
-import { fatalOutcome, isFatal } from '../../src/loop/failure.ts';
+import { isFatal } from '../../src/loop/failure.ts';
 import { explain } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
@@ -237,8 +237,14 @@ describe('other endings', () => {
         ? { how: 'exited', code: 1, said: 'error', error: { kind, message: 'no' } }
         : { how: 'not-started', error: { kind, message: 'no' } };
     expect(play(conductor(2), { runs: [exits(1, { ending })] }).outcome?.type).toBe(outcome);
-    // Once an agent has run here, a program that is gone is a misfortune and no mistake.
-    if (outcome === 'bad-input') expect(fatalOutcome(ending, true).type).toBe('fatal');
+  });
+
+  it('S1.44 takes a program that is gone for a misfortune, and no mistake, once an agent has run', () => {
+    const ending: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
+    expect(play(conductor(3), { runs: [exits(0), exits(0, { ending })] }).outcome).toEqual({
+      type: 'fatal',
+      message: 'gone',
+    });
   });
 
   it('S1.45 is fatal where trying again cannot help, and nowhere else', () => {

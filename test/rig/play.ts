@@ -90,7 +90,7 @@ export function play(
   return tell();
 }
 
-export function received(id: string, control: Control): Happening {
+function received(id: string, control: Control): Happening {
   return { type: 'control.received', id, control };
 }
 

@@ -17,6 +17,8 @@ export interface Observer {
 
 /** What interferes with the driver, by the number of the event that was just written. */
 export interface Interference {
+  /** Die right before it is written: it has happened and nobody will know. */
+  crashesBefore?(index: number): boolean;
   /** Die right after it. */
   crashesAfter?(index: number): boolean;
   /** Write it a second time, as somebody does who did not hear that it was written. */
@@ -82,6 +84,8 @@ export class ToyDriver {
   }
 
   append(happening: Happening): void {
+    const isOwner = happening.type === 'owner.changed';
+    if (!isOwner && this.#interference.crashesBefore?.(this.#journal.length + 1) === true) throw new Crash();
     const event: LoopEvent = { ...happening, at: Math.max(this.state.now, this.#world.clock) };
     this.#write(event);
     const index = this.#journal.length;
@@ -91,8 +95,7 @@ export class ToyDriver {
       this.#write({ type: 'timer.fired', key: `wait:${run}`, at: event.at });
     }
     for (const other of this.#interference.events?.(index) ?? []) this.#write({ ...other, at: event.at });
-    if (event.type !== 'owner.changed' && this.#interference.crashesAfter?.(index) === true)
-      throw new Crash();
+    if (!isOwner && this.#interference.crashesAfter?.(index) === true) throw new Crash();
   }
 
   #write(event: LoopEvent): void {
@@ -216,7 +219,11 @@ export class ToyDriver {
   #endRun(run: string, ending: RunEnding): void {
     this.#world.kill(run);
     const process = this.#world.processes.get(run);
-    if (process !== undefined) this.append({ type: 'run.output', run, ...this.#world.output(process) });
+    const output = process === undefined ? null : this.#world.output(process);
+    // What the journal knows already is not written again, or a driver that dies after every event gets nowhere.
+    if (output !== null && output.offset > (openRun(this.state)?.output.offset ?? 0)) {
+      this.append({ type: 'run.output', run, ...output });
+    }
     this.append({ type: 'run.ended', run, ending, jitter: 0 });
   }
 }

@@ -29,12 +29,13 @@ export class FakeWorld {
     if (known !== undefined) return known;
     if (this.alive().length > 0) throw new Error(`run ${run} started beside ${this.alive().join(', ')}`);
     const script = pick(this.#script.runs, this.#runs++);
+    const neverLived = script.ending.how === 'not-started';
     const process: AgentProcess = {
       run,
       script,
       startedAt: this.clock,
       endsAt: this.clock + script.ms,
-      killedAt: null,
+      killedAt: neverLived ? this.clock : null,
     };
     this.processes.set(run, process);
     return process;
@@ -90,9 +91,12 @@ export class FakeWorld {
 
   look({ markers, messages, fingerprint }: Extract<Effect, { type: 'probe' }>): Probe {
     this.settle();
-    const present = [...(this.doneFile ? ['DONE'] : []), ...(this.waitFile ? ['WAIT_WITHOUT_RESTART'] : [])];
+    const present = new Set([
+      ...(this.doneFile ? ['DONE'] : []),
+      ...(this.waitFile ? ['WAIT_WITHOUT_RESTART'] : []),
+    ]);
     return {
-      markers: markers.filter((marker) => present.includes(marker)),
+      markers: markers.filter((marker) => present.has(marker)),
       problem: this.#script.problem ?? null,
       messages: messages ? this.busMessages : [],
       fingerprint: fingerprint ? `tree-${this.tree}` : null,
@@ -134,7 +138,7 @@ export interface AgentProcess {
   killedAt: number | null;
 }
 
-export function pick<T>(list: readonly T[], index: number): T {
+function pick<T>(list: readonly T[], index: number): T {
   const item = list[Math.min(index, list.length - 1)];
   if (item === undefined) throw new Error('the script is empty');
   return item;

@@ -1,0 +1,276 @@
+import { decide, openRun } from '../../src/loop/decide.ts';
+import type { Effect } from '../../src/loop/effect.ts';
+import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
+import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import type { Observer } from '../rig/toy-driver.ts';
+import type { FakeWorld } from '../rig/world.ts';
+
+/** Fails with the number of the invariant (see the head of `decide.ts`) and the event at which it broke. */
+function must(holds: boolean, invariant: string, what: string): void {
+  if (!holds) throw new Error(`${invariant}: ${what}`);
+}
+
+/**
+ * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
+ * world, and believes nothing that the state says about itself where it can know better.
+ */
+export class Oracle implements Observer {
+  readonly #world: FakeWorld;
+  readonly #planned = new Set<string>();
+  readonly #ended = new Set<string>();
+  readonly #lastOutput = new Map<string, OutputSnapshot>();
+  readonly #seen = new Set<string>();
+  /** The fold of the journal, event by event. */
+  #shadow: LoopState = INITIAL;
+  #live: LoopState | null = null;
+  #lastEvent: LoopEvent | null = null;
+  #open: string | null = null;
+  #iterations = 0;
+  #failures = { consecutive: 0, total: 0 };
+  #rung = 0;
+  #paused = false;
+  #stopped = false;
+  #lastCheck: string | null = null;
+  #signals = 0;
+  /** The next run may not be planned before this. */
+  #notBefore = 0;
+  #limitedIteration: number | null = null;
+  /** Since the last work run ended, or since the look before a run. */
+  #greens = new Set<number>();
+  #accepted = false;
+  #asked = 0;
+
+  constructor(world: FakeWorld) {
+    this.#world = world;
+  }
+
+  asked(state: LoopState, wanted: readonly Effect[]): void {
+    if (state.outcome !== null) must(wanted.length === 0, 'L2', 'something is wanted after the end');
+    else if (state.created && wanted.length === 0) must(openRun(state) !== null, 'L10', 'nothing is wanted and nothing goes on');
+    if (this.#asked++ % 8 === 0) must(same(decide(state), wanted), 'L11', 'asking again wants something else');
+  }
+
+  started(effect: Effect): void {
+    if (effect.type === 'run') must(!this.#stopped || this.#planned.has(effect.run), 'L8', 'a run starts after a stop');
+    if (effect.type === 'check' && this.#stopped) {
+      // The one that was under way may finish, and is run again if the harness dies over it.
+      this.#lastCheck ??= effect.key;
+      must(this.#lastCheck === effect.key, 'L8', 'a second check starts after a stop');
+    }
+  }
+
+  appended(before: LoopState, event: LoopEvent, after: LoopState): void {
+    must(before === this.#live || same(before, this.#shadow), 'L5', 'what a new owner folded is not what the old one had');
+    this.#live = after;
+    // The policy is big and is compared at the end; everything else goes through text, as in a journal.
+    this.#shadow = evolve(this.#shadow, 'policy' in event ? event : readBack(event));
+    must(same(after, this.#shadow), 'L5', `the fold differs after ${event.type}`);
+
+    const repeated = this.#lastEvent === event;
+    this.#lastEvent = event;
+    if (repeated) {
+      must(same(before, after), 'L6', `${event.type} counts twice`);
+      return;
+    }
+    if (before.outcome !== null && event.type !== 'loop.reopened') {
+      must(before === after, 'L2', `${event.type} is accepted after the end`);
+      return;
+    }
+    this.#book(before, event, after);
+  }
+
+  #book(before: LoopState, event: LoopEvent, after: LoopState): void {
+    const { limits } = before.policy;
+    switch (event.type) {
+      case 'iteration.started':
+        must(event.iteration === ++this.#iterations, 'L1', `iteration ${event.iteration} follows ${this.#iterations - 1}`);
+        must(limits.iterations === null || event.iteration <= limits.iterations, 'L1', `iteration ${event.iteration} of ${limits.iterations}`);
+        must(!this.#paused && !this.#stopped, 'L8', 'an iteration starts after a pause or a stop');
+        return;
+      case 'run.planned':
+        return this.#runPlanned(before, event);
+      case 'run.output':
+        if (this.#open === event.run) this.#lastOutput.set(event.run, event);
+        return;
+      case 'run.ended':
+        return this.#runEnded(before, event, after);
+      case 'probe.finished':
+        if (event.phase === 'before') this.#evidenceGone();
+        return;
+      case 'checks.started':
+        must(!this.#stopped, 'L8', 'checks start after a stop');
+        return;
+      case 'check.finished':
+        if (event.result.code === 0) this.#greens.add(event.index);
+        return;
+      case 'claim.made':
+        if (event.claim.by === 'promise-tag') {
+          const said = event.run === null ? null : this.#lastOutput.get(event.run)?.claim;
+          must(said !== null && said !== undefined, 'L3', 'a claim that nobody made');
+        }
+        if (event.claim.by === 'marker') must(this.#world.doneFile, 'L3', 'a marker that is not there');
+        return;
+      case 'claim.accepted':
+        this.#accepted = true;
+        return;
+      case 'control.received':
+        return this.#control(before, event);
+      case 'loop.ended':
+        return this.#loopEnded(before, event);
+      case 'loop.reopened':
+        this.#paused = false;
+        this.#stopped = false;
+        this.#lastCheck = null;
+        this.#signals = 0;
+        this.#notBefore = 0;
+        this.#rung = 0;
+        this.#failures.consecutive = 0;
+        return;
+      case 'loop.created':
+      case 'policy.changed':
+      case 'owner.changed':
+      case 'run.started':
+      case 'claim.rejected':
+      case 'commit.made':
+      case 'checkpoint.taken':
+      case 'timer.fired':
+      case 'child.started':
+      case 'child.ended':
+        return;
+    }
+  }
+
+  #runPlanned({ policy: { limits } }: LoopState, event: Extract<LoopEvent, { type: 'run.planned' }>): void {
+    must(this.#open === null, 'L4', `run ${event.run} is planned beside ${this.#open}`);
+    must(!this.#planned.has(event.run), 'L4', `run ${event.run} is planned twice`);
+    this.#planned.add(event.run);
+    this.#open = event.run;
+    must(!this.#stopped, 'L8', 'a run is planned after a stop');
+    const { usd, tokens } = this.#spent();
+    must(limits.costUsd === null || usd < limits.costUsd, 'L7', `a run is planned with $${usd} of $${limits.costUsd} spent`);
+    must(limits.tokens === null || tokens < limits.tokens, 'L7', `a run is planned with ${tokens} of ${limits.tokens} tokens spent`);
+    if (event.purpose !== 'work') return;
+    must(!this.#paused, 'L8', 'a run is planned during a pause');
+    must(event.at >= this.#notBefore, 'L9', `a run is planned ${this.#notBefore - event.at} ms too early`);
+    const iteration = Number(event.run.split('.')[0]);
+    must(iteration === this.#iterations, 'L1', `run ${event.run} is not of iteration ${this.#iterations}`);
+    must(this.#limitedIteration === null || iteration === this.#limitedIteration, 'L12', 'a usage limit was charged as an iteration');
+    this.#evidenceGone();
+  }
+
+  #runEnded(before: LoopState, event: Extract<LoopEvent, { type: 'run.ended' }>, after: LoopState): void {
+    must(this.#open === event.run, 'L4', `run ${event.run} ends and ${this.#open} is open`);
+    must(!this.#ended.has(event.run), 'L4', `run ${event.run} ends twice`);
+    must(!this.#world.alive().includes(event.run), 'L4', `run ${event.run} has ended and lives`);
+    this.#ended.add(event.run);
+    this.#open = null;
+    const run = after.turn.run;
+    if (run?.id !== event.run) return;
+    this.#evidenceGone();
+
+    const as = run.ended?.as;
+    const { delay } = before.policy;
+    if (as === 'failure') {
+      this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
+      const { afterFailure } = delay;
+      const n = this.#failures.consecutive;
+      this.#notBefore = event.at + (afterFailure.kind === 'fixed' ? afterFailure.ms : Math.min(2 ** (n - 1) * 1000, afterFailure.capMs));
+    } else if (as === 'ok') {
+      this.#failures.consecutive = 0;
+      this.#notBefore = event.at + delay.afterOkMs;
+    }
+    must(same(after.failures, this.#failures), as === 'usage-limit' ? 'L12' : 'L6', 'failures are miscounted');
+
+    if (this.#paused) this.#notBefore = 0;
+    this.#limitedIteration = as === 'usage-limit' ? this.#iterations : null;
+    if (as !== 'usage-limit') {
+      this.#rung = 0;
+      return;
+    }
+    const resetsAt = this.#lastOutput.get(event.run)?.limit?.resetsAt ?? null;
+    const ladder = delay.usageLimitLadderMs;
+    this.#notBefore =
+      resetsAt !== null && resetsAt > event.at ? resetsAt : event.at + (ladder[Math.min(this.#rung++, ladder.length - 1)] ?? 0);
+  }
+
+  #control({ policy, turn }: LoopState, { id, control }: Extract<LoopEvent, { type: 'control.received' }>): void {
+    if (this.#seen.has(id)) return;
+    this.#seen.add(id);
+    const limited = turn.run?.ended?.as === 'usage-limit';
+    const pause = (): void => {
+      this.#paused = true;
+      if (!limited) this.#notBefore = 0;
+    };
+    if (control.type === 'pause') pause();
+    if (control.type === 'resume') {
+      this.#paused = false;
+      if (control.now) this.#notBefore = 0;
+    }
+    if (control.type === 'stop') this.#stopped = true;
+    if (control.type !== 'signal') return;
+    this.#signals++;
+    if (this.#signals === 1 && policy.signals[control.signal] === 'pause') pause();
+    else this.#stopped = true;
+  }
+
+  #loopEnded({ policy, turn }: LoopState, { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
+    must(this.#open === null && this.#planned.size === this.#ended.size, 'L4', 'the loop ends and a run is open');
+    must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
+    if (this.#stopped) must(outcome.type === 'stopped', 'L8', `a stop ends as ${outcome.type}`);
+    else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
+    if (outcome.type !== 'done') return;
+    must(this.#accepted, 'L3', 'done without an accepted claim');
+    const { commands } = policy.checks;
+    const green = commands.every((_, index) => this.#greens.has(index));
+    if (policy.completion.until !== 'claim') must(green, 'L3', 'done without green checks after the last run');
+    if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified by nothing');
+    must(turn.claim !== null, 'L3', 'done without a claim');
+  }
+
+  /** The last word on the books. */
+  close(state: LoopState, journal: readonly LoopEvent[]): void {
+    const folded = fold(readBack(journal));
+    must(same(folded, state), 'L5', 'the fold of the journal is not the live state');
+    const closed = [...this.#ended].reduce((sum, run) => sum + (this.#lastOutput.get(run)?.cost?.usd ?? 0), 0);
+    must(Math.abs(state.spent.usd - closed) < 1e-9, 'L6', `$${state.spent.usd} on the books, $${closed} spent`);
+    must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
+  }
+
+  #evidenceGone(): void {
+    this.#greens = new Set();
+    this.#accepted = false;
+  }
+
+  #spent(): { usd: number; tokens: number } {
+    let usd = 0;
+    let tokens = 0;
+    for (const output of this.#lastOutput.values()) {
+      usd += output.cost?.usd ?? 0;
+      if (output.tokens !== null) tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
+    }
+    return { usd, tokens };
+  }
+}
+
+/** Whether two plain values are the same; many times faster than a general comparison, and it runs a million times. */
+function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) if (!Object.hasOwn(b, key) || !same(a[key], b[key])) return false;
+  return true;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function readBack<T>(written: T): T {
+  return JSON.parse(json(written)) as T;
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value);
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import type { Control, RunEnding } from '../../src/loop/event.ts';
+import { PRESET_NAMES, type Policy } from '../../src/loop/policy.ts';
+import { policyOf } from '../rig/play.ts';
+import { claims, exits, hangs, limited, type RunScript } from '../rig/world.ts';
+
+/** Everything that makes one history differ from another; plain data, so that a failure can shrink. */
+export interface Scenario {
+  readonly policy: Policy;
+  readonly runs: readonly RunScript[];
+  readonly checks: readonly (number | null)[];
+  readonly operator: readonly { readonly after: number; readonly control: Control; readonly twice: boolean }[];
+  /** When a person touches DONE. */
+  readonly touches: number | null;
+  readonly crashesAfter: 'every event' | readonly number[];
+  readonly crashesBefore: readonly number[];
+  readonly downtimeMs: number;
+  readonly repeats: readonly number[];
+  readonly staleTimers: readonly number[];
+  readonly reopens: number;
+}
+
+const ms = fc.constantFrom(0, 1, 40, 1000, 90_000);
+const spend = fc.record({
+  cost: fc.constantFrom(null, { usd: 0.05, source: 'reported' } as const, { usd: 0.3, source: 'estimated' } as const),
+  tokens: fc.constantFrom(null, { input: 10, output: 5, cacheRead: 80, cacheWrite: 5 }),
+  steps: fc.nat({ max: 3 }),
+});
+const fatalEnding: RunEnding = { how: 'exited', code: 1, said: 'error', error: { kind: 'authentication', message: 'no' } };
+const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
+const floodEnding: RunEnding = { how: 'timed-out', which: 'output' };
+const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
+
+/** An agent that works, claims truly or falsely, crashes, hangs, floods, falls silent or meets a limit. */
+const run: fc.Arbitrary<RunScript> = fc
+  .record({
+    kind: fc.constantFrom('works', 'works', 'claims', 'claims', 'done file', 'crashes', 'crashes', 'hangs', 'floods', 'silent', 'limited', 'asks', 'fatal', 'gone', 'unknown'),
+    ms,
+    output: spend,
+    change: fc.boolean(),
+    early: fc.boolean(),
+    resetsInMs: fc.constantFrom(null, -500, 2000, 600_000),
+  })
+  .map(({ kind, ms: length, output, change, early, resetsInMs }): RunScript => {
+    const more = { ms: length, output, leaves: { change } };
+    switch (kind) {
+      case 'claims':
+        return claims({ ...more, output: { ...output, claimEndsRun: early } });
+      case 'done file':
+        return exits(0, { ...more, leaves: { change, done: true } });
+      case 'crashes':
+        return exits(1, more);
+      case 'hangs':
+        return hangs({ output });
+      case 'floods':
+        return exits(0, { ...more, ending: floodEnding });
+      case 'silent':
+        return exits(0, { ...more, ending: silentEnding });
+      case 'limited':
+        return limited(resetsInMs, more);
+      case 'asks':
+        return exits(42, more);
+      case 'fatal':
+        return exits(1, { ...more, ending: fatalEnding });
+      case 'gone':
+        return exits(1, { ...more, ending: goneEnding });
+      case 'unknown':
+        return exits(null, more);
+      default:
+        return exits(0, more);
+    }
+  });
+
+const control: fc.Arbitrary<Control> = fc.constantFrom<Control>(
+  { type: 'pause' },
+  { type: 'pause' },
+  { type: 'resume', now: false },
+  { type: 'resume', now: true },
+  { type: 'stop', now: false, by: 'person' },
+  { type: 'stop', now: true, by: 'deadline' },
+  { type: 'signal', signal: 'SIGINT' },
+  { type: 'signal', signal: 'SIGTERM' },
+  { type: 'tell', text: 'try harder' },
+  { type: 'set', limits: { iterations: 2 } },
+  { type: 'set', limits: { costUsd: 0.2 } },
+);
+
+const policy: fc.Arbitrary<Policy> = fc
+  .record({
+    preset: fc.constantFrom(...PRESET_NAMES),
+    iterations: fc.integer({ min: 1, max: 5 }),
+    commands: fc.integer({ min: 0, max: 2 }),
+    until: fc.constantFrom('both', 'checks', 'claim'),
+    costUsd: fc.constantFrom(null, null, 0.1, 0.5),
+    tokens: fc.constantFrom(null, null, 150),
+    timeMs: fc.constantFrom(null, null, 5000, 200_000),
+    failures: fc.constantFrom(null, 2, 5),
+    unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),
+    stopRunning: fc.boolean(),
+    commit: fc.boolean(),
+    checkpoint: fc.boolean(),
+    afterFailure: fc.constantFrom('consider', 'ignore'),
+  })
+  .map(({ preset, commands, until, commit, checkpoint, afterFailure, ...limits }) => {
+    const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
+    return policyOf({
+      preset,
+      completion: { until, afterFailure },
+      checks: { commands: ['lint', 'test'].slice(0, count).map((command) => ({ command, action: 'APPEND', hint: null })) },
+      limits,
+      timeouts: { runMs: 100_000 },
+      commit: commit ? { command: 'git', tasks: ['commit', 'push'] } : null,
+      checkpoint,
+    });
+  });
+
+const index = fc.integer({ min: 1, max: 70 });
+const some = (max: number): fc.Arbitrary<number[]> => fc.array(index, { maxLength: max });
+
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
+  policy,
+  // The last one is used for ever: a provider that never lets anybody in again would be no history with an end.
+  runs: fc.array(run, { maxLength: 6 }).map((runs) => [...runs, exits(0)]),
+  checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
+  operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
+  touches: fc.option(index, { freq: 8 }),
+  crashesAfter: fc.oneof({ weight: 1, arbitrary: fc.constant('every event' as const) }, { weight: 19, arbitrary: some(3) }),
+  crashesBefore: some(2),
+  downtimeMs: ms,
+  repeats: some(4),
+  staleTimers: some(3),
+  reopens: fc.integer({ min: 0, max: 2 }),
+});

@@ -1,0 +1,65 @@
+import type { Happening, LoopEvent } from '../../src/loop/event.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import { Crash, ToyDriver, type Interference } from '../rig/toy-driver.ts';
+import { FakeWorld } from '../rig/world.ts';
+import { Oracle } from './oracle.ts';
+import type { Scenario } from './scenario.ts';
+
+/** Lives through one history, crashes and all, under the eyes of the oracle. */
+export function simulate(scenario: Scenario): History {
+  const { policy, runs, checks } = scenario;
+  const world = new FakeWorld({ runs, checks });
+  const oracle = new Oracle(world);
+  const journal: LoopEvent[] = [];
+  const interference = interferenceOf(scenario, world);
+  let restarts = 0;
+  let reopens = scenario.reopens;
+  let nudges = 0;
+  let driver: ToyDriver | null = null;
+
+  for (let lives = 0; lives < 3000; lives++) {
+    try {
+      driver ??= new ToyDriver(journal, world, oracle, interference);
+      if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
+      const rest = driver.run();
+      if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
+      if (rest === 'ended' && reopens-- > 0) driver.append({ type: 'loop.reopened' });
+      else if (rest === 'resting') driver.control(`resume-${nudges++}`, { type: 'resume', now: false });
+      else {
+        oracle.close(driver.state, journal);
+        return { journal, state: driver.state, restarts };
+      }
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      restarts++;
+      world.clock += scenario.downtimeMs;
+      world.settle();
+      driver = null;
+    }
+  }
+  throw new Error('L10: the history has no end');
+}
+
+export interface History {
+  readonly journal: readonly LoopEvent[];
+  readonly state: LoopState;
+  readonly restarts: number;
+}
+
+function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
+  const { crashesAfter, crashesBefore, repeats, staleTimers, operator, touches } = scenario;
+  const before = new Set(crashesBefore);
+  return {
+    crashesAfter: (index) => (crashesAfter === 'every event' ? true : crashesAfter.includes(index)),
+    crashesBefore: (index) => before.delete(index),
+    repeats: (index) => repeats.includes(index),
+    staleTimer: (index) => staleTimers.includes(index),
+    events(index) {
+      if (touches === index) world.doneFile = true;
+      return operator.flatMap(({ after, control, twice }, position): Happening[] => {
+        const event: Happening = { type: 'control.received', id: `operator-${position}`, control };
+        return after === index || (twice && after + 3 === index) ? [event] : [];
+      });
+    },
+  };
+}
