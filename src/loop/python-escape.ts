@@ -47,14 +47,23 @@ export type Escape =
   /** What the group of this number matched. */
   | { readonly kind: 'reference'; readonly group: number };
 
-// Python's \d, \w and \b know all of Unicode, JavaScript's know ASCII only. They are left as they are: done
-// patterns rarely need more. \s differs only in U+FEFF (JavaScript) and U+001C to U+001F, U+0085 (Python).
-const SETS = 'dDsSwW';
+// Python's \d, \w and \b know all of Unicode, JavaScript's know ASCII only, so they are spelled out; inside a
+// class \W stays as it is, since `u` mode has no way to write it there. \s differs only in U+FEFF (JavaScript)
+// and U+001C to U+001F, U+0085 (Python).
+const WORD = String.raw`\p{L}\p{N}_`;
+const SETS = new Map([
+  ['d', { pattern: String.raw`\p{Nd}`, class: String.raw`\p{Nd}` }],
+  ['D', { pattern: String.raw`\P{Nd}`, class: String.raw`\P{Nd}` }],
+  ['s', { pattern: String.raw`\s`, class: String.raw`\s` }],
+  ['S', { pattern: String.raw`\S`, class: String.raw`\S` }],
+  ['w', { pattern: `[${WORD}]`, class: WORD }],
+  ['W', { pattern: `[^${WORD}]`, class: String.raw`\W` }],
+]);
 const ANCHORS = new Map([
   ['A', '^'],
   ['Z', '$'],
-  ['b', '\\b'],
-  ['B', '\\B'],
+  ['b', `(?:(?<=[${WORD}])(?![${WORD}])|(?<![${WORD}])(?=[${WORD}]))`],
+  ['B', `(?:(?<=[${WORD}])(?=[${WORD}])|(?<![${WORD}])(?![${WORD}]))`],
 ]);
 const CONTROLS = new Map([
   ['a', 0x07],
@@ -77,7 +86,8 @@ const LAST_OCTAL = 0o377;
 export function readEscape(cursor: Cursor, place: 'pattern' | 'class'): Escape {
   const start = cursor.index;
   const letter = take(cursor).slice(1);
-  if (SETS.includes(letter)) return { kind: 'set', source: `\\${letter}` };
+  const set = SETS.get(letter);
+  if (set !== undefined) return { kind: 'set', source: set[place] };
   const anchor = place === 'pattern' ? ANCHORS.get(letter) : undefined;
   if (anchor !== undefined) return { kind: 'anchor', source: anchor };
   const control = CONTROLS.get(letter);

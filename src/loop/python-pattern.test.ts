@@ -29,6 +29,9 @@ const ACCEPTED: readonly Accepted[] = [
   ['^a.b$', ['a\rb', 'a\u2028b', 'a😀b'], ['a\nb']],
   ['(?s)^a.b$', ['a\nb', 'a\rb'], ['a\n\nb']],
   [raw`\bdone\b`, ['done', 'is done.'], ['undone', 'done_']],
+  [raw`\bготово\b`, ['всё готово!'], ['неготово']],
+  [raw`^\w+\d$`, ['naïve٣', 'été1'], ['a-1', 'a½']],
+  [raw`^\W\D[^\w\d]$`, ['-é!'], ['é-!', '--é', '-٣!']],
   [raw`x\By`, ['xy'], ['x y']],
   // Flags.
   ['(?i)done', ['DONE', 'Done'], ['dune']],

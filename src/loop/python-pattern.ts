@@ -7,8 +7,8 @@
  *     Python does, so `^`, `$` and `.` are spelled out.
  * P3. Positions are those of Python's `re.error.pos`; a bad range in a class is always at its first character.
  *
- * Known to differ: \d, \w and \b are ASCII (see `python-escape.ts`); look-behind may have a variable width,
- * which Python refuses; a repeated group that can match nothing may end a round earlier or later; an empty
+ * Known to differ: \W inside a class and everything under (?a) (see `python-escape.ts`); look-behind may have a
+ * variable width, which Python refuses; a repeated group that can match nothing may end a round earlier or later; an empty
  * match may be found inside a surrogate pair; \B matches in an empty text, as in Python from 3.14 on.
  */
 import { type Cursor, literal, readClass, readEscape, refuse, Refusal, take } from './python-escape.ts';

@@ -1,5 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { planPrompt } from '../../src/loop/prompt-plan.ts';
 import { renderPrompt, type PromptInputs, type Section } from '../../src/loop/prompt.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { startScan, type PieceSource } from '../../src/loop/scan.ts';
@@ -223,10 +223,21 @@ describe('completion', () => {
     ]);
   });
 
-  it('S2.92 does its rules on plain data: a policy from the preset is the preset', () => {
+  it('S2.92 tests every module of the core: merge and validation, the tag, the fail actions, truncation', () => {
+    const folder = new URL('../../src/loop/', import.meta.url);
+    const modules = readdirSync(folder).filter((file) => !file.endsWith('.test.ts'));
+    const read = (file: string) => readFileSync(new URL(file, folder), 'utf8');
+    const reached = new Set<string>();
+    const follow = (text: string): void => {
+      for (const [, file = ''] of text.matchAll(/from '\.\/([\w-]+\.ts)'/g)) {
+        if (reached.has(file)) continue;
+        reached.add(file);
+        follow(read(file));
+      }
+    };
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.test.ts'))) follow(read(file));
+    expect(modules.filter((file) => !reached.has(file) && file !== 'report.ts')).toEqual([]);
     expect(policyOf(cli())).toEqual(presets['ralph-cli'].policy);
-    const state = play(cli(), { runs: [claims()] }).state;
-    expect(planPrompt(state, null)).toEqual({ sections: [{ kind: 'base' }] });
   });
 
   it('S2.98 counts a non-zero exit as a failure with backoff; the fifth in a row ends the loop', () => {

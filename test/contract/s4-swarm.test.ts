@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEnding } from '../../src/loop/event.ts';
 import { decide } from '../../src/loop/decide.ts';
+import { accepts, evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
 import { endedStatus } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt } from '../../src/loop/prompt.ts';
@@ -123,9 +124,11 @@ describe('pause and resume', () => {
     expect(resumed.runs).toHaveLength(10);
   });
 
-  it('S4.37 knows a loop by its name: what was never created takes no control', () => {
-    const told = play(swarm(1), { runs: [exits(0)] });
-    expect(told.state.name).toBe('tale');
+  it('S4.37 takes no control for what is no loop: nothing is kept and nothing is wanted', () => {
+    const pause = { type: 'control.received', id: 'a', control: { type: 'pause' }, at: 1 } as const;
+    expect(accepts(INITIAL, pause)).toBe(false);
+    expect(evolve(INITIAL, pause)).toBe(INITIAL);
+    expect(decide(INITIAL)).toEqual([]);
   });
 
   it('S4.42 goes on from the state alone when owner and agent are gone', () => {
@@ -174,11 +177,16 @@ describe('the end', () => {
     expect(told.world.alive()).toEqual([]);
   });
 
-  it('S4.71 keeps loops apart: another name, another journal, another state', () => {
-    const one = play(swarm(1), { runs: [exits(0)] });
+  it('S4.71 keeps loops apart: two journals read side by side give the states that each gives alone', () => {
+    const one = play(swarm(2), { runs: [exits(0)] });
     const other = play(swarm(3), { runs: [exits(1)] });
-    expect(one.state.failures.total).toBe(0);
-    expect(other.state.failures.total).toBe(3);
+    let [left, right] = [INITIAL, INITIAL];
+    for (let index = 0; index < 40; index++) {
+      for (const event of one.journal.slice(index, index + 1)) left = evolve(left, event);
+      for (const event of other.journal.slice(index, index + 1)) right = evolve(right, event);
+    }
+    expect([left, right]).toEqual([fold(one.journal), fold(other.journal)]);
+    expect([left.failures.total, right.failures.total]).toEqual([0, 3]);
   });
 
   it('S4.72 ends agent and loop when it is killed, stopped, also out of a backoff', () => {

@@ -47,12 +47,15 @@ export class Oracle implements Observer {
 
   asked(state: LoopState, wanted: readonly Effect[]): void {
     if (state.outcome !== null) must(wanted.length === 0, 'L2', 'something is wanted after the end');
-    else if (state.created && wanted.length === 0) must(openRun(state) !== null, 'L10', 'nothing is wanted and nothing goes on');
-    if (this.#asked++ % 8 === 0) must(same(decide(state), wanted), 'L11', 'asking again wants something else');
+    else if (state.created && wanted.length === 0)
+      must(openRun(state) !== null, 'L10', 'nothing is wanted and nothing goes on');
+    if (this.#asked++ % 8 === 0)
+      must(same(decide(state), wanted), 'L11', 'asking again wants something else');
   }
 
   started(effect: Effect): void {
-    if (effect.type === 'run') must(!this.#stopped || this.#planned.has(effect.run), 'L8', 'a run starts after a stop');
+    if (effect.type === 'run')
+      must(!this.#stopped || this.#planned.has(effect.run), 'L8', 'a run starts after a stop');
     if (effect.type === 'check' && this.#stopped) {
       // The one that was under way may finish, and is run again if the harness dies over it.
       this.#lastCheck ??= effect.key;
@@ -61,7 +64,11 @@ export class Oracle implements Observer {
   }
 
   appended(before: LoopState, event: LoopEvent, after: LoopState): void {
-    must(before === this.#live || same(before, this.#shadow), 'L5', 'what a new owner folded is not what the old one had');
+    must(
+      before === this.#live || same(before, this.#shadow),
+      'L5',
+      'what a new owner folded is not what the old one had',
+    );
     this.#live = after;
     // The policy is big and is compared at the end; everything else goes through text, as in a journal.
     this.#shadow = evolve(this.#shadow, 'policy' in event ? event : readBack(event));
@@ -84,8 +91,16 @@ export class Oracle implements Observer {
     const { limits } = before.policy;
     switch (event.type) {
       case 'iteration.started':
-        must(event.iteration === ++this.#iterations, 'L1', `iteration ${event.iteration} follows ${this.#iterations - 1}`);
-        must(limits.iterations === null || event.iteration <= limits.iterations, 'L1', `iteration ${event.iteration} of ${limits.iterations}`);
+        must(
+          event.iteration === ++this.#iterations,
+          'L1',
+          `iteration ${event.iteration} follows ${this.#iterations - 1}`,
+        );
+        must(
+          limits.iterations === null || event.iteration <= limits.iterations,
+          'L1',
+          `iteration ${event.iteration} of ${limits.iterations}`,
+        );
         must(!this.#paused && !this.#stopped, 'L8', 'an iteration starts after a pause or a stop');
         return;
       case 'run.planned':
@@ -148,14 +163,26 @@ export class Oracle implements Observer {
     this.#open = event.run;
     must(!this.#stopped, 'L8', 'a run is planned after a stop');
     const { usd, tokens } = this.#spent();
-    must(limits.costUsd === null || usd < limits.costUsd, 'L7', `a run is planned with $${usd} of $${limits.costUsd} spent`);
-    must(limits.tokens === null || tokens < limits.tokens, 'L7', `a run is planned with ${tokens} of ${limits.tokens} tokens spent`);
+    must(
+      limits.costUsd === null || usd < limits.costUsd,
+      'L7',
+      `a run is planned with $${usd} of $${limits.costUsd} spent`,
+    );
+    must(
+      limits.tokens === null || tokens < limits.tokens,
+      'L7',
+      `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
+    );
     if (event.purpose !== 'work') return;
     must(!this.#paused, 'L8', 'a run is planned during a pause');
     must(event.at >= this.#notBefore, 'L9', `a run is planned ${this.#notBefore - event.at} ms too early`);
     const iteration = Number(event.run.split('.')[0]);
     must(iteration === this.#iterations, 'L1', `run ${event.run} is not of iteration ${this.#iterations}`);
-    must(this.#limitedIteration === null || iteration === this.#limitedIteration, 'L12', 'a usage limit was charged as an iteration');
+    must(
+      this.#limitedIteration === null || iteration === this.#limitedIteration,
+      'L12',
+      'a usage limit was charged as an iteration',
+    );
     this.#evidenceGone();
   }
 
@@ -175,12 +202,18 @@ export class Oracle implements Observer {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
       const { afterFailure } = delay;
       const n = this.#failures.consecutive;
-      this.#notBefore = event.at + (afterFailure.kind === 'fixed' ? afterFailure.ms : Math.min(2 ** (n - 1) * 1000, afterFailure.capMs));
+      this.#notBefore =
+        event.at +
+        (afterFailure.kind === 'fixed' ? afterFailure.ms : Math.min(2 ** (n - 1) * 1000, afterFailure.capMs));
     } else if (as === 'ok') {
       this.#failures.consecutive = 0;
       this.#notBefore = event.at + delay.afterOkMs;
     }
-    must(same(after.failures, this.#failures), as === 'usage-limit' ? 'L12' : 'L6', 'failures are miscounted');
+    must(
+      same(after.failures, this.#failures),
+      as === 'usage-limit' ? 'L12' : 'L6',
+      'failures are miscounted',
+    );
 
     if (this.#paused) this.#notBefore = 0;
     this.#limitedIteration = as === 'usage-limit' ? this.#iterations : null;
@@ -191,10 +224,15 @@ export class Oracle implements Observer {
     const resetsAt = this.#lastOutput.get(event.run)?.limit?.resetsAt ?? null;
     const ladder = delay.usageLimitLadderMs;
     this.#notBefore =
-      resetsAt !== null && resetsAt > event.at ? resetsAt : event.at + (ladder[Math.min(this.#rung++, ladder.length - 1)] ?? 0);
+      resetsAt !== null && resetsAt > event.at
+        ? resetsAt
+        : event.at + (ladder[Math.min(this.#rung++, ladder.length - 1)] ?? 0);
   }
 
-  #control({ policy, turn }: LoopState, { id, control }: Extract<LoopEvent, { type: 'control.received' }>): void {
+  #control(
+    { policy, turn }: LoopState,
+    { id, control }: Extract<LoopEvent, { type: 'control.received' }>,
+  ): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
     const limited = turn.run?.ended?.as === 'usage-limit';
@@ -215,7 +253,11 @@ export class Oracle implements Observer {
   }
 
   #loopEnded({ policy, turn }: LoopState, { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
-    must(this.#open === null && this.#planned.size === this.#ended.size, 'L4', 'the loop ends and a run is open');
+    must(
+      this.#open === null && this.#planned.size === this.#ended.size,
+      'L4',
+      'the loop ends and a run is open',
+    );
     must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
     if (this.#stopped) must(outcome.type === 'stopped', 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
@@ -223,7 +265,8 @@ export class Oracle implements Observer {
     must(this.#accepted, 'L3', 'done without an accepted claim');
     const { commands } = policy.checks;
     const green = commands.every((_, index) => this.#greens.has(index));
-    if (policy.completion.until !== 'claim') must(green, 'L3', 'done without green checks after the last run');
+    if (policy.completion.until !== 'claim')
+      must(green, 'L3', 'done without green checks after the last run');
     if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified by nothing');
     must(turn.claim !== null, 'L3', 'done without a claim');
   }
@@ -232,8 +275,15 @@ export class Oracle implements Observer {
   close(state: LoopState, journal: readonly LoopEvent[]): void {
     const folded = fold(readBack(journal));
     must(same(folded, state), 'L5', 'the fold of the journal is not the live state');
-    const closed = [...this.#ended].reduce((sum, run) => sum + (this.#lastOutput.get(run)?.cost?.usd ?? 0), 0);
-    must(Math.abs(state.spent.usd - closed) < 1e-9, 'L6', `$${state.spent.usd} on the books, $${closed} spent`);
+    const closed = [...this.#ended].reduce(
+      (sum, run) => sum + (this.#lastOutput.get(run)?.cost?.usd ?? 0),
+      0,
+    );
+    must(
+      Math.abs(state.spent.usd - closed) < 1e-9,
+      'L6',
+      `$${state.spent.usd} on the books, $${closed} spent`,
+    );
     must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
   }
 
@@ -247,7 +297,8 @@ export class Oracle implements Observer {
     let tokens = 0;
     for (const output of this.#lastOutput.values()) {
       usd += output.cost?.usd ?? 0;
-      if (output.tokens !== null) tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
+      if (output.tokens !== null)
+        tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
     }
     return { usd, tokens };
   }
@@ -268,9 +319,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function readBack<T>(written: T): T {
-  return JSON.parse(json(written)) as T;
-}
-
-function json(value: unknown): string {
-  return JSON.stringify(value);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what comes back is held against what went in
+  return JSON.parse(JSON.stringify(written)) as T;
 }

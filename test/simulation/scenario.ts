@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Control, RunEnding } from '../../src/loop/event.ts';
 import { PRESET_NAMES, type Policy } from '../../src/loop/policy.ts';
 import { policyOf } from '../rig/play.ts';
@@ -9,7 +9,11 @@ export interface Scenario {
   readonly policy: Policy;
   readonly runs: readonly RunScript[];
   readonly checks: readonly (number | null)[];
-  readonly operator: readonly { readonly after: number; readonly control: Control; readonly twice: boolean }[];
+  readonly operator: readonly {
+    readonly after: number;
+    readonly control: Control;
+    readonly twice: boolean;
+  }[];
   /** When a person touches DONE. */
   readonly touches: number | null;
   readonly crashesAfter: 'every event' | readonly number[];
@@ -22,11 +26,20 @@ export interface Scenario {
 
 const ms = fc.constantFrom(0, 1, 40, 1000, 90_000);
 const spend = fc.record({
-  cost: fc.constantFrom(null, { usd: 0.05, source: 'reported' } as const, { usd: 0.3, source: 'estimated' } as const),
+  cost: fc.constantFrom(
+    null,
+    { usd: 0.05, source: 'reported' } as const,
+    { usd: 0.3, source: 'estimated' } as const,
+  ),
   tokens: fc.constantFrom(null, { input: 10, output: 5, cacheRead: 80, cacheWrite: 5 }),
   steps: fc.nat({ max: 3 }),
 });
-const fatalEnding: RunEnding = { how: 'exited', code: 1, said: 'error', error: { kind: 'authentication', message: 'no' } };
+const fatalEnding: RunEnding = {
+  how: 'exited',
+  code: 1,
+  said: 'error',
+  error: { kind: 'authentication', message: 'no' },
+};
 const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
 const floodEnding: RunEnding = { how: 'timed-out', which: 'output' };
 const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
@@ -34,7 +47,23 @@ const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
 /** An agent that works, claims truly or falsely, crashes, hangs, floods, falls silent or meets a limit. */
 const run: fc.Arbitrary<RunScript> = fc
   .record({
-    kind: fc.constantFrom('works', 'works', 'claims', 'claims', 'done file', 'crashes', 'crashes', 'hangs', 'floods', 'silent', 'limited', 'asks', 'fatal', 'gone', 'unknown'),
+    kind: fc.constantFrom(
+      'works',
+      'works',
+      'claims',
+      'claims',
+      'done file',
+      'crashes',
+      'crashes',
+      'hangs',
+      'floods',
+      'silent',
+      'limited',
+      'asks',
+      'fatal',
+      'gone',
+      'unknown',
+    ),
     ms,
     output: spend,
     change: fc.boolean(),
@@ -66,7 +95,7 @@ const run: fc.Arbitrary<RunScript> = fc
         return exits(1, { ...more, ending: goneEnding });
       case 'unknown':
         return exits(null, more);
-      default:
+      case 'works':
         return exits(0, more);
     }
   });
@@ -106,7 +135,11 @@ const policy: fc.Arbitrary<Policy> = fc
     return policyOf({
       preset,
       completion: { until, afterFailure },
-      checks: { commands: ['lint', 'test'].slice(0, count).map((command) => ({ command, action: 'APPEND', hint: null })) },
+      checks: {
+        commands: ['lint', 'test']
+          .slice(0, count)
+          .map((command) => ({ command, action: 'APPEND', hint: null })),
+      },
       limits,
       timeouts: { runMs: 100_000 },
       commit: commit ? { command: 'git', tasks: ['commit', 'push'] } : null,
@@ -124,7 +157,10 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
   touches: fc.option(index, { freq: 8 }),
-  crashesAfter: fc.oneof({ weight: 1, arbitrary: fc.constant('every event' as const) }, { weight: 19, arbitrary: some(3) }),
+  crashesAfter: fc.oneof(
+    { weight: 1, arbitrary: fc.constant('every event' as const) },
+    { weight: 19, arbitrary: some(3) },
+  ),
   crashesBefore: some(2),
   downtimeMs: ms,
   repeats: some(4),

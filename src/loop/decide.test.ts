@@ -1,0 +1,296 @@
+import { describe, expect, it } from 'vitest';
+import {
+  begun,
+  checked,
+  ended,
+  ending,
+  exited,
+  given,
+  iteration,
+  limit,
+  output,
+  plain,
+  tells,
+  wanted,
+} from '../../test/rig/given.ts';
+import { decide } from './decide.ts';
+import type { Happening } from './event.ts';
+import { evolve, INITIAL } from './evolve.ts';
+import type { LoopState } from './state.ts';
+
+const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
+
+describe('the run', () => {
+  it('is wanted under the same key before and after it is planned, so that a crash finds it again', () => {
+    const before = wanted(given(plain, iteration(1)));
+    const after = wanted(given(plain, ...begun));
+    expect(before).toMatchObject({
+      type: 'run',
+      key: 'run:1.1',
+      timeoutMs: 7_200_000,
+      inactivityMs: 1_200_000,
+      outputBytes: 2 ** 30,
+    });
+    expect(after).toEqual(before);
+  });
+
+  it('is no longer wanted once its spending has passed the limit, and ends the loop without checks', () => {
+    const spending = output('1.1', { cost: { usd: 2, source: 'reported' } });
+    const running = given({ ...checked, limits: { costUsd: 2, unchanged: null } }, ...begun, spending);
+    expect(decide(running)).toEqual([]);
+    const stopped = evolve(running, { ...ended('1.1', { how: 'interrupted' }), at: 1000 });
+    expect(ending(stopped)).toEqual({ type: 'cost-exhausted', limitUsd: 2, spentUsd: 2 });
+  });
+
+  it('counts tokens of all four buckets', () => {
+    const tokens = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
+    const spent = given(
+      { ...plain, limits: { tokens: 10, unchanged: null } },
+      ...begun,
+      output('1.1', { tokens }),
+      exited('1.1', 0),
+    );
+    expect(ending(spent)).toEqual({ type: 'tokens-exhausted', limit: 10, spent: 10 });
+  });
+
+  it('may be followed up to the end of the loop’s own time', () => {
+    const state = given({ ...plain, limits: { timeMs: 60_000, unchanged: null } }, [10, iteration(1)]);
+    expect(wanted(state)).toMatchObject({ type: 'run', notAfter: 60_000 });
+  });
+
+  it('is over when a continuous detector has its claim', () => {
+    const state = given(plain, ...begun, output('1.1', { ...claim, claimEndsRun: true }));
+    expect(decide(state)).toEqual([]);
+    const after = evolve(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 });
+    expect(wanted(after)).toMatchObject({ key: 'claim:1' });
+  });
+});
+
+describe('a claim', () => {
+  const until = (word: string) => ({ ...checked, completion: { ...plain.completion, until: word } });
+  const result = (code: number | null) => ({ code, timedOut: code === null, durationMs: 1, log: 'l' });
+  const finished = (code: number | null): Happening => ({
+    type: 'check.finished',
+    iteration: 1,
+    run: '1.1',
+    index: 0,
+    result: result(code),
+  });
+  const checksOf = (code: number | null): Happening[] => [
+    { type: 'checks.started', iteration: 1, run: '1.1' },
+    finished(code),
+  ];
+  const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
+  const claimed = [...begun, output('1.1', claim), exited('1.1', 0)] as const;
+
+  it('waits for evidence: the checks run first', () => {
+    expect(wanted(given(checked, ...claimed))).toMatchObject({ key: 'checks:1' });
+    expect(
+      wanted(given(checked, ...claimed, { type: 'checks.started', iteration: 1, run: '1.1' })),
+    ).toMatchObject({
+      key: 'check:1.1',
+      check: { command: 'test' },
+      timeoutMs: 600_000,
+    });
+  });
+
+  it('is accepted by green checks and rejected by red ones, a timeout included', () => {
+    expect(wanted(given(checked, ...claimed, ...checksOf(0), made))).toMatchObject({
+      event: { type: 'claim.accepted', verified: true },
+    });
+    expect(wanted(given(checked, ...claimed, ...checksOf(1), made))).toMatchObject({
+      event: { type: 'claim.rejected', failed: ['test'] },
+    });
+    expect(wanted(given(checked, ...claimed, ...checksOf(null), made))).toMatchObject({
+      event: { type: 'claim.rejected' },
+    });
+  });
+
+  it('without checks is accepted, and the end says unverified', () => {
+    expect(wanted(given(plain, ...claimed, made))).toMatchObject({
+      event: { type: 'claim.accepted', verified: false },
+    });
+    const accepted: Happening = { type: 'claim.accepted', iteration: 1, run: '1.1', verified: false };
+    expect(ending(given(plain, ...claimed, made, accepted))).toEqual({
+      type: 'done',
+      verified: false,
+      childrenLeft: [],
+    });
+  });
+
+  it('is not needed with --until checks, and checks are not needed with --until claim', () => {
+    expect(wanted(given(until('checks'), ...begun, exited('1.1', 0), ...checksOf(0)))).toMatchObject({
+      event: { type: 'claim.made', claim: { by: 'checks' } },
+    });
+    expect(wanted(given(until('checks'), ...claimed, ...checksOf(1)))).toMatchObject({ type: 'wait' });
+    expect(wanted(given(until('claim'), ...claimed, ...checksOf(1), made))).toMatchObject({
+      event: { type: 'claim.accepted', verified: false },
+    });
+    expect(wanted(given(until('both'), ...begun, exited('1.1', 0), ...checksOf(0)))).toMatchObject({
+      type: 'wait',
+    });
+  });
+
+  it('counts in a failed run where the policy considers it, and only with evidence', () => {
+    const failed = [...begun, output('1.1', claim), exited('1.1', 1)] as const;
+    expect(wanted(given(checked, ...failed))).toMatchObject({ key: 'checks:1' });
+    expect(
+      wanted(given({ ...checked, completion: { ...plain.completion, afterFailure: 'ignore' } }, ...failed)),
+    ).toMatchObject({ type: 'wait', why: 'backoff' });
+    expect(wanted(given(checked, ...begun, exited('1.1', 1)))).toMatchObject({
+      type: 'wait',
+      why: 'backoff',
+    });
+  });
+
+  it('by exit code or bus message works like any other', () => {
+    const byCode = {
+      completion: { detectors: [{ kind: 'exit-code', code: 7 }] },
+      limits: { unchanged: null },
+    };
+    expect(wanted(given(byCode, ...begun, exited('1.1', 7)))).toMatchObject({
+      event: { type: 'claim.made', claim: { by: 'exit-code' } },
+    });
+    const byMessage = {
+      completion: { detectors: [{ kind: 'bus-message', message: 'FINISHED', phases: ['after'] }] },
+      limits: { unchanged: null },
+    };
+    const probe: Happening = {
+      type: 'probe.finished',
+      key: 'probe:1.1:after',
+      phase: 'after',
+      markers: [],
+      problem: null,
+      messages: ['INFO', 'FINISHED'],
+      fingerprint: null,
+    };
+    expect(wanted(given(byMessage, ...begun, exited('1.1', 0), probe))).toMatchObject({
+      event: { claim: { by: 'bus-message', text: 'FINISHED' } },
+    });
+  });
+
+  it('has to be made and checked again when the checks change', () => {
+    const state = given(checked, ...claimed, ...checksOf(0), made);
+    const policy = {
+      ...state.policy,
+      checks: { ...state.policy.checks, commands: [{ command: 'other', action: 'APPEND', hint: null }] },
+    } as const;
+    expect(wanted(evolve(state, { type: 'policy.changed', policy, at: 1 }))).toMatchObject({
+      key: 'checks:1',
+    });
+  });
+});
+
+describe('the operator', () => {
+  const tell = (id: string, text: string) => tells(id, { type: 'tell', text });
+  const guidance = (state: LoopState) => {
+    const effect = wanted(state);
+    return effect?.type === 'run'
+      ? effect.plan.sections.flatMap((section) => (section.kind === 'guidance' ? section.texts : []))
+      : null;
+  };
+
+  it('reaches the next prompt, once, and again where a limit ate it', () => {
+    const told = given(plain, tell('a', 'use bun'), iteration(1));
+    expect(guidance(told)).toEqual(['use bun']);
+    const taken: Happening = {
+      type: 'run.planned',
+      run: '1.1',
+      purpose: 'work',
+      guidance: ['a'],
+      prompt: null,
+    };
+    const during = evolve(evolve(told, { ...taken, at: 1 }), { ...tell('b', 'and pnpm'), at: 2 });
+    expect(guidance(during)).toEqual(['use bun']);
+    const next = [exited('1.1', 0), { type: 'timer.fired', key: 'wait:1.1' }, iteration(2)] as const;
+    expect(
+      guidance(next.reduce((state, happening) => evolve(state, { ...happening, at: 3 }), during)),
+    ).toEqual(['and pnpm']);
+    const limited = [
+      output('1.1', limit(4)),
+      exited('1.1', 1),
+      tells('c', { type: 'resume', now: true }),
+    ] as const;
+    expect(
+      guidance(limited.reduce((state, happening) => evolve(state, { ...happening, at: 5 }), during)),
+    ).toEqual(['use bun', 'and pnpm']);
+  });
+
+  it('changes limits while the loop runs', () => {
+    const state = given(
+      plain,
+      ...begun,
+      exited('1.1', 0),
+      tells('a', { type: 'set', limits: { iterations: 1 } }),
+    );
+    expect(ending(state)).toEqual({ type: 'iterations-exhausted', limit: 1 });
+  });
+
+  it('pauses before the next run, not in the middle of a turn', () => {
+    const paused = given(checked, ...begun, tells('a', { type: 'pause' }));
+    expect(wanted(paused)).toMatchObject({ type: 'run' });
+    expect(wanted(evolve(paused, { ...exited('1.1', 0), at: 1 }))).toMatchObject({ key: 'checks:1' });
+    expect(wanted(given(plain, tells('a', { type: 'pause' })))).toEqual({ type: 'rest', key: 'rest' });
+  });
+
+  it('is heard at once by a stop with now: the run is interrupted, then the loop ends', () => {
+    const state = given(plain, ...begun, tells('a', { type: 'stop', now: true, by: 'person' }));
+    expect(decide(state)).toEqual([]);
+    expect(ending(evolve(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 }))).toEqual({
+      type: 'stopped',
+      by: 'person',
+    });
+  });
+
+  it('kills with the second signal, whatever the first one did', () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const first = given(
+        { ...plain, signals: { SIGTERM: 'pause' } },
+        ...begun,
+        tells('a', { type: 'signal', signal }),
+      );
+      expect(decide(first)).toHaveLength(1);
+      expect(decide(evolve(first, { ...tells('b', { type: 'signal', signal: 'SIGINT' }), at: 1 }))).toEqual(
+        [],
+      );
+    }
+  });
+
+  it('does not start a run that was wanted but not planned when the stop came', () => {
+    expect(
+      ending(given(plain, iteration(1), tells('a', { type: 'stop', now: false, by: 'person' }))),
+    ).toEqual({ type: 'stopped', by: 'person' });
+  });
+
+  it('reopens an ended loop where it was: stopped in the middle, the same iteration runs again', () => {
+    const stopped = given(
+      plain,
+      ...begun,
+      tells('a', { type: 'stop', now: true, by: 'person' }),
+      ended('1.1', { how: 'interrupted' }),
+      { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } },
+    );
+    expect(decide(stopped)).toEqual([]);
+    expect(wanted(evolve(stopped, { type: 'loop.reopened', at: 9 }))).toMatchObject({ key: 'run:1.2' });
+  });
+
+  it('reopens after failures or a fatal error without ending again at once', () => {
+    const fatal = ended('1.1', {
+      how: 'exited',
+      code: 1,
+      said: 'error',
+      error: { kind: 'authentication', message: 'log in' },
+    });
+    const dead = given(plain, ...begun, fatal);
+    expect(ending(dead)).toEqual({ type: 'fatal', message: 'log in' });
+    const over = evolve(dead, { type: 'loop.ended', outcome: { type: 'fatal', message: 'log in' }, at: 1 });
+    expect(wanted(evolve(over, { type: 'loop.reopened', at: 2 }))).toMatchObject({ key: 'run:1.2' });
+  });
+});
+
+describe('before the beginning', () => {
+  it('wants nothing', () => {
+    expect(decide(INITIAL)).toEqual([]);
+    expect(evolve(INITIAL, { ...iteration(1), at: 1 })).toBe(INITIAL);
+  });
+});

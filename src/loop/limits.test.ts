@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import {
+  begun,
+  ended,
+  ending,
+  exited,
+  given,
+  iteration,
+  limit,
+  output,
+  plain,
+  planned,
+  tells,
+  wanted,
+} from '../../test/rig/given.ts';
+import type { Happening } from './event.ts';
+import { evolve } from './evolve.ts';
+import type { LoopState } from './state.ts';
+
+describe('a usage limit', () => {
+  it('waits until the stated reset and runs the same iteration again, free of charge', () => {
+    const state = given(plain, ...begun, output('1.1', limit(5_000_000)), [10, exited('1.1', 1)]);
+    expect(wanted(state)).toEqual({ type: 'wait', key: 'wait:1.1', until: 5_000_000, why: 'usage-limit' });
+    expect(state).toMatchObject({ iteration: 1, failures: { consecutive: 0, total: 0 } });
+    const later = evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 5_000_000 });
+    expect(wanted(later)).toMatchObject({ type: 'run', key: 'run:1.2' });
+    expect(later.iteration).toBe(1);
+  });
+
+  it('spreads the waits by what chance there is in the event', () => {
+    const state = given(plain, ...begun, output('1.1', limit(100_000)), {
+      type: 'run.ended',
+      run: '1.1',
+      ending: { how: 'exited', code: 1, said: 'error', error: null },
+      jitter: 0.5,
+    });
+    expect(wanted(state)).toMatchObject({ until: 105_000 });
+  });
+
+  it('climbs the ladder when no reset is stated or it has passed', () => {
+    let state = given(plain, ...begun);
+    const waits: number[] = [];
+    for (let run = 1; run <= 7; run++) {
+      const id = `1.${run}`;
+      const { now } = state;
+      const happenings = [
+        ...(run === 1 ? [] : [planned(id)]),
+        output(id, limit(run % 2 === 0 ? now - 1 : null)),
+        exited(id, 1),
+      ];
+      for (const happening of happenings) state = evolve(state, { ...happening, at: now });
+      const wait = wanted(state);
+      if (wait?.type !== 'wait') throw new Error('no wait');
+      waits.push((wait.until - now) / 60_000);
+      state = evolve(state, { type: 'timer.fired', key: wait.key, at: wait.until });
+    }
+    expect(waits).toEqual([1, 5, 15, 30, 60, 60, 60]);
+  });
+
+  it('does not end early by an early or foreign timer', () => {
+    const state = given(plain, ...begun, output('1.1', limit(5_000_000)), exited('1.1', 1));
+    expect(wanted(evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 4_999_999 }))).toMatchObject({
+      type: 'wait',
+    });
+    expect(wanted(evolve(state, { type: 'timer.fired', key: 'wait:1.0', at: 5_000_000 }))).toMatchObject({
+      type: 'wait',
+    });
+  });
+
+  it('is waited out over a pause, unless somebody says resume now', () => {
+    const limited = [
+      ...begun,
+      output('1.1', limit(5_000_000)),
+      exited('1.1', 1),
+      tells('a', { type: 'pause' }),
+    ] as const;
+    expect(wanted(given(plain, ...limited))).toEqual({ type: 'rest', key: 'rest' });
+    const resume = (now: boolean) => wanted(given(plain, ...limited, tells('b', { type: 'resume', now })));
+    expect(resume(false)).toMatchObject({ type: 'wait', until: 5_000_000 });
+    expect(resume(true)).toMatchObject({ type: 'run', key: 'run:1.2' });
+  });
+
+  it('cannot hold the loop beyond its own time', () => {
+    const state = given(
+      { ...plain, limits: { timeMs: 60_000, unchanged: null } },
+      ...begun,
+      output('1.1', limit(5_000_000)),
+      exited('1.1', 1),
+    );
+    expect(wanted(state)).toMatchObject({ type: 'wait', until: 60_000 });
+    const over = evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 60_000 });
+    expect(ending(over)).toEqual({ type: 'time-exhausted', limitMs: 60_000 });
+  });
+
+  it('is none when the agent got through in the end', () => {
+    const through = ended('1.1', { how: 'exited', code: 0, said: 'success', error: null });
+    expect(given(plain, ...begun, output('1.1', limit(9)), through).turn.run?.ended?.as).toBe('ok');
+  });
+});
+
+describe('being stuck', () => {
+  const stuck = { completion: { detectors: [] } };
+  const probe = (run: number, phase: 'before' | 'after', fingerprint: string | null): Happening => ({
+    type: 'probe.finished',
+    key: `probe:${run}.1:${phase}`,
+    phase,
+    markers: [],
+    problem: null,
+    messages: [],
+    fingerprint,
+  });
+  const turn = (n: number, fingerprint: string): Happening[] => [
+    iteration(n),
+    planned(`${n}.1`),
+    exited(`${n}.1`, 0),
+    probe(n, 'after', fingerprint),
+    { type: 'timer.fired', key: `wait:${n}.1` },
+  ];
+  const after = (...fingerprints: string[]) =>
+    given(stuck, probe(1, 'before', 'a'), ...fingerprints.flatMap((print, index) => turn(index + 1, print)));
+  const nudges = (state: LoopState) => {
+    const effect = wanted(evolve(state, { ...iteration(state.iteration + 1), at: state.now }));
+    return effect?.type === 'run' && effect.plan.sections.some(({ kind }) => kind === 'nudge');
+  };
+
+  it('nudges after three unchanged iterations, not after two', () => {
+    expect(nudges(after('a', 'a'))).toBe(false);
+    expect(nudges(after('a', 'a', 'a'))).toBe(true);
+    expect(nudges(after('a', 'a', 'b'))).toBe(false);
+  });
+
+  it('ends after five', () => {
+    expect(ending(after('a', 'a', 'a', 'a'))).toBeNull();
+    expect(ending(after('a', 'a', 'a', 'a', 'a'))).toEqual({ type: 'stuck', unchanged: 5 });
+    expect(ending(after('a', 'a', 'b', 'b', 'b', 'b', 'b'))).toBeNull();
+  });
+});
+
+describe('time at work', () => {
+  it('does not count the time without an owner, at rest or after the end', () => {
+    const policy = { ...plain, limits: { timeMs: 100_000, unchanged: null } };
+    const state = given(
+      policy,
+      [10, tells('a', { type: 'pause' })],
+      [500, tells('b', { type: 'tell', text: 'hello' })],
+      [1000, tells('c', { type: 'resume', now: false })],
+      [1010, iteration(1)],
+      [5000, { type: 'owner.changed', owner: 'next morning' }],
+      [5010, planned('1.1')],
+    );
+    expect(state.activeMs).toBe(30_000);
+    expect(wanted(state)).toMatchObject({ notAfter: 5_010_000 + 70_000 });
+  });
+
+  it('never runs backwards', () => {
+    const state = given(plain, [10, iteration(1)], [5, planned('1.1')]);
+    expect(state.now).toBe(10_000);
+    expect(state.activeMs).toBe(10_000);
+  });
+});

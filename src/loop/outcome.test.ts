@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { endedStatus, EXIT_CODES, explain, stopReason, type Outcome } from './outcome.ts';
+import { presets } from './presets.ts';
+
+const ONE_OF_EACH: { readonly [Type in Outcome['type']]: Extract<Outcome, { type: Type }> } = {
+  done: { type: 'done', verified: true, childrenLeft: [] },
+  waiting: { type: 'waiting' },
+  'iterations-exhausted': { type: 'iterations-exhausted', limit: 10 },
+  'time-exhausted': { type: 'time-exhausted', limitMs: 90_000 },
+  'cost-exhausted': { type: 'cost-exhausted', limitUsd: 5, spentUsd: 5.25 },
+  'tokens-exhausted': { type: 'tokens-exhausted', limit: 100, spent: 120 },
+  'failures-exhausted': { type: 'failures-exhausted', failures: 5 },
+  stuck: { type: 'stuck', unchanged: 5 },
+  'prompt-lost': { type: 'prompt-lost', message: 'prompt file not found: p.md' },
+  'bad-input': { type: 'bad-input', message: 'no such command: clod' },
+  fatal: { type: 'fatal', message: 'authentication refused' },
+  stopped: { type: 'stopped', by: 'signal' },
+};
+
+describe('outcomes', () => {
+  it('have the exit codes of the one table; a preset overrides only what its document states', () => {
+    expect(EXIT_CODES).toEqual({
+      done: 0,
+      waiting: 0,
+      paused: 0,
+      'iterations-exhausted': 1,
+      'time-exhausted': 1,
+      'cost-exhausted': 1,
+      'tokens-exhausted': 1,
+      'failures-exhausted': 1,
+      stuck: 1,
+      'prompt-lost': 2,
+      'bad-input': 2,
+      fatal: 3,
+      stopped: 130,
+    });
+    for (const [name, { policy }] of Object.entries(presets)) {
+      const changed = Object.entries(policy.exitCodes).filter(([rest, code]) =>
+        Object.entries(EXIT_CODES).every(([key, usual]) => key !== rest || usual !== code),
+      );
+      expect(changed).toEqual(
+        name === 'swarm'
+          ? [
+              ['iterations-exhausted', 0],
+              ['prompt-lost', 1],
+              ['bad-input', 1],
+            ]
+          : [],
+      );
+    }
+  });
+
+  it('are each explained in a sentence of their own, with their numbers', () => {
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default'));
+    expect(new Set(sentences).size).toBe(sentences.length);
+    expect(sentences).toContain('cost limit reached: $5.2500 of $5.0000');
+    expect(sentences).toContain('time limit reached: 90 s');
+    expect(explain({ ...ONE_OF_EACH.done, verified: false }, 'default')).toContain('unverified');
+  });
+
+  it('map to the words of the documents', () => {
+    const words = Object.values(ONE_OF_EACH).map((outcome) => [
+      outcome.type,
+      endedStatus(outcome),
+      stopReason(outcome),
+    ]);
+    expect(words).toEqual([
+      ['done', 'stopped', 'all_checks_passed'],
+      ['waiting', 'stopped', null],
+      ['iterations-exhausted', 'stopped', 'max_iterations'],
+      ['time-exhausted', 'stopped', 'timeout'],
+      ['cost-exhausted', 'stopped', 'budget_exhausted'],
+      ['tokens-exhausted', 'stopped', 'budget_exhausted'],
+      ['failures-exhausted', 'failed', null],
+      ['stuck', 'failed', null],
+      ['prompt-lost', 'failed', null],
+      ['bad-input', 'failed', null],
+      ['fatal', 'failed', null],
+      ['stopped', 'stopped', null],
+    ]);
+  });
+});

@@ -1,0 +1,99 @@
+import { decide } from '../../src/loop/decide.ts';
+import type { Effect } from '../../src/loop/effect.ts';
+import type { Control, Happening, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
+import { evolve, INITIAL } from '../../src/loop/evolve.ts';
+import type { Outcome } from '../../src/loop/outcome.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import type { PolicyInput } from '../../src/loop/validate.ts';
+import { policyOf } from './play.ts';
+
+/** The state after these happenings; a number in front of one is the second after the creation at which it happens. */
+export function given(
+  input: PolicyInput,
+  ...happenings: readonly (Happening | readonly [number, Happening])[]
+): LoopState {
+  let at = 0;
+  let state = evolve(INITIAL, { type: 'loop.created', name: 'l', policy: policyOf(input), at });
+  for (const entry of happenings) {
+    if (isTimed(entry)) at = entry[0] * 1000;
+    state = evolve(state, { ...(isTimed(entry) ? entry[1] : entry), at });
+  }
+  return state;
+}
+
+function isTimed(entry: Happening | readonly [number, Happening]): entry is readonly [number, Happening] {
+  return Array.isArray(entry);
+}
+
+export function wanted(state: LoopState): Effect | undefined {
+  return decide(state)[0];
+}
+
+/** How the loop wants to end, if it does. */
+export function ending(state: LoopState): Outcome | null {
+  const effect = wanted(state);
+  return effect?.type === 'record' && effect.event.type === 'loop.ended' ? effect.event.outcome : null;
+}
+
+/** Only a tag can claim, and nothing has to be looked at before or after a run. */
+export const plain: PolicyInput & { readonly completion: object } = {
+  limits: { unchanged: null },
+  completion: {
+    detectors: [
+      {
+        kind: 'promise-tag',
+        value: 'DONE',
+        placement: 'own-line',
+        scope: 'assistant-text',
+        phase: 'after',
+        history: 'loop',
+      },
+    ],
+  },
+};
+
+export const checked: PolicyInput = {
+  ...plain,
+  checks: { commands: [{ command: 'test', action: 'APPEND', hint: null }] },
+};
+
+const silence: OutputSnapshot = {
+  offset: 0,
+  tokens: null,
+  cost: null,
+  steps: 0,
+  claim: null,
+  claimEndsRun: false,
+  limit: null,
+};
+
+export function iteration(n: number): Happening {
+  return { type: 'iteration.started', iteration: n };
+}
+
+export function planned(run: string): Happening {
+  return { type: 'run.planned', run, purpose: 'work', guidance: [], prompt: null };
+}
+
+export function output(run: string, more: Partial<OutputSnapshot>): Happening {
+  return { type: 'run.output', run, ...silence, ...more };
+}
+
+export function exited(run: string, code: number): Happening {
+  return ended(run, { how: 'exited', code, said: null, error: null });
+}
+
+export function ended(run: string, how: RunEnding): Happening {
+  return { type: 'run.ended', run, ending: how, jitter: 0 };
+}
+
+export function tells(id: string, control: Control): Happening {
+  return { type: 'control.received', id, control };
+}
+
+export function limit(resetsAt: number | null): Partial<OutputSnapshot> {
+  return { limit: { resetsAt, message: 'usage limit' } };
+}
+
+/** The first iteration has begun and its run is planned. */
+export const begun: readonly Happening[] = [iteration(1), planned('1.1')];
