@@ -12,6 +12,7 @@ import {
   plain,
   tells,
   wanted,
+  write,
 } from '../../test/rig/given.ts';
 import { decide } from './decide.ts';
 import type { Happening } from './event.ts';
@@ -38,7 +39,7 @@ describe('the run', () => {
     const spending = output('1.1', { cost: { usd: 2, source: 'reported' } });
     const running = given({ ...checked, limits: { costUsd: 2, unchanged: null } }, ...begun, spending);
     expect(decide(running)).toEqual([]);
-    const stopped = evolve(running, { ...ended('1.1', { how: 'interrupted' }), at: 1000 });
+    const stopped = write(running, { ...ended('1.1', { how: 'interrupted' }), at: 1000 });
     expect(ending(stopped)).toEqual({ type: 'cost-exhausted', limitUsd: 2, spentUsd: 2 });
   });
 
@@ -61,7 +62,7 @@ describe('the run', () => {
   it('is over when a continuous detector has its claim', () => {
     const state = given(plain, ...begun, output('1.1', { ...claim, claimEndsRun: true }));
     expect(decide(state)).toEqual([]);
-    const after = evolve(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 });
+    const after = write(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 });
     expect(wanted(after)).toMatchObject({ key: 'claim:1' });
   });
 });
@@ -175,7 +176,7 @@ describe('a claim', () => {
       ...state.policy,
       checks: { ...state.policy.checks, commands: [{ command: 'other', action: 'APPEND', hint: null }] },
     } as const;
-    expect(wanted(evolve(state, { type: 'policy.changed', policy, at: 1 }))).toMatchObject({
+    expect(wanted(write(state, { type: 'policy.changed', policy, at: 1 }))).toMatchObject({
       key: 'checks:1',
     });
   });
@@ -200,11 +201,11 @@ describe('the operator', () => {
       guidance: ['a'],
       prompt: null,
     };
-    const during = evolve(evolve(told, { ...taken, at: 1 }), { ...tell('b', 'and pnpm'), at: 2 });
+    const during = write(write(told, { ...taken, at: 1 }), { ...tell('b', 'and pnpm'), at: 2 });
     expect(guidance(during)).toEqual(['use bun']);
     const next = [exited('1.1', 0), { type: 'timer.fired', key: 'wait:1.1' }, iteration(2)] as const;
     expect(
-      guidance(next.reduce((state, happening) => evolve(state, { ...happening, at: 3 }), during)),
+      guidance(next.reduce((state, happening) => write(state, { ...happening, at: 3 }), during)),
     ).toEqual(['and pnpm']);
     const limited = [
       output('1.1', limit(4)),
@@ -212,7 +213,7 @@ describe('the operator', () => {
       tells('c', { type: 'resume', now: true }),
     ] as const;
     expect(
-      guidance(limited.reduce((state, happening) => evolve(state, { ...happening, at: 5 }), during)),
+      guidance(limited.reduce((state, happening) => write(state, { ...happening, at: 5 }), during)),
     ).toEqual(['use bun', 'and pnpm']);
   });
 
@@ -229,14 +230,14 @@ describe('the operator', () => {
   it('pauses before the next run, not in the middle of a turn', () => {
     const paused = given(checked, ...begun, tells('a', { type: 'pause' }));
     expect(wanted(paused)).toMatchObject({ type: 'run' });
-    expect(wanted(evolve(paused, { ...exited('1.1', 0), at: 1 }))).toMatchObject({ key: 'checks:1' });
+    expect(wanted(write(paused, { ...exited('1.1', 0), at: 1 }))).toMatchObject({ key: 'checks:1' });
     expect(wanted(given(plain, tells('a', { type: 'pause' })))).toEqual({ type: 'rest', key: 'rest' });
   });
 
   it('is heard at once by a stop with now: the run is interrupted, then the loop ends', () => {
     const state = given(plain, ...begun, tells('a', { type: 'stop', now: true, by: 'person' }));
     expect(decide(state)).toEqual([]);
-    expect(ending(evolve(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 }))).toEqual({
+    expect(ending(write(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 }))).toEqual({
       type: 'stopped',
       by: 'person',
     });
@@ -250,7 +251,7 @@ describe('the operator', () => {
         tells('a', { type: 'signal', signal }),
       );
       expect(decide(first)).toHaveLength(1);
-      expect(decide(evolve(first, { ...tells('b', { type: 'signal', signal: 'SIGINT' }), at: 1 }))).toEqual(
+      expect(decide(write(first, { ...tells('b', { type: 'signal', signal: 'SIGINT' }), at: 1 }))).toEqual(
         [],
       );
     }
@@ -271,7 +272,7 @@ describe('the operator', () => {
       { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } },
     );
     expect(decide(stopped)).toEqual([]);
-    expect(wanted(evolve(stopped, { type: 'loop.reopened', at: 9 }))).toMatchObject({ key: 'run:1.2' });
+    expect(wanted(write(stopped, { type: 'loop.reopened', at: 9 }))).toMatchObject({ key: 'run:1.2' });
   });
 
   it('reopens after failures or a fatal error without ending again at once', () => {
@@ -283,8 +284,8 @@ describe('the operator', () => {
     });
     const dead = given(plain, ...begun, fatal);
     expect(ending(dead)).toEqual({ type: 'fatal', message: 'log in' });
-    const over = evolve(dead, { type: 'loop.ended', outcome: { type: 'fatal', message: 'log in' }, at: 1 });
-    expect(wanted(evolve(over, { type: 'loop.reopened', at: 2 }))).toMatchObject({ key: 'run:1.2' });
+    const over = write(dead, { type: 'loop.ended', outcome: { type: 'fatal', message: 'log in' }, at: 1 });
+    expect(wanted(write(over, { type: 'loop.reopened', at: 2 }))).toMatchObject({ key: 'run:1.2' });
   });
 });
 

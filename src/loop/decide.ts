@@ -10,7 +10,8 @@
  * Invariants, held by `test/simulation`:
  *   L1  No more iterations are started than the limit allows.
  *   L2  Nothing is wanted after the end, and after `loop.ended` only `loop.reopened` is accepted.
- *   L3  `done` needs an accepted claim, and checks that all passed after the last run.
+ *   L3  `done` needs an accepted claim, and checks that all passed after the last run; every run that did its turn
+ *       is checked, and a claim is rejected only by a red check.
  *   L4  Every run that was planned ends exactly once, and while one is open no other is planned.
  *   L5  The fold of the journal is the live state, at every index.
  *   L6  Whatever is carried out or delivered twice counts once.
@@ -19,7 +20,7 @@
  *   L9  A wait is never cut short, except by control and by the end of the loop's own time.
  *   L10 The loop ends, or waits for something that has a name: something is always wanted or in flight.
  *   L11 Asking twice wants the same.
- *   L12 A usage limit charges no iteration and no failure.
+ *   L12 What a usage limit or the driver cuts short is charged neither as an iteration nor as a failure.
  */
 import { openClaim } from './claim.ts';
 import type { Phase } from './completion.ts';
@@ -119,7 +120,7 @@ function lookAround(state: LoopState, phase: Phase): readonly Effect[] | undefin
   return [{ type: 'probe', key: probeKey(state, phase), phase, markers, messages, fingerprint }];
 }
 
-export function probeKey({ turn: { iteration, runs, run } }: LoopState, phase: Phase): string {
+function probeKey({ turn: { iteration, runs, run } }: LoopState, phase: Phase): string {
   return `probe:${iteration}.${run === null ? runs + 1 : runs}:${phase}`;
 }
 
@@ -287,7 +288,7 @@ function agentRun(state: LoopState, run: Run | null, purpose: Run['purpose']): E
   };
 }
 
-export function nextRunId({ turn: { iteration, runs } }: LoopState): string {
+function nextRunId({ turn: { iteration, runs } }: LoopState): string {
   return `${iteration}.${runs + 1}`;
 }
 

@@ -30,8 +30,17 @@ export type Happening =
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
   /** All that is known from the run's output up to `offset`: absolute, the last one wins. */
   | ({ readonly type: 'run.output'; readonly run: string } & OutputSnapshot)
-  /** The run is over. `jitter` in [0, 1) spreads the waits of loops that met the same limit. */
-  | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number }
+  /**
+   * The run is over. `as` is what that was taken to mean (see `classify`), so that a later version cannot judge
+   * it differently; `jitter` in [0, 1) spreads the waits of loops that met the same limit.
+   */
+  | {
+      readonly type: 'run.ended';
+      readonly run: string;
+      readonly ending: RunEnding;
+      readonly as: RunClass;
+      readonly jitter: number;
+    }
   /** The checks of a run begin. */
   | { readonly type: 'checks.started'; readonly iteration: number; readonly run: string | null }
   /** One check has an exit code. */
@@ -128,6 +137,23 @@ export interface UsageLimit {
   readonly resetsAt: number | null;
   readonly message: string;
 }
+
+/** What an ended run means for the loop. */
+export type RunClass =
+  /** The agent did its turn. */
+  | 'ok'
+  /** It did not; counts, and is tried again after a while. */
+  | 'failure'
+  /** The provider's limit; counts as nothing, and is tried again when the limit resets. */
+  | 'usage-limit'
+  /** It asks for a person. */
+  | 'wait'
+  /** Trying again cannot help. */
+  | 'fatal'
+  /** Silent for too long where that is no failure: started afresh. */
+  | 'restart'
+  /** We ended it ourselves. */
+  | 'interrupted';
 
 export type RunEnding =
   /** The process ended; `code` is null when nobody saw its status, `said` is the stream's own verdict. */

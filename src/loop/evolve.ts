@@ -1,17 +1,17 @@
 /**
  * The fold: the only writer of state.
  *
- * 1. Total: every event is taken or ignored in every state; it never throws.
- * 2. Idempotent: an event that repeats what is known, belongs to another turn or comes too early changes nothing.
+ * 1. It trusts what it reads: `admit.ts` has judged every event once, when it was written.
+ * 2. Total: it never throws, and after the end it takes nothing but `loop.reopened`.
  * 3. Bounded: the state does not grow with the journal.
  */
-import { decide, nextRunId, openRun, probeKey, stepsInFlight } from './decide.ts';
+import { decide, openRun, stepsInFlight } from './decide.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
-import { classify, failureText } from './failure.ts';
-import { addRun, progressAfter, retriesSameIteration } from './limits.ts';
+import { failureText, isCutShort } from './failure.ts';
+import { addRun, progressAfter } from './limits.ts';
 import type { Policy } from './policy.ts';
 import { presets } from './presets.ts';
-import type { ControlState, Feedback, LoopState, Run, StopRequest, Turn } from './state.ts';
+import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
 /** The state after an event. */
 export function evolve(state: LoopState, event: LoopEvent): LoopState {
@@ -43,68 +43,52 @@ function isResting(state: LoopState): boolean {
 function apply(state: LoopState, event: LoopEvent): LoopState {
   const { turn, now } = state;
   const inTurn = (change: Partial<Turn>): LoopState => ({ ...state, turn: { ...turn, ...change, at: now } });
-  const current = (about: { iteration: number; run: string | null }): boolean =>
-    about.iteration === turn.iteration && about.run === (turn.run?.id ?? null);
+  const judged = (change: Partial<JudgedClaim>): LoopState =>
+    turn.claim === null ? state : inTurn({ claim: { ...turn.claim, ...change } });
 
   switch (event.type) {
     case 'loop.created':
-      return {
-        ...state,
-        created: true,
-        name: event.name,
-        policy: event.policy,
-        turn: { ...state.turn, at: now },
-      };
+      return { ...inTurn({}), created: true, name: event.name, policy: event.policy };
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'owner.changed':
       return state;
     case 'iteration.started':
-      if (event.iteration !== turn.iteration || turn.started) return state;
       return { ...inTurn({ started: true }), iteration: event.iteration };
     case 'run.planned':
       return planRun(state, event);
     case 'run.started':
-      return { ...updateRun(state, event.run, (run) => ({ ...run, started: true })), everStarted: true };
+      return { ...updateRun(state, { started: true }), everStarted: true };
     case 'run.output':
-      return updateRun(state, event.run, (run) =>
-        event.offset < run.output.offset ? run : { ...run, output: snapshot(event) },
-      );
+      return updateRun(state, { output: snapshot(event) });
     case 'run.ended':
       return endRun(state, event);
     case 'checks.started':
-      if (!current(event) || turn.checksStarted) return state;
       return inTurn({ checksStarted: true, checks: state.policy.checks.commands.map(() => null) });
     case 'check.finished':
-      if (!current(event) || turn.checks[event.index] !== null) return state;
-      return inTurn({ checks: turn.checks.with(event.index, event.result) });
+      return inTurn({
+        checks: turn.checks.map((result, index) => (index === event.index ? event.result : result)),
+      });
     case 'probe.finished': {
-      if (event.key !== probeKey(state, event.phase) || turn[event.phase] !== null) return state;
-      const { markers, problem, messages, fingerprint } = event;
-      const probed = inTurn({ [event.phase]: { markers, problem, messages, fingerprint } });
-      return event.phase === 'before' ? { ...probed, progress: baseline(state, fingerprint) } : probed;
+      const { phase, markers, problem, messages, fingerprint } = event;
+      const probed = inTurn({ [phase]: { markers, problem, messages, fingerprint } });
+      return phase === 'before' ? { ...probed, progress: baseline(state, fingerprint) } : probed;
     }
     case 'claim.made':
-      if (!current(event) || turn.claim !== null) return state;
       return inTurn({ claim: { ...event.claim, verdict: 'open', verified: false } });
     case 'claim.accepted':
-      if (!current(event) || turn.claim?.verdict !== 'open') return state;
-      return inTurn({ claim: { ...turn.claim, verdict: 'accepted', verified: event.verified } });
+      return judged({ verdict: 'accepted', verified: event.verified });
     case 'claim.rejected':
-      if (!current(event) || turn.claim?.verdict !== 'open') return state;
-      return inTurn({ claim: { ...turn.claim, verdict: 'rejected' } });
+      return judged({ verdict: 'rejected' });
     case 'commit.made':
-      return event.iteration === turn.iteration && !turn.committed ? inTurn({ committed: true }) : state;
+      return inTurn({ committed: true });
     case 'checkpoint.taken':
-      return event.iteration === turn.iteration && !turn.checkpointed
-        ? inTurn({ checkpointed: true })
-        : state;
+      return inTurn({ checkpointed: true });
     case 'timer.fired':
-      return fireTimer(state, event.key);
+      if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };
+      return turn.run === null ? state : closeTurn(state, turn.run);
     case 'child.started':
-      return state.children.includes(event.child)
-        ? state
-        : { ...state, children: [...state.children, event.child] };
+      return { ...state, children: [...state.children, event.child] };
     case 'child.ended':
       return { ...state, children: state.children.filter((child) => child !== event.child) };
     case 'control.received':
@@ -125,39 +109,31 @@ function changePolicy(state: LoopState, policy: Policy): LoopState {
 }
 
 function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planned' }>): LoopState {
-  const { turn, now } = state;
-  if (event.run !== nextRunId(state) || !turn.started || openRun(state) !== null) return state;
   const { run: id, purpose, guidance } = event;
   const run: Run = { id, purpose, started: false, guidance, output: NO_OUTPUT, ended: null };
-  if (purpose === 'commit-message') {
-    if (turn.run === null || turn.messageRun !== null) return state;
-    return { ...state, turn: { ...turn, runs: turn.runs + 1, messageRun: run, at: now } };
-  }
-  if (turn.run !== null) return state;
-  return { ...state, turn: { ...turn, ...UNCHECKED, after: null, runs: turn.runs + 1, run, at: now } };
+  const turn = { ...state.turn, runs: state.turn.runs + 1, at: state.now };
+  if (purpose === 'commit-message') return { ...state, turn: { ...turn, messageRun: run } };
+  return { ...state, turn: { ...turn, ...UNCHECKED, after: null, run } };
 }
 
-/** Changes the open run with this id; any other is a thing of the past. */
-function updateRun(state: LoopState, id: string, change: (run: Run) => Run): LoopState {
+function updateRun(state: LoopState, change: Partial<Run>): LoopState {
   const open = openRun(state);
-  if (open?.id !== id) return state;
+  if (open === null) return state;
   const slot = open.purpose === 'work' ? 'run' : 'messageRun';
-  return { ...state, turn: { ...state.turn, [slot]: change(open) } };
+  return { ...state, turn: { ...state.turn, [slot]: { ...open, ...change } } };
 }
 
 function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' }>): LoopState {
   const open = openRun(state);
-  if (open?.id !== event.run) return state;
-  const { ending, jitter } = event;
-  const as = classify(open, ending, state.policy);
-  const run: Run = { ...open, ended: { ending, as, jitter } };
-  const ended = updateRun(state, open.id, () => run);
+  if (open === null) return state;
+  const { ending, as, jitter } = event;
+  const ended = updateRun(state, { ended: { ending, as, jitter } });
   const closed = { ...ended, spent: addRun(state.spent, open), turn: { ...ended.turn, at: state.now } };
   if (open.purpose === 'commit-message') return closed;
 
   const { consecutive, total } = state.failures;
   const statesReset = (open.output.limit?.resetsAt ?? 0) > state.now;
-  const taken = retriesSameIteration(run) ? [] : open.guidance;
+  const taken = isCutShort(as) ? [] : open.guidance;
   return {
     ...closed,
     failures:
@@ -169,17 +145,9 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   };
 }
 
-/** A timer counts only while its wait is what is wanted, and not before its time: an old one must not close a turn. */
-function fireTimer(state: LoopState, key: string): LoopState {
-  const wait = decide(state).find((effect) => effect.key === key);
-  if (wait === undefined || !('until' in wait) || state.now < wait.until) return state;
-  if (wait.type === 'children') return { ...state, turn: { ...state.turn, childrenTimedOut: true } };
-  return state.turn.run === null ? state : closeTurn(state, state.turn.run);
-}
-
 /** On to the next iteration, or to another run of this one where that was cut short. */
 function closeTurn(state: LoopState, run: Run): LoopState {
-  if (retriesSameIteration(run)) return runAgain(state);
+  if (run.ended !== null && isCutShort(run.ended.as)) return runAgain(state);
   return {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
@@ -208,7 +176,6 @@ function feedbackOf({ policy, turn, feedback }: LoopState, run: Run): Feedback {
 }
 
 function obey(state: LoopState, id: string, control: Control): LoopState {
-  if (state.control.seen.includes(id)) return state;
   const seen = [...state.control.seen, id].slice(-REMEMBERED_CONTROLS);
   const heard = { ...state, control: { ...state.control, seen } };
   const change = (changed: Partial<ControlState>): LoopState => ({
@@ -258,7 +225,7 @@ function reopen(state: LoopState): LoopState {
   };
   const { run } = state.turn;
   if (run === null) return { ...reopened, turn: { ...state.turn, ...UNCHECKED, before: null } };
-  if (run.ended?.as === 'fatal' || retriesSameIteration(run)) return runAgain(reopened);
+  if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(reopened);
   return state.outcome?.type === 'stopped' ? reopened : closeTurn(reopened, run);
 }
 
@@ -291,7 +258,8 @@ const NO_OUTPUT: OutputSnapshot = {
 /** A control that is delivered twice is delivered twice soon. */
 const REMEMBERED_CONTROLS = 100;
 
-const UNCHECKED = { checksStarted: false, checks: [], claim: null } as const;
+/** No evidence, no claim, and nobody has been waited for on its account. */
+const UNCHECKED = { checksStarted: false, checks: [], claim: null, childrenTimedOut: false } as const;
 
 const FIRST_TURN: Turn = {
   ...UNCHECKED,
@@ -304,7 +272,6 @@ const FIRST_TURN: Turn = {
   messageRun: null,
   committed: false,
   checkpointed: false,
-  childrenTimedOut: false,
   at: 0,
 };
 

@@ -1,7 +1,7 @@
-import type { RunEnding, ErrorKind } from './event.ts';
+import type { ErrorKind, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import type { Run, RunClass } from './state.ts';
+import type { Run } from './state.ts';
 
 /** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
@@ -22,6 +22,11 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
       if (ending.error !== null && isFatal(ending.error.kind)) return 'fatal';
       return ending.said === null && ending.code === 0 ? 'ok' : 'failure';
   }
+}
+
+/** Whether the next run belongs to the same iteration: what a limit, a person or the driver cut short is not charged. */
+export function isCutShort(as: RunClass): boolean {
+  return as === 'usage-limit' || as === 'interrupted';
 }
 
 /** Whether trying again is useless. */

@@ -12,9 +12,10 @@ import {
   planned,
   tells,
   wanted,
+  write,
+  type Told,
 } from '../../test/rig/given.ts';
 import type { Happening } from './event.ts';
-import { evolve } from './evolve.ts';
 import type { LoopState } from './state.ts';
 
 describe('a usage limit', () => {
@@ -22,7 +23,7 @@ describe('a usage limit', () => {
     const state = given(plain, ...begun, output('1.1', limit(5_000_000)), [10, exited('1.1', 1)]);
     expect(wanted(state)).toEqual({ type: 'wait', key: 'wait:1.1', until: 5_000_000, why: 'usage-limit' });
     expect(state).toMatchObject({ iteration: 1, failures: { consecutive: 0, total: 0 } });
-    const later = evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 5_000_000 });
+    const later = write(state, { type: 'timer.fired', key: 'wait:1.1', at: 5_000_000 });
     expect(wanted(later)).toMatchObject({ type: 'run', key: 'run:1.2' });
     expect(later.iteration).toBe(1);
   });
@@ -48,21 +49,21 @@ describe('a usage limit', () => {
         output(id, limit(run % 2 === 0 ? now - 1 : null)),
         exited(id, 1),
       ];
-      for (const happening of happenings) state = evolve(state, { ...happening, at: now });
+      for (const happening of happenings) state = write(state, { ...happening, at: now });
       const wait = wanted(state);
       if (wait?.type !== 'wait') throw new Error('no wait');
       waits.push((wait.until - now) / 60_000);
-      state = evolve(state, { type: 'timer.fired', key: wait.key, at: wait.until });
+      state = write(state, { type: 'timer.fired', key: wait.key, at: wait.until });
     }
     expect(waits).toEqual([1, 5, 15, 30, 60, 60, 60]);
   });
 
   it('does not end early by an early or foreign timer', () => {
     const state = given(plain, ...begun, output('1.1', limit(5_000_000)), exited('1.1', 1));
-    expect(wanted(evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 4_999_999 }))).toMatchObject({
+    expect(wanted(write(state, { type: 'timer.fired', key: 'wait:1.1', at: 4_999_999 }))).toMatchObject({
       type: 'wait',
     });
-    expect(wanted(evolve(state, { type: 'timer.fired', key: 'wait:1.0', at: 5_000_000 }))).toMatchObject({
+    expect(wanted(write(state, { type: 'timer.fired', key: 'wait:1.0', at: 5_000_000 }))).toMatchObject({
       type: 'wait',
     });
   });
@@ -88,7 +89,7 @@ describe('a usage limit', () => {
       exited('1.1', 1),
     );
     expect(wanted(state)).toMatchObject({ type: 'wait', until: 60_000 });
-    const over = evolve(state, { type: 'timer.fired', key: 'wait:1.1', at: 60_000 });
+    const over = write(state, { type: 'timer.fired', key: 'wait:1.1', at: 60_000 });
     expect(ending(over)).toEqual({ type: 'time-exhausted', limitMs: 60_000 });
   });
 
@@ -109,7 +110,7 @@ describe('being stuck', () => {
     messages: [],
     fingerprint,
   });
-  const turn = (n: number, fingerprint: string): Happening[] => [
+  const turn = (n: number, fingerprint: string): Told[] => [
     iteration(n),
     planned(`${n}.1`),
     exited(`${n}.1`, 0),
@@ -119,7 +120,7 @@ describe('being stuck', () => {
   const after = (...fingerprints: string[]) =>
     given(stuck, probe(1, 'before', 'a'), ...fingerprints.flatMap((print, index) => turn(index + 1, print)));
   const nudges = (state: LoopState) => {
-    const effect = wanted(evolve(state, { ...iteration(state.iteration + 1), at: state.now }));
+    const effect = wanted(write(state, { ...iteration(state.iteration + 1), at: state.now }));
     return effect?.type === 'run' && effect.plan.sections.some(({ kind }) => kind === 'nudge');
   };
 

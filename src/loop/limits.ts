@@ -1,5 +1,6 @@
 import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
+import { isCutShort } from './failure.ts';
 import type { Outcome } from './outcome.ts';
 import type { LoopState, Progress, Run, Spend } from './state.ts';
 
@@ -10,7 +11,7 @@ import type { LoopState, Progress, Run, Spend } from './state.ts';
 export function exhausted(state: LoopState): Outcome | null {
   const { iterations } = state.policy.limits;
   const { started, run } = state.turn;
-  const hasBegun = started && (run === null || retriesSameIteration(run));
+  const hasBegun = started && (run === null || (run.ended !== null && isCutShort(run.ended.as)));
   if (iterations !== null && state.iteration >= iterations && !hasBegun) {
     return { type: 'iterations-exhausted', limit: iterations };
   }
@@ -83,11 +84,6 @@ function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
 }
 
 const LONGEST_JITTER = 60_000;
-
-/** Whether the next run belongs to the same iteration: what a limit, a person or a crash cut short is not charged. */
-export function retriesSameIteration(run: Run): boolean {
-  return run.ended?.as === 'usage-limit' || run.ended?.as === 'interrupted';
-}
 
 /** Closed runs and the running one. */
 function spentSoFar(state: LoopState): Spend {

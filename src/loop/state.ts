@@ -1,5 +1,14 @@
 import type { Claim } from './completion.ts';
-import type { CheckResult, Cost, OutputSnapshot, Probe, Purpose, RunEnding, Tokens } from './event.ts';
+import type {
+  CheckResult,
+  Cost,
+  OutputSnapshot,
+  Probe,
+  Purpose,
+  RunClass,
+  RunEnding,
+  Tokens,
+} from './event.ts';
 import type { Outcome, StopCause } from './outcome.ts';
 import type { Policy } from './policy.ts';
 
@@ -70,23 +79,6 @@ export interface Run {
   readonly output: OutputSnapshot;
   readonly ended: { readonly ending: RunEnding; readonly as: RunClass; readonly jitter: number } | null;
 }
-
-/** What an ended run means for the loop. */
-export type RunClass =
-  /** The agent did its turn. */
-  | 'ok'
-  /** It did not; counts, and is tried again after a while. */
-  | 'failure'
-  /** The provider's limit; counts as nothing, and is tried again when the limit resets. */
-  | 'usage-limit'
-  /** It asks for a person. */
-  | 'wait'
-  /** Trying again cannot help. */
-  | 'fatal'
-  /** Silent for too long where that is no failure: started afresh. */
-  | 'restart'
-  /** We ended it ourselves. */
-  | 'interrupted';
 
 export interface Spend {
   readonly tokens: Tokens;

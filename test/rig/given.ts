@@ -1,27 +1,46 @@
-import { decide } from '../../src/loop/decide.ts';
+import { admits } from '../../src/loop/admit.ts';
+import { decide, openRun } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
-import type { Control, Happening, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
+import type { Control, Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
+import { classify } from '../../src/loop/failure.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
 
+/** What happens, before the run's ending is judged. */
+export type Told =
+  | Exclude<Happening, { type: 'run.ended' }>
+  | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number };
+
+/** The state after something that a driver would write, or the same one where it would be refused. */
+export function write(state: LoopState, told: Told & { readonly at: number }): LoopState {
+  const event = judge(state, told);
+  return event !== null && admits(state, event) ? evolve(state, event) : state;
+}
+
+function judge(state: LoopState, told: Told & { readonly at: number }): LoopEvent | null {
+  if (told.type !== 'run.ended') return told;
+  const open = openRun(state);
+  return open === null ? null : { ...told, as: classify(open, told.ending, state.policy) };
+}
+
 /** The state after these happenings; a number in front of one is the second after the creation at which it happens. */
 export function given(
   input: PolicyInput,
-  ...happenings: readonly (Happening | readonly [number, Happening])[]
+  ...happenings: readonly (Told | readonly [number, Told])[]
 ): LoopState {
   let at = 0;
   let state = evolve(INITIAL, { type: 'loop.created', name: 'l', policy: policyOf(input), at });
   for (const entry of happenings) {
     if (isTimed(entry)) at = entry[0] * 1000;
-    state = evolve(state, { ...(isTimed(entry) ? entry[1] : entry), at });
+    state = write(state, { ...(isTimed(entry) ? entry[1] : entry), at });
   }
   return state;
 }
 
-function isTimed(entry: Happening | readonly [number, Happening]): entry is readonly [number, Happening] {
+function isTimed(entry: Told | readonly [number, Told]): entry is readonly [number, Told] {
   return Array.isArray(entry);
 }
 
@@ -79,11 +98,11 @@ export function output(run: string, more: Partial<OutputSnapshot>): Happening {
   return { type: 'run.output', run, ...silence, ...more };
 }
 
-export function exited(run: string, code: number): Happening {
+export function exited(run: string, code: number): Told {
   return ended(run, { how: 'exited', code, said: null, error: null });
 }
 
-export function ended(run: string, how: RunEnding): Happening {
+export function ended(run: string, how: RunEnding): Told {
   return { type: 'run.ended', run, ending: how, jitter: 0 };
 }
 

@@ -1,7 +1,9 @@
+import { admits } from '../../src/loop/admit.ts';
 import { decide, openRun } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Control, Happening, LoopEvent, RunEnding } from '../../src/loop/event.ts';
 import { evolve, fold } from '../../src/loop/evolve.ts';
+import { classify } from '../../src/loop/failure.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { FakeWorld } from './world.ts';
 
@@ -11,6 +13,8 @@ export class Crash extends Error {}
 /** Told about everything that happens, in the order in which it happens. */
 export interface Observer {
   appended?(before: LoopState, event: LoopEvent, after: LoopState): void;
+  /** Told instead of `appended` about an answer to something that is no longer wanted. */
+  late?(before: LoopState, event: LoopEvent, after: LoopState): void;
   asked?(state: LoopState, wanted: readonly Effect[]): void;
   started?(effect: Effect): void;
 }
@@ -27,6 +31,8 @@ export interface Interference {
   events?(index: number): readonly Happening[];
   /** A timer that nobody set any more fires now. */
   staleTimer?(index: number): boolean;
+  /** The answer to something that was wanted long ago arrives now: the event with this number once more. */
+  lateAnswer?(index: number): number | null;
 }
 
 interface Task {
@@ -94,15 +100,25 @@ export class ToyDriver {
       const run = this.state.turn.run?.id ?? '0.0';
       this.#write({ type: 'timer.fired', key: `wait:${run}`, at: event.at });
     }
+    const late = this.#journal[(this.#interference.lateAnswer?.(index) ?? 0) - 1];
+    if (late !== undefined) this.#answerLate({ ...late, at: event.at });
     for (const other of this.#interference.events?.(index) ?? []) this.#write({ ...other, at: event.at });
     if (!isOwner && this.#interference.crashesAfter?.(index) === true) throw new Crash();
   }
 
-  #write(event: LoopEvent): void {
+  #write(event: LoopEvent, late = false): void {
     const before = this.state;
+    if (!admits(before, event)) return;
     this.#journal.push(event);
     this.state = evolve(before, event);
-    this.#observer.appended?.(before, event, this.state);
+    if (late) this.#observer.late?.(before, event, this.state);
+    else this.#observer.appended?.(before, event, this.state);
+  }
+
+  #answerLate(event: LoopEvent): void {
+    const key = keyOf(event);
+    // Where the same thing is wanted again, an old answer is as good as a new one.
+    if (key !== null && !decide(this.state).some((effect) => effect.key === key)) this.#write(event, true);
   }
 
   #reconcile(): void {
@@ -190,7 +206,7 @@ export class ToyDriver {
     }
     const process = this.#world.spawn(effect.run);
     if (process.script.ending.how === 'not-started') {
-      this.append({ type: 'run.ended', run: effect.run, ending: process.script.ending, jitter: 0 });
+      this.#recordEnding(effect.run, process.script.ending);
       return;
     }
     if (openRun(this.state)?.started === false) {
@@ -224,6 +240,30 @@ export class ToyDriver {
     if (output !== null && output.offset > (openRun(this.state)?.output.offset ?? 0)) {
       this.append({ type: 'run.output', run, ...output });
     }
-    this.append({ type: 'run.ended', run, ending, jitter: 0 });
+    this.#recordEnding(run, ending);
+  }
+
+  #recordEnding(run: string, ending: RunEnding): void {
+    const open = openRun(this.state);
+    if (open === null) throw new Error(`run ${run} ends and none is open`);
+    this.append({ type: 'run.ended', run, ending, as: classify(open, ending, this.state.policy), jitter: 0 });
   }
 }
+
+/** The key of the effect that an event answers; null for what answers none. */
+function keyOf(event: LoopEvent): string | null {
+  if (event.type === 'check.finished') return `check:${event.iteration}.${event.index + 1}`;
+  if ('key' in event) return event.key;
+  if ('iteration' in event) return `${KEYS[event.type]}:${event.iteration}`;
+  return 'run' in event ? `run:${event.run}` : null;
+}
+
+const KEYS = {
+  'iteration.started': 'iteration',
+  'checks.started': 'checks',
+  'claim.made': 'claim',
+  'claim.accepted': 'verdict',
+  'claim.rejected': 'verdict',
+  'commit.made': 'commit',
+  'checkpoint.taken': 'checkpoint',
+} as const;

@@ -35,10 +35,13 @@ export class Oracle implements Observer {
   #signals = 0;
   /** The next run may not be planned before this. */
   #notBefore = 0;
-  #limitedIteration: number | null = null;
+  #unfinishedIteration: number | null = null;
   /** Since the last work run ended, or since the look before a run. */
-  #greens = new Set<number>();
+  #checks = new Map<number, boolean>();
+  /** The last run did its turn, and the next iteration is not on. */
+  #unchecked = false;
   #accepted = false;
+  #acceptedAt = 0;
   #asked = 0;
 
   constructor(world: FakeWorld) {
@@ -46,9 +49,15 @@ export class Oracle implements Observer {
   }
 
   asked(state: LoopState, wanted: readonly Effect[]): void {
+    const open = openRun(state);
     if (state.outcome !== null) must(wanted.length === 0, 'L2', 'something is wanted after the end');
-    else if (state.created && wanted.length === 0)
-      must(openRun(state) !== null, 'L10', 'nothing is wanted and nothing goes on');
+    else if (open !== null)
+      must(
+        wanted.every(({ key }) => key === `run:${open.id}`),
+        'L4',
+        `something is wanted beside run ${open.id}`,
+      );
+    else if (state.created) must(wanted.length > 0, 'L10', 'nothing is wanted and nothing goes on');
     if (this.#asked++ % 8 === 0)
       must(same(decide(state), wanted), 'L11', 'asking again wants something else');
   }
@@ -64,16 +73,7 @@ export class Oracle implements Observer {
   }
 
   appended(before: LoopState, event: LoopEvent, after: LoopState): void {
-    must(
-      before === this.#live || same(before, this.#shadow),
-      'L5',
-      'what a new owner folded is not what the old one had',
-    );
-    this.#live = after;
-    // The policy is big and is compared at the end; everything else goes through text, as in a journal.
-    this.#shadow = evolve(this.#shadow, 'policy' in event ? event : readBack(event));
-    must(same(after, this.#shadow), 'L5', `the fold differs after ${event.type}`);
-
+    this.#follow(before, event, after);
     const repeated = this.#lastEvent === event;
     this.#lastEvent = event;
     if (repeated) {
@@ -85,6 +85,24 @@ export class Oracle implements Observer {
       return;
     }
     this.#book(before, event, after);
+  }
+
+  late(before: LoopState, event: LoopEvent, after: LoopState): void {
+    this.#follow(before, event, after);
+    const { now, activeMs } = after;
+    must(same({ ...before, now, activeMs }, after), 'L6', `a late ${event.type} counts`);
+  }
+
+  #follow(before: LoopState, event: LoopEvent, after: LoopState): void {
+    must(
+      before === this.#live || same(before, this.#shadow),
+      'L5',
+      'what a new owner folded is not what the old one had',
+    );
+    this.#live = after;
+    // The policy is big and is compared at the end; everything else goes through text, as in a journal.
+    this.#shadow = evolve(this.#shadow, 'policy' in event ? event : readBack(event));
+    must(same(after, this.#shadow), 'L5', `the fold differs after ${event.type}`);
   }
 
   #book(before: LoopState, event: LoopEvent, after: LoopState): void {
@@ -117,7 +135,7 @@ export class Oracle implements Observer {
         must(!this.#stopped, 'L8', 'checks start after a stop');
         return;
       case 'check.finished':
-        if (event.result.code === 0) this.#greens.add(event.index);
+        this.#checks.set(event.index, event.result.code === 0);
         return;
       case 'claim.made':
         if (event.claim.by === 'promise-tag') {
@@ -128,6 +146,7 @@ export class Oracle implements Observer {
         return;
       case 'claim.accepted':
         this.#accepted = true;
+        this.#acceptedAt = event.at;
         return;
       case 'control.received':
         return this.#control(before, event);
@@ -141,15 +160,23 @@ export class Oracle implements Observer {
         this.#notBefore = 0;
         this.#rung = 0;
         this.#failures.consecutive = 0;
+        this.#unchecked = false;
+        return;
+      case 'timer.fired': {
+        const closes = after.turn.iteration > before.turn.iteration;
+        const checked = this.#checks.size === before.policy.checks.commands.length;
+        if (closes) must(!this.#unchecked || checked, 'L3', 'a turn is closed and its run was not checked');
+        return;
+      }
+      case 'claim.rejected':
+        must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a red check');
         return;
       case 'loop.created':
       case 'policy.changed':
       case 'owner.changed':
       case 'run.started':
-      case 'claim.rejected':
       case 'commit.made':
       case 'checkpoint.taken':
-      case 'timer.fired':
       case 'child.started':
       case 'child.ended':
         return;
@@ -179,9 +206,9 @@ export class Oracle implements Observer {
     const iteration = Number(event.run.split('.')[0]);
     must(iteration === this.#iterations, 'L1', `run ${event.run} is not of iteration ${this.#iterations}`);
     must(
-      this.#limitedIteration === null || iteration === this.#limitedIteration,
+      this.#unfinishedIteration === null || iteration === this.#unfinishedIteration,
       'L12',
-      'a usage limit was charged as an iteration',
+      'what was cut short is charged as an iteration',
     );
     this.#evidenceGone();
   }
@@ -197,6 +224,7 @@ export class Oracle implements Observer {
     this.#evidenceGone();
 
     const as = run.ended?.as;
+    this.#unchecked = as === 'ok';
     const { delay } = before.policy;
     if (as === 'failure') {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
@@ -211,12 +239,12 @@ export class Oracle implements Observer {
     }
     must(
       same(after.failures, this.#failures),
-      as === 'usage-limit' ? 'L12' : 'L6',
+      as === 'usage-limit' || as === 'interrupted' ? 'L12' : 'L6',
       'failures are miscounted',
     );
 
     if (this.#paused) this.#notBefore = 0;
-    this.#limitedIteration = as === 'usage-limit' ? this.#iterations : null;
+    this.#unfinishedIteration = as === 'usage-limit' || as === 'interrupted' ? this.#iterations : null;
     if (as !== 'usage-limit') {
       this.#rung = 0;
       return;
@@ -252,7 +280,7 @@ export class Oracle implements Observer {
     else this.#stopped = true;
   }
 
-  #loopEnded({ policy, turn }: LoopState, { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
+  #loopEnded({ policy, turn }: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
     must(
       this.#open === null && this.#planned.size === this.#ended.size,
       'L4',
@@ -263,8 +291,10 @@ export class Oracle implements Observer {
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
     if (outcome.type !== 'done') return;
     must(this.#accepted, 'L3', 'done without an accepted claim');
+    const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
+    must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'children are not waited for');
     const { commands } = policy.checks;
-    const green = commands.every((_, index) => this.#greens.has(index));
+    const green = commands.every((_, index) => this.#checks.get(index) === true);
     if (policy.completion.until !== 'claim')
       must(green, 'L3', 'done without green checks after the last run');
     if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified by nothing');
@@ -288,7 +318,7 @@ export class Oracle implements Observer {
   }
 
   #evidenceGone(): void {
-    this.#greens = new Set();
+    this.#checks = new Map();
     this.#accepted = false;
   }
 

@@ -16,11 +16,14 @@ export interface Scenario {
   }[];
   /** When a person touches DONE. */
   readonly touches: number | null;
+  /** When a run starts a loop of its own, and when that ends. */
+  readonly child: { readonly born: number; readonly ends: number } | null;
   readonly crashesAfter: 'every event' | readonly number[];
   readonly crashesBefore: readonly number[];
   readonly downtimeMs: number;
   readonly repeats: readonly number[];
   readonly staleTimers: readonly number[];
+  readonly lateAnswers: readonly { readonly after: number; readonly event: number }[];
   readonly reopens: number;
 }
 
@@ -157,6 +160,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
   touches: fc.option(index, { freq: 8 }),
+  child: fc.option(fc.record({ born: index, ends: index })),
   crashesAfter: fc.oneof(
     { weight: 1, arbitrary: fc.constant('every event' as const) },
     { weight: 19, arbitrary: some(3) },
@@ -165,5 +169,6 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   downtimeMs: ms,
   repeats: some(4),
   staleTimers: some(3),
+  lateAnswers: fc.array(fc.record({ after: index, event: index }), { maxLength: 4 }),
   reopens: fc.integer({ min: 0, max: 2 }),
 });

@@ -47,19 +47,27 @@ export interface History {
 }
 
 function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
-  const { crashesAfter, crashesBefore, repeats, staleTimers, operator, touches } = scenario;
+  const { crashesAfter, crashesBefore, repeats, staleTimers, lateAnswers, operator, touches, child } =
+    scenario;
   const before = new Set(crashesBefore);
   return {
     crashesAfter: (index) => (crashesAfter === 'every event' ? true : crashesAfter.includes(index)),
     crashesBefore: (index) => before.delete(index),
     repeats: (index) => repeats.includes(index),
     staleTimer: (index) => staleTimers.includes(index),
+    lateAnswer: (index) =>
+      lateAnswers.find(({ after, event }) => after === index && event < index)?.event ?? null,
     events(index) {
       if (touches === index) world.doneFile = true;
-      return operator.flatMap(({ after, control, twice }, position): Happening[] => {
+      const family: Happening[] = [
+        ...(child?.born === index ? [{ type: 'child.started', child: 'kid' } as const] : []),
+        ...(child?.ends === index ? [{ type: 'child.ended', child: 'kid' } as const] : []),
+      ];
+      const wishes = operator.flatMap(({ after, control, twice }, position): Happening[] => {
         const event: Happening = { type: 'control.received', id: `operator-${position}`, control };
         return after === index || (twice && after + 3 === index) ? [event] : [];
       });
+      return [...family, ...wishes];
     },
   };
 }

@@ -1,0 +1,70 @@
+/**
+ * The gate of the journal: what may be written now. It is asked once, when an event is about to be written; the
+ * fold trusts what it reads, so that a later version with other rules reads an old journal as it was meant.
+ *
+ * 1. An answer is admitted only while its question stands: whatever is delivered twice, or too late, counts once.
+ * 2. A timer is admitted only when its time has come.
+ * 3. After the end nothing is admitted but a new beginning.
+ */
+import { decide, openRun } from './decide.ts';
+import type { Effect } from './effect.ts';
+import type { LoopEvent } from './event.ts';
+import { accepts } from './evolve.ts';
+import type { LoopState } from './state.ts';
+
+/** Whether an event may be written into the journal of a loop in this state. */
+export function admits(state: LoopState, event: LoopEvent): boolean {
+  if (!accepts(state, event)) return false;
+  const wants = (key: string): Effect | undefined => decide(state).find((effect) => effect.key === key);
+  const decided = (key: string): boolean => {
+    const effect = wants(key);
+    return effect?.type === 'record' && effect.event.type === event.type;
+  };
+  switch (event.type) {
+    case 'loop.created':
+    case 'loop.reopened':
+    case 'policy.changed':
+    case 'owner.changed':
+      return true;
+    case 'iteration.started':
+      return decided(`iteration:${event.iteration}`);
+    case 'run.planned':
+      return openRun(state) === null && wants(`run:${event.run}`) !== undefined;
+    case 'run.started':
+    case 'run.ended':
+      return openRun(state)?.id === event.run;
+    case 'run.output': {
+      const open = openRun(state);
+      return open?.id === event.run && event.offset >= open.output.offset;
+    }
+    case 'checks.started':
+      return decided(`checks:${event.iteration}`);
+    case 'check.finished': {
+      const effect = wants(`check:${event.iteration}.${event.index + 1}`);
+      return effect?.type === 'check' && effect.run === event.run;
+    }
+    case 'probe.finished':
+      return wants(event.key)?.type === 'probe';
+    case 'claim.made':
+      return decided(`claim:${event.iteration}`);
+    case 'claim.accepted':
+    case 'claim.rejected':
+      return decided(`verdict:${event.iteration}`);
+    case 'commit.made':
+      return wants(`commit:${event.iteration}`) !== undefined;
+    case 'checkpoint.taken':
+      return wants(`checkpoint:${event.iteration}`) !== undefined;
+    case 'timer.fired': {
+      const effect = wants(event.key);
+      return effect !== undefined && 'until' in effect && event.at >= effect.until;
+    }
+    case 'child.started':
+      return !state.children.includes(event.child);
+    case 'child.ended':
+      return state.children.includes(event.child);
+    case 'control.received':
+      return !state.control.seen.includes(event.id);
+    case 'loop.ended':
+      return decided('end');
+  }
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { play } from '../../test/rig/play.ts';
+import { claims, exits, limited } from '../../test/rig/world.ts';
+import { report } from './report.ts';
+
+const costs = (usd: number, steps: number) =>
+  ({ output: { cost: { usd, source: 'reported' }, steps } }) as const;
+
+describe('report', () => {
+  it('counts every run once, however often its output was told', () => {
+    const { journal, state } = play({}, { runs: [limited(2000, costs(0.1, 1)), claims(costs(0.2, 3))] });
+    const { iterations, totalCost } = report(journal);
+    expect(iterations).toMatchObject([
+      { iteration: 1, cost: 0.30000000000000004, stepsTaken: 4, claim: 'accepted' },
+    ]);
+    expect(totalCost).toBeCloseTo(state.spent.usd, 10);
+  });
+
+  it('does not take an iteration without checks for one that passed them', () => {
+    const { journal } = play({ limits: { iterations: 1 } }, { runs: [exits(0)] });
+    expect(report(journal).iterations[0]).toMatchObject({ checkResults: [], allChecksPassed: false });
+  });
+
+  it('is neither a success nor a stop while the loop goes on', () => {
+    const { journal } = play({}, { runs: [claims()] });
+    expect(report(journal.slice(0, -1))).toMatchObject({ success: false, stopReason: null, outcome: null });
+    expect(report(journal)).toMatchObject({ success: true, outcome: { type: 'done' } });
+  });
+});
