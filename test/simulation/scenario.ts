@@ -163,7 +163,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   child: fc.option(fc.record({ born: index, ends: index })),
   crashesAfter: fc.oneof(
     { weight: 1, arbitrary: fc.constant('every event' as const) },
-    { weight: 19, arbitrary: some(3) },
+    { weight: 24, arbitrary: some(3) },
   ),
   crashesBefore: some(2),
   downtimeMs: ms,
