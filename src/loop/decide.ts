@@ -25,17 +25,18 @@
 import { openClaim } from './claim.ts';
 import type { Phase } from './completion.ts';
 import type { Effect } from './effect.ts';
-import type { Happening } from './event.ts';
-import { fatalOutcome } from './failure.ts';
+import type { Happening, Purpose } from './event.ts';
+import { fatalOutcome, isCutShort } from './failure.ts';
 import { deadline, exhausted, progressAfter, spentUp, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { COMMIT_MESSAGE_PLAN, planPrompt } from './prompt-plan.ts';
+import type { PromptPlan } from './prompt.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The effects that are wanted now, each with a stable key. */
 export function decide(state: LoopState): readonly Effect[] {
   if (!state.created || state.outcome !== null) return [];
-  const wanted = turn(state);
+  const wanted = nextStep(state);
   const { stop } = state.control;
   if (stop === null) return wanted;
   const finishing = stop.now ? [] : wanted.filter(({ key }) => stop.finishing.includes(key));
@@ -43,45 +44,26 @@ export function decide(state: LoopState): readonly Effect[] {
   return end({ type: 'stopped', by: stop.by });
 }
 
-/** The steps that are under way and that a graceful stop lets finish. */
-export function stepsInFlight(state: LoopState): readonly string[] {
-  return turn(state)
-    .filter(
-      ({ type }) =>
-        type === 'check' || type === 'commit' || type === 'checkpoint' || (type === 'run' && openRun(state)),
-    )
-    .map(({ key }) => key);
-}
-
-/** The run that was planned and has not ended. */
-export function openRun({ turn: { run, messageRun } }: LoopState): Run | null {
-  if (run !== null && run.ended === null) return run;
-  return messageRun !== null && messageRun.ended === null ? messageRun : null;
-}
-
 /** One turn, top to bottom: the first thing that has not happened yet is what is wanted. */
-function turn(state: LoopState): readonly Effect[] {
-  const {
-    policy,
-    turn: { run },
-  } = state;
+function nextStep(state: LoopState): Wanted {
+  const { policy, turn, control } = state;
+  const { run } = turn;
 
   if (run === null) {
-    if (state.control.paused) return [{ type: 'rest', key: 'rest' }];
+    if (control.paused) return [{ type: 'rest', key: 'rest' }];
     return (
       lookAround(state, 'before') ??
       runChecks(state) ??
       judgeClaim(state) ??
       finish(state) ??
-      endAtLimit(exhausted(state)) ??
-      startIteration(state) ?? [work(state)]
+      endBecause(exhausted(state)) ??
+      startIteration(state) ??
+      work(state)
     );
   }
-  if (run.ended === null) return mayGoOn(state, run) ? [work(state)] : [];
+  if (run.ended === null) return mayGoOn(state, run) ? work(state) : [];
   if (run.ended.as === 'fatal') return end(fatalOutcome(run.ended.ending, state.everStarted));
-  if (run.ended.as === 'usage-limit' || run.ended.as === 'interrupted') {
-    return endAtLimit(exhausted(state)) ?? waitOrRest(state, run);
-  }
+  if (isCutShort(run.ended.as)) return endBecause(exhausted(state)) ?? waitOrRest(state, run);
   return (
     lookAround(state, 'after') ??
     runChecks(state) ??
@@ -90,201 +72,185 @@ function turn(state: LoopState): readonly Effect[] {
     checkpoint(state) ??
     finish(state) ??
     handOver(state, run) ??
-    endAtLimit(tooManyFailures(state)) ??
-    endAtLimit(stuck(state)) ??
-    endAtLimit(policy.limits.lookedAt === 'after-iteration' ? exhausted(state) : null) ??
+    endBecause(tooManyFailures(state)) ??
+    endBecause(stuck(state)) ??
+    endBecause(policy.limits.lookedAt === 'after-iteration' ? exhausted(state) : null) ??
     waitOrRest(state, run)
   );
 }
 
+type Wanted = readonly Effect[];
+
+/** The run that was planned and has not ended. */
+export function openRun({ turn }: LoopState): Run | null {
+  return [turn.run, turn.messageRun].find((run) => run !== null && run.ended === null) ?? null;
+}
+
+/** The steps that are under way and that a graceful stop lets finish; a run only once it is planned. */
+export function stepsInFlight(state: LoopState): readonly string[] {
+  const mayFinish = new Set(['check', 'commit', 'checkpoint', ...(openRun(state) === null ? [] : ['run'])]);
+  return nextStep(state).flatMap(({ type, key }) => (mayFinish.has(type) ? [key] : []));
+}
+
 /** Markers, messages and the fingerprint of the tree, where the policy wants to know them. */
-function lookAround(state: LoopState, phase: Phase): readonly Effect[] | undefined {
-  const {
-    policy,
-    turn: { before, after },
-    progress,
-  } = state;
-  const found = phase === 'before' ? before : after;
+function lookAround(state: LoopState, phase: Phase): Wanted | undefined {
+  const { policy, turn, progress } = state;
+  const found = turn[phase];
   if (found !== null)
     return found.problem === null ? undefined : end({ type: 'fatal', message: found.problem });
 
-  const { detectors, handOver: asked } = policy.completion;
+  const isAfter = phase === 'after';
+  const { detectors, handOver: ask } = policy.completion;
   const signs = detectors.filter((detector) => 'phases' in detector && detector.phases.includes(phase));
   const markers = signs.flatMap((sign) => (sign.kind === 'marker' ? [sign.file] : []));
-  if (phase === 'after' && asked.marker !== null) markers.push(asked.marker);
-  const messages =
-    signs.some((sign) => sign.kind === 'bus-message') || (phase === 'after' && asked.busMessage !== null);
-  const fingerprint =
-    policy.limits.unchanged !== null && (phase === 'after' || progress.fingerprint === null);
+  if (isAfter && ask.marker !== null) markers.push(ask.marker);
+  const messages = signs.some(({ kind }) => kind === 'bus-message') || (isAfter && ask.busMessage !== null);
+  const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.fingerprint === null);
   if (markers.length === 0 && !messages && !fingerprint) return undefined;
-  return [{ type: 'probe', key: probeKey(state, phase), phase, markers, messages, fingerprint }];
-}
-
-function probeKey({ turn: { iteration, runs, run } }: LoopState, phase: Phase): string {
-  return `probe:${iteration}.${run === null ? runs + 1 : runs}:${phase}`;
+  const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
+  return [{ type: 'probe', key, phase, markers, messages, fingerprint }];
 }
 
 /** All checks, in their order, after a run that did its turn, and wherever a claim waits for evidence. */
-function runChecks(state: LoopState): readonly Effect[] | undefined {
-  const {
-    policy,
-    turn: { iteration, run, checksStarted, checks },
-  } = state;
+function runChecks(state: LoopState): Wanted | undefined {
+  const { policy, turn } = state;
+  const { iteration } = turn;
+  const run = turn.run?.id ?? null;
   if (!wantsChecks(state)) return undefined;
-  if (!checksStarted)
-    return record(`checks:${iteration}`, { type: 'checks.started', iteration, run: run?.id ?? null });
-  const index = checks.indexOf(null);
+  if (!turn.checksStarted) return record(`checks:${iteration}`, { type: 'checks.started', iteration, run });
+  const index = turn.checks.indexOf(null);
   const check = policy.checks.commands[index];
   if (check === undefined) return undefined;
-  const key = `check:${iteration}.${index + 1}`;
-  return [
-    { type: 'check', key, iteration, run: run?.id ?? null, index, check, timeoutMs: policy.checks.timeoutMs },
-  ];
+  const { timeoutMs } = policy.checks;
+  return [{ type: 'check', key: `check:${iteration}.${index + 1}`, iteration, run, index, check, timeoutMs }];
 }
 
 function wantsChecks(state: LoopState): boolean {
-  const {
-    policy,
-    turn: { run },
-  } = state;
-  if (policy.checks.commands.length === 0) return false;
-  if (run?.ended?.as === 'ok') return true;
-  const { until, afterFailure } = policy.completion;
-  if (until === 'checks') return run?.ended?.as === 'failure' && afterFailure === 'consider';
+  const { until, afterFailure } = state.policy.completion;
+  const as = state.turn.run?.ended?.as;
+  if (state.policy.checks.commands.length === 0) return false;
+  if (as === 'ok') return true;
+  if (until === 'checks') return as === 'failure' && afterFailure === 'consider';
   return until === 'both' && openClaim(state) !== null;
 }
 
-function checksPassed({ policy, turn: { checks } }: LoopState): boolean {
-  return policy.checks.commands.every((_, index) => checks[index]?.code === 0);
+function checksPassed({ policy, turn }: LoopState): boolean {
+  return policy.checks.commands.every((_, index) => turn.checks[index]?.code === 0);
 }
 
 /** A claim is opened by a detector, and accepted or rejected by evidence. */
-function judgeClaim(state: LoopState): readonly Effect[] | undefined {
-  const {
-    policy,
-    turn: { iteration, run, claim, checks },
-  } = state;
+function judgeClaim(state: LoopState): Wanted | undefined {
+  const { policy, turn } = state;
   const { until } = policy.completion;
-  const at = { iteration, run: run?.id ?? null };
+  const { commands } = policy.checks;
+  const { iteration, claim } = turn;
+  const run = turn.run?.id ?? null;
   const passed = checksPassed(state);
   if (claim === null) {
-    const made = until === 'checks' ? (run !== null && passed ? GREEN : null) : openClaim(state);
+    const green = run !== null && passed ? GREEN : null;
+    const made = until === 'checks' ? green : openClaim(state);
     return made === null
       ? undefined
-      : record(`claim:${iteration}`, { type: 'claim.made', ...at, claim: made });
+      : record(`claim:${iteration}`, { type: 'claim.made', iteration, run, claim: made });
   }
   if (claim.verdict !== 'open') return undefined;
+  const key = `verdict:${iteration}`;
   if (until === 'claim' || passed) {
-    const verified = policy.checks.commands.length > 0 && passed;
-    return record(`verdict:${iteration}`, { type: 'claim.accepted', ...at, verified });
+    return record(key, { type: 'claim.accepted', iteration, run, verified: passed && commands.length > 0 });
   }
-  const failed = policy.checks.commands.flatMap(({ command }, index) =>
-    checks[index]?.code === 0 ? [] : [command],
-  );
-  return record(`verdict:${iteration}`, { type: 'claim.rejected', ...at, failed });
+  const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
+  return record(key, { type: 'claim.rejected', iteration, run, failed });
 }
 
 const GREEN = { by: 'checks', text: 'every check passed' } as const;
 
 /** The work of an iteration whose checks passed goes to the version control, with a message by the agent. */
-function commit(state: LoopState): readonly Effect[] | undefined {
-  const {
-    policy,
-    turn: { iteration, run, messageRun, committed },
-  } = state;
-  if (policy.commit === null || committed || run?.ended?.as !== 'ok' || !checksPassed(state))
-    return undefined;
-  const ask = policy.commit.tasks.includes('commit') && (messageRun !== null || spentUp(state) === null);
-  if (ask && (messageRun === null || messageRun.ended === null)) {
-    return messageRun !== null && !mayGoOn(state, messageRun) ? [] : [askForMessage(state)];
+function commit(state: LoopState): Wanted | undefined {
+  const { policy, turn } = state;
+  const { iteration, messageRun } = turn;
+  if (policy.commit === null || turn.committed) return undefined;
+  if (turn.run?.ended?.as !== 'ok' || !checksPassed(state)) return undefined;
+  // Out of money the agent is not asked; the work is committed with a plain message.
+  const asks = policy.commit.tasks.includes('commit') && (messageRun !== null || spentUp(state) === null);
+  if (asks && (messageRun === null || messageRun.ended === null)) {
+    return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
   }
-  return [
-    {
-      type: 'commit',
-      key: `commit:${iteration}`,
-      iteration,
-      messageRun: messageRun?.id ?? null,
-      commit: policy.commit,
-    },
-  ];
+  const key = `commit:${iteration}`;
+  return [{ type: 'commit', key, iteration, messageRun: messageRun?.id ?? null, commit: policy.commit }];
 }
 
-function checkpoint({ policy, turn: { iteration, checkpointed } }: LoopState): readonly Effect[] | undefined {
-  return policy.checkpoint && !checkpointed
-    ? [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }]
-    : undefined;
+function checkpoint({ policy, turn }: LoopState): Wanted | undefined {
+  const { iteration } = turn;
+  if (!policy.checkpoint || turn.checkpointed) return undefined;
+  return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }];
 }
 
 /** An accepted claim ends the loop, once its children are done or have taken too long. */
-function finish(state: LoopState): readonly Effect[] | undefined {
-  const {
-    policy,
-    children,
-    turn: { claim, childrenTimedOut },
-  } = state;
-  if (claim?.verdict !== 'accepted') return undefined;
-  if (policy.children !== null && children.length > 0 && !childrenTimedOut) {
-    const until = state.turn.at + policy.children.waitMs;
-    return [{ type: 'children', key: 'children', children, until, pollMs: policy.children.pollMs }];
+function finish({ policy, turn, children }: LoopState): Wanted | undefined {
+  if (turn.claim?.verdict !== 'accepted') return undefined;
+  if (policy.children === null || children.length === 0 || turn.childrenTimedOut) {
+    return end({ type: 'done', verified: turn.claim.verified, childrenLeft: children });
   }
-  return end({ type: 'done', verified: claim.verified, childrenLeft: children });
+  const { waitMs, pollMs } = policy.children;
+  return [{ type: 'children', key: 'children', children, until: turn.at + waitMs, pollMs }];
 }
 
 /** The agent wants a person to look: by its exit code, a file or a message. */
-function handOver({ policy, turn: { after } }: LoopState, run: Run): readonly Effect[] | undefined {
+function handOver({ policy, turn }: LoopState, run: Run): Wanted | undefined {
   const { marker, busMessage } = policy.completion.handOver;
   const asked =
     run.ended?.as === 'wait' ||
-    (marker !== null && after?.markers.includes(marker) === true) ||
-    (busMessage !== null && after?.messages.includes(busMessage) === true);
+    (marker !== null && turn.after?.markers.includes(marker) === true) ||
+    (busMessage !== null && turn.after?.messages.includes(busMessage) === true);
   return asked ? end({ type: 'waiting' }) : undefined;
 }
 
-function tooManyFailures({ policy, failures, turn: { run } }: LoopState): Outcome | null {
-  const { consecutive } = failures;
-  if (run?.ended?.as !== 'failure' || policy.limits.failures === null || consecutive < policy.limits.failures)
-    return null;
-  return { type: 'failures-exhausted', failures: consecutive };
+function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null {
+  const limit = policy.limits.failures;
+  if (turn.run?.ended?.as !== 'failure' || limit === null || failures.consecutive < limit) return null;
+  return { type: 'failures-exhausted', failures: failures.consecutive };
 }
 
 function stuck(state: LoopState): Outcome | null {
-  const { unchanged: limit } = state.policy.limits;
+  const limit = state.policy.limits.unchanged;
   if (limit === null || state.turn.run?.ended?.as !== 'ok') return null;
   const { unchanged } = progressAfter(state);
   return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
 
-function startIteration({ turn: { iteration, started } }: LoopState): readonly Effect[] | undefined {
+function startIteration({ turn: { iteration, started } }: LoopState): Wanted | undefined {
   return started ? undefined : record(`iteration:${iteration}`, { type: 'iteration.started', iteration });
 }
 
+/** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
 function mayGoOn(state: LoopState, run: Run): boolean {
   if (run.output.claim !== null && run.output.claimEndsRun) return false;
   return !state.policy.limits.stopRunning || spentUp(state) === null;
 }
 
-function work(state: LoopState): Effect {
-  return agentRun(state, state.turn.run, 'work');
+function work(state: LoopState): Wanted {
+  const { run } = state.turn;
+  return [agentRun(state, run?.id, 'work', planPrompt(state, run))];
 }
 
-function askForMessage(state: LoopState): Effect {
-  return agentRun(state, state.turn.messageRun, 'commit-message');
+function askForMessage(state: LoopState): Wanted {
+  return [agentRun(state, state.turn.messageRun?.id, 'commit-message', COMMIT_MESSAGE_PLAN)];
 }
 
-function agentRun(state: LoopState, run: Run | null, purpose: Run['purpose']): Effect {
-  const { policy } = state;
-  const id = run?.id ?? nextRunId(state);
+function agentRun(state: LoopState, planned: string | undefined, purpose: Purpose, plan: PromptPlan): Effect {
+  const { limits, timeouts } = state.policy;
+  const run = planned ?? nextRunId(state);
   return {
     type: 'run',
-    key: `run:${id}`,
-    run: id,
+    key: `run:${run}`,
+    run,
     purpose,
-    plan: purpose === 'work' ? planPrompt(state, run) : COMMIT_MESSAGE_PLAN,
-    timeoutMs: policy.timeouts.runMs,
-    inactivityMs: policy.timeouts.inactivityMs,
-    notAfter: policy.limits.stopRunning ? deadline(state) : null,
-    outputBytes: policy.limits.outputBytes,
-    killGraceMs: policy.timeouts.killGraceMs,
+    plan,
+    timeoutMs: timeouts.runMs,
+    inactivityMs: timeouts.inactivityMs,
+    notAfter: limits.stopRunning ? deadline(state) : null,
+    outputBytes: limits.outputBytes,
+    killGraceMs: timeouts.killGraceMs,
   };
 }
 
@@ -293,20 +259,20 @@ function nextRunId({ turn: { iteration, runs } }: LoopState): string {
 }
 
 /** Every turn is closed by a wait, also by one of no length; a paused loop does not sit out a usage limit. */
-function waitOrRest(state: LoopState, run: Run): readonly Effect[] {
+function waitOrRest(state: LoopState, run: Run): Wanted {
   const { until, why } = waitAfter(state, run);
   if (state.control.paused && why === 'usage-limit') return [{ type: 'rest', key: 'rest' }];
   return [{ type: 'wait', key: `wait:${run.id}`, until, why }];
 }
 
-function endAtLimit(outcome: Outcome | null): readonly Effect[] | undefined {
+function endBecause(outcome: Outcome | null): Wanted | undefined {
   return outcome === null ? undefined : end(outcome);
 }
 
-function end(outcome: Outcome): readonly Effect[] {
+function end(outcome: Outcome): Wanted {
   return record('end', { type: 'loop.ended', outcome });
 }
 
-function record(key: string, event: Happening): readonly Effect[] {
+function record(key: string, event: Happening): Wanted {
   return [{ type: 'record', key, event }];
 }

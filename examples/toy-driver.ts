@@ -1,0 +1,33 @@
+import { admits, classify, decide, evolve, explain, INITIAL, openRun, resolvePolicy } from '../src/index.ts';
+import type { Happening } from '../src/index.ts';
+
+const resolution = resolvePolicy({ preset: 'promise', limits: { iterations: 5 } });
+if (!resolution.ok) throw new Error('a value is impossible; resolution.problems says which');
+
+let state = INITIAL;
+const write = (happening: Happening): void => {
+  const event = { ...happening, at: Date.now() };
+  if (admits(state, event)) state = evolve(state, event); // a real driver appends it to a journal first
+};
+
+write({ type: 'loop.created', name: 'readme', policy: resolution.policy });
+while (state.outcome === null) {
+  for (const effect of decide(state)) {
+    if (effect.type === 'record') write(effect.event);
+    if (effect.type === 'wait') await new Promise((wake) => setTimeout(wake, effect.until - Date.now()));
+    if (effect.type === 'wait') write({ type: 'timer.fired', key: effect.key });
+    if (effect.type === 'run') {
+      const { run, purpose } = effect;
+      write({ type: 'run.planned', run, purpose, guidance: [], prompt: null });
+      const claim =
+        state.iteration < 2 ? null : ({ by: 'promise-tag', text: '<promise>DONE</promise>' } as const);
+      const spent = { tokens: null, cost: null, steps: 1, limit: null };
+      write({ type: 'run.output', run, offset: 1, claim, claimEndsRun: false, ...spent });
+      const ending = { how: 'exited', code: 0, said: 'success', error: null } as const;
+      const open = openRun(state);
+      if (open !== null)
+        write({ type: 'run.ended', run, ending, as: classify(open, ending, state.policy), jitter: 0 });
+    }
+  }
+}
+console.log(`${explain(state.outcome, state.policy.preset)} (${state.iteration} iterations)`);
