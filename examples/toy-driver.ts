@@ -21,9 +21,9 @@ while (state.outcome === null) {
       write({ type: 'run.planned', run, purpose, guidance: [], prompt: null });
       const claim =
         state.iteration < 2 ? null : ({ by: 'promise-tag', text: '<promise>DONE</promise>' } as const);
-      const spent = { tokens: null, cost: null, steps: 1, limit: null };
+      const spent = { tokens: null, cost: null, steps: 1, said: 'success', limit: null } as const;
       write({ type: 'run.output', run, offset: 1, claim, claimEndsRun: false, ...spent });
-      const ending = { how: 'exited', code: 0, said: 'success', error: null } as const;
+      const ending = { how: 'exited', code: 0, error: null } as const;
       const open = openRun(state);
       if (open !== null)
         write({ type: 'run.ended', run, ending, as: classify(open, ending, state.policy), jitter: 0 });

@@ -23,6 +23,7 @@ const check = (index: number, run = '1.1'): Happening => ({
   iteration: 1,
   run,
   index,
+  command: 'test',
   result,
 });
 const timer = (key: string): Happening => ({ type: 'timer.fired', key });
@@ -98,6 +99,18 @@ describe('control', () => {
   });
 });
 
+describe('a policy', () => {
+  it('is admitted only if it is a possible one, whichever way it comes', () => {
+    const state = given(plain);
+    const bad = { ...state.policy, limits: { ...state.policy.limits, iterations: 0 } };
+    expect(says(state, { type: 'policy.changed', policy: bad })).toBe(false);
+    expect(says(state, { type: 'policy.changed', policy: state.policy })).toBe(true);
+    expect(says(state, tells('a', { type: 'set', limits: { iterations: -3 } }))).toBe(false);
+    expect(says(state, tells('a', { type: 'set', limits: { iterations: 3 } }))).toBe(true);
+    expect(says(INITIAL, { type: 'loop.created', name: 'x', policy: bad })).toBe(false);
+  });
+});
+
 describe('the end', () => {
   const stop = tells('a', { type: 'stop', now: true, by: 'person' });
   const end: Happening = { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } };
@@ -106,6 +119,12 @@ describe('the end', () => {
   it('is admitted when it is wanted', () => {
     expect(says(given(plain, stop), end)).toBe(true);
     expect(says(given(plain), end)).toBe(false);
+    expect(
+      says(given(plain, stop), {
+        type: 'loop.ended',
+        outcome: { type: 'done', verified: true, childrenLeft: [] },
+      }),
+    ).toBe(false);
   });
 
   it('leaves only a new beginning to be admitted', () => {
@@ -122,7 +141,7 @@ describe('the end', () => {
       end,
     ];
     expect(everything.filter((happening) => says(over, happening))).toEqual([]);
-    expect(says(over, { type: 'loop.reopened' })).toBe(true);
-    expect(says(given(plain), { type: 'loop.reopened' })).toBe(false);
+    expect(says(over, { type: 'loop.reopened', policy: null })).toBe(true);
+    expect(says(given(plain), { type: 'loop.reopened', policy: null })).toBe(false);
   });
 });

@@ -4,13 +4,17 @@
  *
  * 1. An answer is admitted only while its question stands: whatever is delivered twice, or too late, counts once.
  * 2. A timer is admitted only when its time has come.
- * 3. After the end nothing is admitted but a new beginning.
+ * 3. A decision is admitted only as it was decided, and a policy only if it is a possible one.
+ * 4. After the end nothing is admitted but a new beginning.
  */
-import { decide, openRun } from './decide.ts';
+import { decide } from './decide.ts';
 import type { Effect } from './effect.ts';
 import type { LoopEvent } from './event.ts';
-import { accepts } from './evolve.ts';
+import { accepts, withLimits } from './evolve.ts';
+import type { Policy } from './policy.ts';
+import { openRun } from './run.ts';
 import type { LoopState } from './state.ts';
+import { findProblems } from './validate.ts';
 
 /** Whether an event may be written into the journal of a loop in this state. */
 export function admits(state: LoopState, event: LoopEvent): boolean {
@@ -18,12 +22,16 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
   const wants = (key: string): Effect | undefined => decide(state).find((effect) => effect.key === key);
   const decided = (key: string): boolean => {
     const effect = wants(key);
-    return effect?.type === 'record' && effect.event.type === event.type;
+    return (
+      effect?.type === 'record' && JSON.stringify({ ...effect.event, at: event.at }) === JSON.stringify(event)
+    );
   };
   switch (event.type) {
     case 'loop.created':
-    case 'loop.reopened':
     case 'policy.changed':
+      return isValid(event.policy);
+    case 'loop.reopened':
+      return event.policy === null || isValid(event.policy);
     case 'owner.changed':
       return true;
     case 'iteration.started':
@@ -41,7 +49,7 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
       return decided(`checks:${event.iteration}`);
     case 'check.finished': {
       const effect = wants(`check:${event.iteration}.${event.index + 1}`);
-      return effect?.type === 'check' && effect.run === event.run;
+      return effect?.type === 'check' && effect.run === event.run && effect.check.command === event.command;
     }
     case 'probe.finished':
       return wants(event.key)?.type === 'probe';
@@ -63,8 +71,13 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     case 'child.ended':
       return state.children.includes(event.child);
     case 'control.received':
-      return !state.control.seen.includes(event.id);
+      if (state.control.seen.includes(event.id)) return false;
+      return event.control.type !== 'set' || isValid(withLimits(state.policy, event.control.limits));
     case 'loop.ended':
       return decided('end');
   }
+}
+
+function isValid(policy: Policy): boolean {
+  return findProblems(policy).length === 0;
 }

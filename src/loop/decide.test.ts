@@ -10,6 +10,7 @@ import {
   limit,
   output,
   plain,
+  started,
   tells,
   wanted,
   write,
@@ -32,7 +33,7 @@ describe('the run', () => {
       inactivityMs: 1_200_000,
       outputBytes: 2 ** 30,
     });
-    expect(after).toEqual(before);
+    expect(after).toEqual({ ...before, plannedAt: 0 });
   });
 
   it('is no longer wanted once its spending has passed the limit, and ends the loop without checks', () => {
@@ -75,6 +76,7 @@ describe('a claim', () => {
     iteration: 1,
     run: '1.1',
     index: 0,
+    command: 'test',
     result: result(code),
   });
   const checksOf = (code: number | null): Happening[] => [
@@ -201,7 +203,12 @@ describe('the operator', () => {
       guidance: ['a'],
       prompt: null,
     };
-    const during = write(write(told, { ...taken, at: 1 }), { ...tell('b', 'and pnpm'), at: 2 });
+    const running = [
+      { ...taken, at: 1 },
+      { ...started('1.1'), at: 1 },
+      { ...tell('b', 'and pnpm'), at: 2 },
+    ];
+    const during = running.reduce(write, told);
     expect(guidance(during)).toEqual(['use bun']);
     const next = [exited('1.1', 0), { type: 'timer.fired', key: 'wait:1.1' }, iteration(2)] as const;
     expect(
@@ -272,20 +279,23 @@ describe('the operator', () => {
       { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } },
     );
     expect(decide(stopped)).toEqual([]);
-    expect(wanted(write(stopped, { type: 'loop.reopened', at: 9 }))).toMatchObject({ key: 'run:1.2' });
+    expect(wanted(write(stopped, { type: 'loop.reopened', policy: null, at: 9 }))).toMatchObject({
+      key: 'run:1.2',
+    });
   });
 
   it('reopens after failures or a fatal error without ending again at once', () => {
     const fatal = ended('1.1', {
       how: 'exited',
       code: 1,
-      said: 'error',
       error: { kind: 'authentication', message: 'log in' },
     });
     const dead = given(plain, ...begun, fatal);
     expect(ending(dead)).toEqual({ type: 'fatal', message: 'log in' });
     const over = write(dead, { type: 'loop.ended', outcome: { type: 'fatal', message: 'log in' }, at: 1 });
-    expect(wanted(write(over, { type: 'loop.reopened', at: 2 }))).toMatchObject({ key: 'run:1.2' });
+    expect(wanted(write(over, { type: 'loop.reopened', policy: null, at: 2 }))).toMatchObject({
+      key: 'run:1.2',
+    });
   });
 });
 

@@ -10,14 +10,14 @@
  * Invariants, held by `test/simulation`:
  *   L1  No more iterations are started than the limit allows.
  *   L2  Nothing is wanted after the end, and after `loop.ended` only `loop.reopened` is accepted.
- *   L3  `done` needs an accepted claim, and checks that all passed after the last run; every run that did its turn
- *       is checked, and a claim is rejected only by a red check.
+ *   L3  `done` needs an accepted claim and, unless the claim alone is asked for, checks that all passed after the last
+ *       work run; every run that did its turn is checked, and a claim is rejected only by a red check.
  *   L4  Every run that was planned ends exactly once, and while one is open no other is planned.
  *   L5  The fold of the journal is the live state, at every index.
  *   L6  Whatever is carried out or delivered twice counts once.
  *   L7  Spending passes its limit by no more than one run.
  *   L8  A pause takes effect before the next run, a stop before the next step.
- *   L9  A wait is never cut short, except by control and by the end of the loop's own time.
+ *   L9  A wait is never cut short, except by control, another policy and the end of the loop's own time.
  *   L10 The loop ends, or waits for something that has a name: something is always wanted or in flight.
  *   L11 Asking twice wants the same.
  *   L12 What a usage limit or the driver cuts short is charged neither as an iteration nor as a failure.
@@ -26,22 +26,25 @@ import { openClaim } from './claim.ts';
 import type { Phase } from './completion.ts';
 import type { Effect } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
-import { fatalOutcome, isCutShort } from './failure.ts';
+import { fatalOutcome, hasClaimed } from './failure.ts';
 import { deadline, exhausted, progressAfter, spentUp, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
-import { COMMIT_MESSAGE_PLAN, planPrompt } from './prompt-plan.ts';
+import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
+import { didItsTurn, isCutShort, openRun } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The effects that are wanted now, each with a stable key. */
 export function decide(state: LoopState): readonly Effect[] {
   if (!state.created || state.outcome !== null) return [];
-  const wanted = nextStep(state);
+  const open = openRun(state);
+  // While a run is open nothing else is wanted, and if not even that is, the driver has to end it.
+  const wanted = nextStep(state).filter(({ key }) => open === null || key === `run:${open.id}`);
   const { stop } = state.control;
   if (stop === null) return wanted;
   const finishing = stop.now ? [] : wanted.filter(({ key }) => stop.finishing.includes(key));
-  if (finishing.length > 0 || openRun(state) !== null) return finishing;
-  return end({ type: 'stopped', by: stop.by });
+  if (finishing.length > 0 || open !== null) return finishing;
+  return end(stop.abort === null ? { type: 'stopped', by: stop.by } : { type: 'fatal', message: stop.abort });
 }
 
 /** One turn, top to bottom: the first thing that has not happened yet is what is wanted. */
@@ -81,14 +84,9 @@ function nextStep(state: LoopState): Wanted {
 
 type Wanted = readonly Effect[];
 
-/** The run that was planned and has not ended. */
-export function openRun({ turn }: LoopState): Run | null {
-  return [turn.run, turn.messageRun].find((run) => run !== null && run.ended === null) ?? null;
-}
-
-/** The steps that are under way and that a graceful stop lets finish; a run only once it is planned. */
+/** The steps that are under way and that a graceful stop lets finish; a run only once it is there. */
 export function stepsInFlight(state: LoopState): readonly string[] {
-  const mayFinish = new Set(['check', 'commit', 'checkpoint', ...(openRun(state) === null ? [] : ['run'])]);
+  const mayFinish = new Set(['check', 'commit', 'checkpoint', ...(openRun(state)?.receipt ? ['run'] : [])]);
   return nextStep(state).flatMap(({ type, key }) => (mayFinish.has(type) ? [key] : []));
 }
 
@@ -129,7 +127,7 @@ function wantsChecks(state: LoopState): boolean {
   const { until, afterFailure } = state.policy.completion;
   const as = state.turn.run?.ended?.as;
   if (state.policy.checks.commands.length === 0) return false;
-  if (as === 'ok') return true;
+  if (didItsTurn(as)) return true;
   if (until === 'checks') return as === 'failure' && afterFailure === 'consider';
   return until === 'both' && openClaim(state) !== null;
 }
@@ -159,7 +157,12 @@ function judgeClaim(state: LoopState): Wanted | undefined {
     return record(key, { type: 'claim.accepted', iteration, run, verified: passed && commands.length > 0 });
   }
   const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
-  return record(key, { type: 'claim.rejected', iteration, run, failed });
+  // A marker that was rejected must not claim again by merely lying there.
+  return record(
+    key,
+    { type: 'claim.rejected', iteration, run, failed },
+    claim.by === 'marker' ? [claim.text] : [],
+  );
 }
 
 const GREEN = { by: 'checks', text: 'every check passed' } as const;
@@ -169,14 +172,16 @@ function commit(state: LoopState): Wanted | undefined {
   const { policy, turn } = state;
   const { iteration, messageRun } = turn;
   if (policy.commit === null || turn.committed) return undefined;
-  if (turn.run?.ended?.as !== 'ok' || !checksPassed(state)) return undefined;
+  const hasWork = didItsTurn(turn.run?.ended?.as) || turn.claim?.verdict === 'accepted';
+  if (!hasWork || !checksPassed(state)) return undefined;
   // Out of money the agent is not asked; the work is committed with a plain message.
   const asks = policy.commit.tasks.includes('commit') && (messageRun !== null || spentUp(state) === null);
   if (asks && (messageRun === null || messageRun.ended === null)) {
     return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
   }
   const key = `commit:${iteration}`;
-  return [{ type: 'commit', key, iteration, messageRun: messageRun?.id ?? null, commit: policy.commit }];
+  const written = messageRun?.ended?.as === 'ok' ? messageRun.id : null;
+  return [{ type: 'commit', key, iteration, messageRun: written, commit: policy.commit }];
 }
 
 function checkpoint({ policy, turn }: LoopState): Wanted | undefined {
@@ -213,7 +218,7 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
 
 function stuck(state: LoopState): Outcome | null {
   const limit = state.policy.limits.unchanged;
-  if (limit === null || state.turn.run?.ended?.as !== 'ok') return null;
+  if (limit === null || !didItsTurn(state.turn.run?.ended?.as)) return null;
   const { unchanged } = progressAfter(state);
   return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
@@ -224,28 +229,31 @@ function startIteration({ turn: { iteration, started } }: LoopState): Wanted | u
 
 /** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
 function mayGoOn(state: LoopState, run: Run): boolean {
-  if (run.output.claim !== null && run.output.claimEndsRun) return false;
-  return !state.policy.limits.stopRunning || spentUp(state) === null;
+  if (hasClaimed(run)) return false;
+  // One that says it has finished is only on its way out; what it did is to be judged like any other.
+  return run.output.said !== null || !state.policy.limits.stopRunning || spentUp(state) === null;
 }
 
 function work(state: LoopState): Wanted {
   const { run } = state.turn;
-  return [agentRun(state, run?.id, 'work', planPrompt(state, run))];
+  return [agentRun(state, run, 'work', planPrompt(state, run))];
 }
 
 function askForMessage(state: LoopState): Wanted {
-  return [agentRun(state, state.turn.messageRun?.id, 'commit-message', COMMIT_MESSAGE_PLAN)];
+  return [agentRun(state, state.turn.messageRun, 'commit-message', COMMIT_MESSAGE_PLAN)];
 }
 
-function agentRun(state: LoopState, planned: string | undefined, purpose: Purpose, plan: PromptPlan): Effect {
+function agentRun(state: LoopState, planned: Run | null, purpose: Purpose, plan: PromptPlan): Effect {
   const { limits, timeouts } = state.policy;
-  const run = planned ?? nextRunId(state);
+  const run = planned?.id ?? nextRunId(state);
   return {
     type: 'run',
     key: `run:${run}`,
     run,
     purpose,
     plan,
+    guidance: purpose === 'work' ? guidanceFor(state, planned).map(({ id }) => id) : [],
+    plannedAt: planned?.plannedAt ?? null,
     timeoutMs: timeouts.runMs,
     inactivityMs: timeouts.inactivityMs,
     notAfter: limits.stopRunning ? deadline(state) : null,
@@ -273,6 +281,6 @@ function end(outcome: Outcome): Wanted {
   return record('end', { type: 'loop.ended', outcome });
 }
 
-function record(key: string, event: Happening): Wanted {
-  return [{ type: 'record', key, event }];
+function record(key: string, event: Happening, moveAside: readonly string[] = []): Wanted {
+  return [{ type: 'record', key, event, moveAside }];
 }

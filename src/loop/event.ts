@@ -49,6 +49,7 @@ export type Happening =
       readonly iteration: number;
       readonly run: string | null;
       readonly index: number;
+      readonly command: string;
       readonly result: CheckResult;
     }
   /** What was found lying about before or after a run. */
@@ -81,8 +82,13 @@ export type Happening =
       readonly commit: string | null;
       readonly error: string | null;
     }
-  /** The tree after an iteration is on record. */
-  | { readonly type: 'checkpoint.taken'; readonly iteration: number; readonly ref: string | null }
+  /** The tree after an iteration is on record, or could not be put there (`error`). */
+  | {
+      readonly type: 'checkpoint.taken';
+      readonly iteration: number;
+      readonly ref: string | null;
+      readonly error: string | null;
+    }
   /** The time of a wait has come. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A loop was started from inside one of this loop's runs. */
@@ -93,8 +99,8 @@ export type Happening =
   | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
   /** The loop is over; after this only `loop.reopened` is accepted. */
   | { readonly type: 'loop.ended'; readonly outcome: Outcome }
-  /** A person wants an ended loop to go on. */
-  | { readonly type: 'loop.reopened' };
+  /** A person wants an ended loop to go on, perhaps under another policy. */
+  | { readonly type: 'loop.reopened'; readonly policy: Policy | null };
 
 /** What a run is for: the iteration's work, or a commit message for it. */
 export type Purpose = 'work' | 'commit-message';
@@ -113,6 +119,8 @@ export interface OutputSnapshot {
   readonly cost: Cost | null;
   /** Steps (tool calls) that the agent took. */
   readonly steps: number;
+  /** The stream's own verdict once it has said that it is finished; null until then, and without a parser. */
+  readonly said: 'success' | 'error' | null;
   readonly claim: Claim | null;
   /** The claim came from a `continuous` detector: the run may end now. */
   readonly claimEndsRun: boolean;
@@ -156,13 +164,8 @@ export type RunClass =
   | 'interrupted';
 
 export type RunEnding =
-  /** The process ended; `code` is null when nobody saw its status, `said` is the stream's own verdict. */
-  | {
-      readonly how: 'exited';
-      readonly code: number | null;
-      readonly said: 'success' | 'error' | null;
-      readonly error: RunError | null;
-    }
+  /** The process ended; `code` is null when nobody saw its status. */
+  | { readonly how: 'exited'; readonly code: number | null; readonly error: RunError | null }
   /** It took too long, was silent for too long, printed too much, or the loop's own time was over. */
   | { readonly how: 'timed-out'; readonly which: 'wall' | 'inactivity' | 'output' | 'total' }
   /** The driver ended it, because it was no longer wanted. */
@@ -214,7 +217,7 @@ export interface Probe {
   readonly markers: readonly string[];
   /** A marker that is there and cannot be one: a directory, or it cannot be looked at. */
   readonly problem: string | null;
-  /** Types of the bus messages that came since the loop began. */
+  /** Types of the bus messages that came since the probe before this one. */
   readonly messages: readonly string[];
   /** Head, tree and task list in one string; null where it was not asked for. */
   readonly fingerprint: string | null;
@@ -231,5 +234,7 @@ export type Control =
   | { readonly type: 'signal'; readonly signal: 'SIGINT' | 'SIGTERM' }
   /** Words for the agent's next prompt. */
   | { readonly type: 'tell'; readonly text: string }
+  /** The driver itself cannot go on: no space left, a tool is gone. */
+  | { readonly type: 'abort'; readonly message: string }
   /** Other limits from here on. */
   | { readonly type: 'set'; readonly limits: Partial<LimitsPolicy> };

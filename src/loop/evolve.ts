@@ -2,15 +2,16 @@
  * The fold: the only writer of state.
  *
  * 1. It trusts what it reads: `admit.ts` has judged every event once, when it was written.
- * 2. Total: it never throws, and after the end it takes nothing but `loop.reopened`.
- * 3. Bounded: the state does not grow with the journal.
+ * 2. Total over the events of this version, and after the end it takes nothing but `loop.reopened`.
+ * 3. Bounded: the state does not grow with the iterations.
  */
-import { decide, openRun, stepsInFlight } from './decide.ts';
+import { decide, stepsInFlight } from './decide.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
-import { failureText, isCutShort } from './failure.ts';
+import { failureText } from './failure.ts';
 import { addRun, progressAfter } from './limits.ts';
-import type { Policy } from './policy.ts';
+import type { LimitsPolicy, Policy } from './policy.ts';
 import { presets } from './presets.ts';
+import { didItsTurn, isCutShort, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
 /** The state after an event. */
@@ -52,15 +53,15 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'owner.changed':
-      return state;
+      return { ...state, control: { ...state.control, signals: 0 } };
     case 'iteration.started':
       return { ...inTurn({ started: true }), iteration: event.iteration };
     case 'run.planned':
       return planRun(state, event);
     case 'run.started':
-      return { ...updateRun(state, { started: true }), everStarted: true };
+      return { ...updateRun(state, { receipt: event.receipt }), everStarted: true };
     case 'run.output':
-      return updateRun(state, { output: snapshot(event) });
+      return updateRun(state, { output: snapshot(event, openRun(state)?.output ?? NO_OUTPUT) });
     case 'run.ended':
       return endRun(state, event);
     case 'checks.started':
@@ -96,21 +97,45 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'loop.ended':
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
-      return reopen(state);
+      return reopen(event.policy === null ? state : changePolicy(state, event.policy));
   }
 }
 
 function changePolicy(state: LoopState, policy: Policy): LoopState {
-  const before = state.policy.checks.commands.map(({ command }) => command);
-  const after = policy.checks.commands.map(({ command }) => command);
-  const same = before.length === after.length && before.every((command, index) => command === after[index]);
-  // Results of other checks are no evidence, and a claim that was judged by them is open again.
-  return { ...state, policy, turn: same ? state.turn : { ...state.turn, ...UNCHECKED } };
+  const { completion, checks } = state.policy;
+  const sameChecks = same(checks.commands, policy.checks.commands);
+  // Results of other checks are no evidence, and a claim that was judged by other rules is open again.
+  const turn =
+    sameChecks && same(completion, policy.completion) ? state.turn : { ...state.turn, ...UNCHECKED };
+  return {
+    ...state,
+    policy,
+    turn,
+    feedback: sameChecks ? state.feedback : { ...state.feedback, failed: [] },
+  };
+}
+
+/** Whether two parts of a policy, which is plain data, say the same. */
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+export function withLimits(policy: Policy, changes: Partial<LimitsPolicy>): Policy {
+  const stated = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...policy, limits: { ...policy.limits, ...Object.fromEntries(stated) } };
 }
 
 function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planned' }>): LoopState {
   const { run: id, purpose, guidance } = event;
-  const run: Run = { id, purpose, started: false, guidance, output: NO_OUTPUT, ended: null };
+  const run: Run = {
+    id,
+    purpose,
+    plannedAt: state.now,
+    receipt: null,
+    guidance,
+    output: NO_OUTPUT,
+    ended: null,
+  };
   const turn = { ...state.turn, runs: state.turn.runs + 1, at: state.now };
   if (purpose === 'commit-message') return { ...state, turn: { ...turn, messageRun: run } };
   return { ...state, turn: { ...turn, ...UNCHECKED, after: null, run } };
@@ -132,26 +157,26 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   if (open.purpose === 'commit-message') return closed;
 
   const { consecutive, total } = state.failures;
-  const statesReset = (open.output.limit?.resetsAt ?? 0) > state.now;
-  const taken = isCutShort(as) ? [] : open.guidance;
+  // What no agent has read, or could not act on, is told again.
+  const taken = isCutShort(as) || open.receipt === null ? [] : open.guidance;
   return {
     ...closed,
     failures:
       as === 'failure'
         ? { consecutive: consecutive + 1, total: total + 1 }
         : { consecutive: as === 'ok' ? 0 : consecutive, total },
-    rung: as === 'usage-limit' ? state.rung + (statesReset ? 0 : 1) : 0,
+    rung: as === 'usage-limit' ? state.rung + 1 : 0,
     control: { ...state.control, guidance: state.control.guidance.filter(({ id }) => !taken.includes(id)) },
   };
 }
 
 /** On to the next iteration, or to another run of this one where that was cut short. */
 function closeTurn(state: LoopState, run: Run): LoopState {
-  if (run.ended !== null && isCutShort(run.ended.as)) return runAgain(state);
+  if (isCutShort(run.ended?.as)) return runAgain(state);
   return {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
-    progress: run.ended?.as === 'ok' ? progressAfter(state) : state.progress,
+    progress: didItsTurn(run.ended?.as) ? progressAfter(state) : state.progress,
     feedback: feedbackOf(state, run),
   };
 }
@@ -165,13 +190,13 @@ function runAgain(state: LoopState): LoopState {
 
 /** What the checks last said stands until they say something else; an error is told once. */
 function feedbackOf({ policy, turn, feedback }: LoopState, run: Run): Feedback {
-  const failed = policy.checks.commands.flatMap(({ command }, index) => {
+  const failed = policy.checks.commands.flatMap((check, index) => {
     const result = turn.checks[index];
-    return result === null || result === undefined || result.code === 0 ? [] : [{ index, command, result }];
+    return result === null || result === undefined || result.code === 0 ? [] : [{ index, ...check, result }];
   });
   return {
     failed: turn.checksStarted ? failed : feedback.failed,
-    error: run.ended === null ? null : failureText(run.ended.ending),
+    error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
   };
 }
 
@@ -188,7 +213,7 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
       return change({ paused: true });
     case 'resume': {
       const { run } = state.turn;
-      const resumed = change({ paused: false });
+      const resumed = change({ paused: false, signals: 0 });
       return control.now && run?.ended?.as === 'usage-limit' ? runAgain(resumed) : resumed;
     }
     case 'stop':
@@ -201,8 +226,10 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
     }
     case 'tell':
       return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
+    case 'abort':
+      return change({ stop: { ...request(state, true, 'signal'), abort: control.message } });
     case 'set':
-      return { ...heard, policy: { ...state.policy, limits: { ...state.policy.limits, ...control.limits } } };
+      return { ...heard, policy: withLimits(state.policy, control.limits) };
   }
 }
 
@@ -210,39 +237,38 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
 function request(state: LoopState, now: boolean, by: StopRequest['by']): StopRequest {
   const earlier = state.control.stop;
   if (earlier !== null) return { ...earlier, now: earlier.now || now };
-  return { by, now, finishing: stepsInFlight(state) };
+  return { by, now, abort: null, finishing: stepsInFlight(state) };
 }
 
 /** A person wants it to go on: old counters must not end it again at once, and what was cut short is done again. */
 function reopen(state: LoopState): LoopState {
-  const reopened: LoopState = {
-    ...state,
+  const next = turnAfterReopening(state);
+  return {
+    ...next,
     outcome: null,
-    failures: { ...state.failures, consecutive: 0 },
+    failures: { ...next.failures, consecutive: 0 },
     rung: 0,
-    progress: { ...state.progress, unchanged: 0 },
-    control: { ...state.control, paused: false, stop: null, signals: 0 },
+    progress: { ...next.progress, unchanged: 0 },
+    control: { ...next.control, paused: false, stop: null, signals: 0 },
   };
+}
+
+function turnAfterReopening(state: LoopState): LoopState {
   const { run } = state.turn;
-  if (run === null) return { ...reopened, turn: { ...state.turn, ...UNCHECKED, before: null } };
-  if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(reopened);
-  return state.outcome?.type === 'stopped' ? reopened : closeTurn(reopened, run);
+  if (run === null) return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null } };
+  if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
+  return state.outcome?.type === 'stopped' ? state : closeTurn(state, run);
 }
 
 function baseline({ progress }: LoopState, fingerprint: string | null): LoopState['progress'] {
   return progress.fingerprint === null ? { ...progress, fingerprint } : progress;
 }
 
-function snapshot({
-  offset,
-  tokens,
-  cost,
-  steps,
-  claim,
-  claimEndsRun,
-  limit,
-}: OutputSnapshot): OutputSnapshot {
-  return { offset, tokens, cost, steps, claim, claimEndsRun, limit };
+/** The last snapshot wins, except that a claim for which a run is being ended cannot be taken back any more. */
+function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
+  const { offset, tokens, cost, steps, said, limit } = event;
+  const { claim, claimEndsRun } = earlier.claim !== null && earlier.claimEndsRun ? earlier : event;
+  return { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
 }
 
 const NO_OUTPUT: OutputSnapshot = {
@@ -250,6 +276,7 @@ const NO_OUTPUT: OutputSnapshot = {
   tokens: null,
   cost: null,
   steps: 0,
+  said: null,
   claim: null,
   claimEndsRun: false,
   limit: null,

@@ -1,32 +1,34 @@
 import type { ErrorKind, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
+import { didItsTurn } from './run.ts';
 import type { Run } from './state.ts';
 
 /** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
-      return run.output.claim !== null && run.output.claimEndsRun ? 'ok' : 'interrupted';
+      return run.output.said === 'success' || hasClaimed(run) ? 'ok' : 'interrupted';
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
-      if (ending.which === 'total') return 'interrupted';
+      if (ending.which === 'total') return run.output.said === 'success' ? 'ok' : 'interrupted';
+      if (run.output.limit !== null) return 'usage-limit';
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
         ? 'restart'
         : 'failure';
     case 'exited':
       if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
-      if (ending.said === 'success') return 'ok';
+      if (run.output.said === 'success') return 'ok';
       if (run.output.limit !== null) return 'usage-limit';
       if (ending.error !== null && isFatal(ending.error.kind)) return 'fatal';
-      return ending.said === null && ending.code === 0 ? 'ok' : 'failure';
+      return run.output.said === null && ending.code === 0 ? 'ok' : 'failure';
   }
 }
 
-/** Whether the next run belongs to the same iteration: what a limit, a person or the driver cut short is not charged. */
-export function isCutShort(as: RunClass): boolean {
-  return as === 'usage-limit' || as === 'interrupted';
+/** Whether a continuous detector has what it waited for. */
+export function hasClaimed({ output }: Run): boolean {
+  return output.claim !== null && output.claimEndsRun;
 }
 
 /** Whether trying again is useless. */
@@ -72,7 +74,8 @@ export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
 }
 
 /** Why a run came to nothing, in one line for the next prompt and the report; null where it did its turn. */
-export function failureText(ending: RunEnding): string | null {
+export function failureText(ending: RunEnding, as: RunClass): string | null {
+  if (didItsTurn(as)) return null;
   switch (ending.how) {
     case 'interrupted':
       return null;
@@ -82,7 +85,6 @@ export function failureText(ending: RunEnding): string | null {
       return ending.which === 'output' ? 'agent printed too much' : 'agent timeout';
     case 'exited':
       if (ending.error !== null) return ending.error.message;
-      if (ending.said === 'success' || (ending.said === null && ending.code === 0)) return null;
       return ending.code === null
         ? 'agent ended, exit code unknown'
         : `agent exited with code ${ending.code}`;

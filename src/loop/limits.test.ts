@@ -32,7 +32,7 @@ describe('a usage limit', () => {
     const state = given(plain, ...begun, output('1.1', limit(100_000)), {
       type: 'run.ended',
       run: '1.1',
-      ending: { how: 'exited', code: 1, said: 'error', error: null },
+      ending: { how: 'exited', code: 1, error: null },
       jitter: 0.5,
     });
     expect(wanted(state)).toMatchObject({ until: 105_000 });
@@ -56,6 +56,22 @@ describe('a usage limit', () => {
       state = write(state, { type: 'timer.fired', key: wait.key, at: wait.until });
     }
     expect(waits).toEqual([1, 5, 15, 30, 60, 60, 60]);
+  });
+
+  it('climbs it too where the provider keeps on saying soon', () => {
+    let state = given(plain, ...begun);
+    const waits: number[] = [];
+    for (let run = 1; run <= 4; run++) {
+      const id = `1.${run}`;
+      const { now } = state;
+      const happenings = [...(run === 1 ? [] : [planned(id)]), output(id, limit(now + 1)), exited(id, 1)];
+      for (const happening of happenings) state = write(state, { ...happening, at: now });
+      const wait = wanted(state);
+      if (wait?.type !== 'wait') throw new Error('no wait');
+      waits.push(wait.until - now);
+      state = write(state, { type: 'timer.fired', key: wait.key, at: wait.until });
+    }
+    expect(waits.map((ms) => Math.round(ms / 1000))).toEqual([0, 60, 300, 900]);
   });
 
   it('does not end early by an early or foreign timer', () => {
@@ -94,8 +110,10 @@ describe('a usage limit', () => {
   });
 
   it('is none when the agent got through in the end', () => {
-    const through = ended('1.1', { how: 'exited', code: 0, said: 'success', error: null });
-    expect(given(plain, ...begun, output('1.1', limit(9)), through).turn.run?.ended?.as).toBe('ok');
+    const through = ended('1.1', { how: 'exited', code: 0, error: null });
+    expect(
+      given(plain, ...begun, output('1.1', { ...limit(9), said: 'success' }), through).turn.run?.ended?.as,
+    ).toBe('ok');
   });
 });
 

@@ -1,17 +1,17 @@
 import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
-import { isCutShort } from './failure.ts';
 import type { Outcome } from './outcome.ts';
+import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Progress, Run, Spend } from './state.ts';
 
 /**
  * The first limit that is reached, in the order iterations, cost, tokens, time. Money and time are reached when
- * they are equal to the limit. An iteration that has begun may always be finished.
+ * they are equal to the limit. The number of iterations does not end one that has begun.
  */
 export function exhausted(state: LoopState): Outcome | null {
   const { iterations } = state.policy.limits;
   const { started, run } = state.turn;
-  const hasBegun = started && (run === null || (run.ended !== null && isCutShort(run.ended.as)));
+  const hasBegun = started && (run === null || isCutShort(run.ended?.as));
   if (iterations !== null && state.iteration >= iterations && !hasBegun) {
     return { type: 'iterations-exhausted', limit: iterations };
   }
@@ -72,14 +72,18 @@ function failureDelayMs({ policy, failures }: LoopState): number {
   return Math.min(1000 * 2 ** Math.max(0, failures.consecutive - 1), afterFailure.capMs);
 }
 
-/** Until the stated reset, else up the ladder; a little more at random, so that not everybody comes at once. */
+/**
+ * Until the stated reset, else up the ladder, which is also the least for a provider that keeps on saying "soon"; a
+ * little more at random, so that not everybody comes at once.
+ */
 function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
   const resetsAt = run.output.limit?.resetsAt ?? null;
   const ladder = policy.delay.usageLimitLadderMs;
+  const climb = (index: number): number => ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
   const ms =
-    resetsAt !== null && resetsAt > turn.at
-      ? resetsAt - turn.at
-      : (ladder[Math.min(Math.max(0, rung - 1), ladder.length - 1)] ?? 0);
+    resetsAt === null || resetsAt <= turn.at
+      ? climb(rung - 1)
+      : Math.max(resetsAt - turn.at, rung < 2 ? 0 : climb(rung - 2));
   return Math.ceil(ms + (run.ended?.jitter ?? 0) * Math.min(LONGEST_JITTER, ms / 10));
 }
 
@@ -87,8 +91,8 @@ const LONGEST_JITTER = 60_000;
 
 /** Closed runs and the running one. */
 function spentSoFar(state: LoopState): Spend {
-  const running = [state.turn.run, state.turn.messageRun].find((run) => run !== null && run.ended === null);
-  return running ? addRun(state.spent, running) : state.spent;
+  const running = openRun(state);
+  return running === null ? state.spent : addRun(state.spent, running);
 }
 
 export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {

@@ -11,7 +11,7 @@ export interface Matcher {
   readonly held: number;
 }
 
-/** No single match is longer than this; it bounds what a matcher holds on to. */
+/** Bounds what a matcher holds on to: no tag is longer than this, and no match of a pattern longer than half of it. */
 export const LONGEST_MATCH = 65_536;
 
 /** A matcher that has made up its mind. */

@@ -56,7 +56,7 @@ export const EXIT_CODES: ExitCodes = {
 export function stopReason(outcome: Outcome): StopReason | null {
   switch (outcome.type) {
     case 'done':
-      return 'all_checks_passed';
+      return outcome.verified ? 'all_checks_passed' : null;
     case 'iterations-exhausted':
       return 'max_iterations';
     case 'cost-exhausted':
@@ -103,7 +103,7 @@ export function explain(outcome: Outcome, preset: PresetName): string {
     case 'done':
       return outcome.verified
         ? 'done: the claim was accepted and every check passed after the last run'
-        : 'done, unverified: the agent says so and no check was there to contradict it';
+        : 'done, unverified: accepted on the word of the agent alone';
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':

@@ -42,6 +42,8 @@ export interface CompletionPolicy {
   /** Whether a claim counts in a run that failed (`DONE` outranks the exit code) or is ignored there. */
   readonly afterFailure: 'consider' | 'ignore';
   readonly handOver: HandOverPolicy;
+  /** What a marker means that was there before the loop: it is moved aside, or it is a claim. */
+  readonly staleMarkers: 'move-aside' | 'claim';
 }
 
 /** How an agent asks to be left alone until a person has looked. */

@@ -52,6 +52,7 @@ const base: Policy = {
     ],
     afterFailure: 'consider',
     handOver: NO_HAND_OVER,
+    staleMarkers: 'move-aside',
   },
   checks: {
     commands: [],
@@ -110,6 +111,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       completion: {
         ...base.completion,
         detectors: [DONE_FILE],
+        staleMarkers: 'claim',
         handOver: { exitCode: 42, marker: 'WAIT_WITHOUT_RESTART', busMessage: 'wait_without_restart' },
       },
       limits: { ...plain.limits, iterations: 100, failures: null, lookedAt: 'before-next' },

@@ -10,7 +10,10 @@ export function planPrompt(state: LoopState, run: Run | null): PromptPlan {
 export const COMMIT_MESSAGE_PLAN: PromptPlan = { sections: [{ kind: 'commit-message' }] };
 
 /** What a person told the loop and no run has taken up yet; a planned run keeps to what it was planned with. */
-function guidanceFor({ control }: LoopState, run: Run | null): readonly { id: string; text: string }[] {
+export function guidanceFor(
+  { control }: LoopState,
+  run: Run | null,
+): readonly { id: string; text: string }[] {
   return control.guidance.filter(({ id }) => run === null || run.guidance.includes(id));
 }
 
@@ -19,9 +22,11 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
   const limit = policy.limits.iterations;
   const { iteration } = turn;
   const checks = policy.checks.commands.map(({ command }) => command);
-  const failed = feedback.failed.map(({ index, command, result }) => ({
+  const failed = feedback.failed.map(({ index, command, action, hint, result }) => ({
     index,
     command,
+    action,
+    hint,
     code: result.code,
     log: result.log,
     excerpt: policy.checks.excerpt,
@@ -38,10 +43,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'how-to-claim':
       return policy.completion.until === 'checks' ? [] : howToClaim(state, checks);
     case 'failed-checks':
-      return failed.map((check) => {
-        const { action = 'APPEND', hint = null } = policy.checks.commands[check.index] ?? {};
-        return { kind: 'failed-check', action, hint, ...check };
-      });
+      return failed.map((check) => ({ kind: 'failed-check', ...check }));
     case 'check-errors':
       return failed.length === 0 ? [] : [{ kind: 'check-errors', failed }];
     case 'execution-error':
@@ -75,11 +77,15 @@ function claimWord({ policy }: LoopState): string {
 
 function howToClaim({ policy }: LoopState, checks: readonly string[]): readonly Section[] {
   let tag: string | null = null;
+  let word: string | null = null;
   let marker: string | null = null;
   for (const detector of policy.completion.detectors) {
     if (detector.kind === 'promise-tag') tag ??= `<promise>${detector.value}</promise>`;
     if (detector.kind === 'response-tag') tag ??= `<response>${detector.value}</response>`;
+    if (detector.kind === 'word') word ??= detector.value;
     if (detector.kind === 'marker') marker ??= detector.file;
   }
-  return tag === null && marker === null ? [] : [{ kind: 'how-to-claim', tag, marker, checks }];
+  return tag === null && word === null && marker === null
+    ? []
+    : [{ kind: 'how-to-claim', tag, word, marker, checks }];
 }

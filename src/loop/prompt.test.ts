@@ -13,12 +13,13 @@ const inputs: PromptInputs = {
 };
 const render = (sections: readonly Section[], more: Partial<PromptInputs> = {}) =>
   renderPrompt({ sections }, { ...inputs, ...more });
-const howToClaim: Section = {
+const howToClaim = {
   kind: 'how-to-claim',
   tag: '<promise>DONE</promise>',
+  word: null,
   marker: 'DONE',
   checks: ['npm test'],
-};
+} as const;
 
 describe('renderPrompt', () => {
   it('joins sections by a blank line and leaves out those that have nothing to say', () => {

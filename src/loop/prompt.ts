@@ -33,6 +33,7 @@ export type Section =
   | {
       readonly kind: 'how-to-claim';
       readonly tag: string | null;
+      readonly word: string | null;
       readonly marker: string | null;
       readonly checks: readonly string[];
     }
@@ -186,18 +187,19 @@ function instructions({
     '## Iteration Instructions',
     '',
     `This is **iteration ${count}** of an automatic correction loop.`,
-    `When everything is done, include the word \`${word}\` in your final response.`,
+    ...(word === '' ? [] : [`When everything is done, include the word \`${word}\` in your final response.`]),
     '',
     '**Checks your code must pass:**',
     ...checks.map((check) => `- \`${check}\``),
   ].join('\n');
 }
 
-function howToClaim({ tag, marker, checks }: Extract<Section, { kind: 'how-to-claim' }>): string {
+function howToClaim({ tag, word, marker, checks }: Extract<Section, { kind: 'how-to-claim' }>): string {
   const ways = [
     ...(tag === null
       ? []
       : [`finish your last message with a line that contains only ${tag}, no quotes around it`]),
+    ...(word === null ? [] : [`say the word ${word} in your last message`]),
     ...(marker === null ? [] : [`create the file named by the environment variable RALPH_DONE_FILE`]),
   ];
   const verified =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { play } from '../../test/rig/play.ts';
-import { claims, exits, limited } from '../../test/rig/world.ts';
+import { nth, play } from '../../test/rig/play.ts';
+import { claims, exits, limited, type FakeWorld } from '../../test/rig/world.ts';
 import { report } from './report.ts';
 
 const costs = (usd: number, steps: number) =>
@@ -19,6 +19,18 @@ describe('report', () => {
   it('does not take an iteration without checks for one that passed them', () => {
     const { journal } = play({ limits: { iterations: 1 } }, { runs: [exits(0)] });
     expect(report(journal).iterations[0]).toMatchObject({ checkResults: [], allChecksPassed: false });
+  });
+
+  it('does not book on an iteration what was found before the next one, nor the failure of a commit message', () => {
+    const checks = { commands: [{ command: 'test', action: 'APPEND', hint: null }] };
+    const touched = [{ after: nth('timer.fired'), world: (world: FakeWorld) => (world.doneFile = true) }];
+    const { journal } = play({ preset: 'conductor', checks }, { runs: [exits(0)], checks: [1, 0] }, touched);
+    expect(report(journal).iterations).toMatchObject([{ claim: 'none', allChecksPassed: false }]);
+    const commit = { command: 'git', tasks: ['commit'] };
+    const asked = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0), exits(1)] });
+    expect(report(asked.journal).iterations).toMatchObject([
+      { error: null, runs: [{ purpose: 'work' }, { purpose: 'commit-message' }] },
+    ]);
   });
 
   it('is neither a success nor a stop while the loop goes on', () => {

@@ -1,6 +1,6 @@
 /** The honest account of a loop, folded from its journal: what every iteration did, said, passed and cost. */
 import { stopReason, type Outcome, type StopReason } from './outcome.ts';
-import type { Happening, LoopEvent } from './event.ts';
+import type { Happening, LoopEvent, Purpose } from './event.ts';
 import { failureText } from './failure.ts';
 
 /** The account of a whole journal. */
@@ -31,12 +31,19 @@ export interface IterationReport {
   readonly cost: number;
   readonly duration: number;
   readonly startedAt: number;
-  readonly runs: readonly { readonly run: string; readonly cost: number; readonly steps: number }[];
+  readonly runs: readonly RunReport[];
   readonly checkResults: readonly { readonly name: string; readonly passed: boolean; readonly log: string }[];
   readonly allChecksPassed: boolean;
   readonly completionTagFound: boolean;
   readonly claim: 'none' | 'accepted' | 'rejected';
   readonly error: string | null;
+}
+
+export interface RunReport {
+  readonly run: string;
+  readonly purpose: Purpose;
+  readonly cost: number;
+  readonly steps: number;
 }
 
 /** The account with one more event in it. */
@@ -64,6 +71,7 @@ function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
       };
     case 'loop.reopened':
       return { ...timed, outcome: null, success: false, stopReason: null };
+    case 'run.planned':
     case 'run.output':
     case 'run.ended':
     case 'checks.started':
@@ -72,13 +80,13 @@ function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
     case 'claim.accepted':
     case 'claim.rejected': {
       const last = account.iterations.at(-1);
-      if (last === undefined) return timed;
+      // What is found and checked before an iteration begins belongs to none.
+      if (last === undefined || ('iteration' in event && event.iteration !== last.iteration)) return timed;
       const updated = { ...inIteration(last, event, account.checks), duration: event.at - last.startedAt };
       const iterations = [...account.iterations.slice(0, -1), updated];
       return { ...timed, iterations, totalCost: iterations.reduce((sum, { cost }) => sum + cost, 0) };
     }
     case 'owner.changed':
-    case 'run.planned':
     case 'run.started':
     case 'probe.finished':
     case 'commit.made':
@@ -95,6 +103,7 @@ type InIteration = Extract<
   Happening,
   {
     type:
+      | 'run.planned'
       | 'run.output'
       | 'run.ended'
       | 'checks.started'
@@ -107,15 +116,23 @@ type InIteration = Extract<
 
 function inIteration(entry: IterationReport, event: InIteration, checks: readonly string[]): IterationReport {
   switch (event.type) {
+    case 'run.planned':
+      return {
+        ...entry,
+        runs: [...entry.runs, { run: event.run, purpose: event.purpose, cost: 0, steps: 0 }],
+      };
     case 'run.output': {
       // A snapshot is absolute: it takes the place of the one before it.
-      const others = entry.runs.filter(({ run }) => run !== event.run);
-      const runs = [...others, { run: event.run, cost: event.cost?.usd ?? 0, steps: event.steps }];
+      const runs = entry.runs.map((run) =>
+        run.run === event.run ? { ...run, cost: event.cost?.usd ?? 0, steps: event.steps } : run,
+      );
       const sum = (of: 'cost' | 'steps'): number => runs.reduce((total, run) => total + run[of], 0);
       return { ...entry, runs, cost: sum('cost'), stepsTaken: sum('steps') };
     }
-    case 'run.ended':
-      return { ...entry, error: failureText(event.ending) };
+    case 'run.ended': {
+      const isWork = entry.runs.some(({ run, purpose }) => run === event.run && purpose === 'work');
+      return isWork ? { ...entry, error: failureText(event.ending, event.as) } : entry;
+    }
     case 'checks.started':
       return { ...entry, checkResults: [], allChecksPassed: false };
     case 'check.finished': {

@@ -40,6 +40,12 @@ describe('a tag that is meant, not mentioned', () => {
     ['after a longer fence', '````md\n```\n````\n<promise>DONE</promise>'],
     ['after a quoted one', 'I was told to write "<promise>DONE</promise>".\n<promise>DONE</promise>'],
     ['after a number with inches', 'The screen is 24"\n<promise>DONE</promise>'],
+    ['after inline code in a line of its own', '```npm test``` passes now.\n\n<promise>DONE</promise>'],
+    ['after a quotation in another language', 'Der Test sagt „alles grün“\n\n<promise>DONE</promise>'],
+    ['after a quotation that has ended', 'It said: "\nall green\n"\n<promise>DONE</promise>'],
+    ['after a false start', '<promise>\n<promise>DONE</promise>'],
+    ['indented inside of its own tag', '<promise>\n    DONE\n</promise>'],
+    ['after a block quote and a blank line', '> done?\n\n<promise>DONE</promise>'],
     ['after a list', '- parser: done\n- docs: done\n\n<promise>DONE</promise>'],
   ])('claims %s', (_, text) => {
     expect(claims(ownLine, text)).toBe(true);
@@ -61,6 +67,11 @@ describe('a tag that is meant, not mentioned', () => {
     ['a fence that never closes', '```\n<promise>DONE</promise>'],
     ['indented code', 'Example:\n\n    <promise>DONE</promise>'],
     ['code indented by a tab', 'Example:\n\n\t<promise>DONE</promise>'],
+    ['an element for code', '<pre>\n<promise>DONE</promise>\n</pre>'],
+    ['an inline element for code', 'Example: <code>\n<promise>DONE</promise>\n</code>'],
+    ['a comment', '<!--\n<promise>DONE</promise>\n-->'],
+    ['a block quote that goes on', '> the task says\n<promise>DONE</promise>'],
+    ['a fence inside of a list', '- Example:\n\n      ```\n<promise>DONE</promise>\n      ```'],
     ['a list item', '- [ ] <promise>DONE</promise>'],
     ['a condition behind it', '<promise>DONE</promise> once the tests pass'],
     ['another promise', '<promise>NOT DONE</promise>'],
@@ -246,6 +257,14 @@ describe('memory', () => {
       expect(scanner.claim(true)).toBeNull();
     },
   );
+
+  it('does not grow by blanks inside of a tag, nor take ever longer over them', () => {
+    let scanner = startScan([promise]).read(piece('<promise>'));
+    for (let delta = 0; delta < 60_000; delta++)
+      scanner = scanner.read(piece(delta === 30_000 ? 'DONE' : ' '));
+    expect(scanner.held).toBeLessThan(20);
+    expect(scanner.read(piece('</promise>')).claim(true)).not.toBeNull();
+  });
 
   it('does not lose what comes after a flood', () => {
     const flood = 'x'.repeat(3 * LONGEST_MATCH);

@@ -38,6 +38,14 @@ export function list(item: Rule): Rule {
   };
 }
 
+/** A list with something in it. */
+export function some(item: Rule): Rule {
+  return (value, field) =>
+    Array.isArray(value) && value.length === 0
+      ? [{ field, expected: 'a list with something in it', got: '[]' }]
+      : list(item)(value, field);
+}
+
 /** One of several shapes, told apart by the value of one field. */
 export function variant(tag: string, shapes: Readonly<Record<string, Rule>>): Rule {
   return (value, field) => {

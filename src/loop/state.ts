@@ -5,16 +5,17 @@ import type {
   OutputSnapshot,
   Probe,
   Purpose,
+  Receipt,
   RunClass,
   RunEnding,
   Tokens,
 } from './event.ts';
 import type { Outcome, StopCause } from './outcome.ts';
-import type { Policy } from './policy.ts';
+import type { FailAction, Policy } from './policy.ts';
 
 /**
- * What the journal folds to. Plain data, bounded in size whatever the length of the journal; `evolve` is its
- * only writer.
+ * What the journal folds to. Plain data that does not grow with the iterations, only with what people told it and
+ * no run has taken up; `evolve` is its only writer.
  */
 export interface LoopState {
   readonly created: boolean;
@@ -29,7 +30,7 @@ export interface LoopState {
   readonly iteration: number;
   readonly turn: Turn;
   readonly failures: { readonly consecutive: number; readonly total: number };
-  /** Usage limits in a row that did not say when they reset: the rung of the ladder. */
+  /** Usage limits in a row: the rung of the ladder. */
   readonly rung: number;
   /** Closed runs only; see `spentSoFar`. */
   readonly spent: Spend;
@@ -74,7 +75,9 @@ export interface JudgedClaim extends Claim {
 export interface Run {
   readonly id: string;
   readonly purpose: Purpose;
-  readonly started: boolean;
+  readonly plannedAt: number;
+  /** How to find its process again; null before it was seen. */
+  readonly receipt: Receipt | null;
   readonly guidance: readonly string[];
   readonly output: OutputSnapshot;
   readonly ended: { readonly ending: RunEnding; readonly as: RunClass; readonly jitter: number } | null;
@@ -105,6 +108,8 @@ export interface Feedback {
 export interface FailedCheck {
   readonly index: number;
   readonly command: string;
+  readonly action: FailAction;
+  readonly hint: string | null;
   readonly result: CheckResult;
 }
 
@@ -119,6 +124,8 @@ export interface ControlState {
 
 export interface StopRequest {
   readonly by: StopCause;
+  /** The driver cannot go on, and why; the loop then ends as fatal. */
+  readonly abort: string | null;
   readonly now: boolean;
   /** The steps that were in flight when it came; without `now` they may finish. */
   readonly finishing: readonly string[];

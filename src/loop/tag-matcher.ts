@@ -76,10 +76,20 @@ export function mayBecomeTag(text: string, name: string, value: string): boolean
 function unfinishedTag(text: string, name: string, value: string): string {
   let at = text.indexOf('<', Math.max(0, text.length - LONGEST_MATCH));
   while (at >= 0) {
-    if (mayBecomeTag(text.slice(at), name, value)) return text.slice(at);
+    const begun = text.slice(at);
+    if (mayBecomeTag(begun, name, value)) return squeezed(begun, name, value);
     at = text.indexOf('<', at + 1);
   }
   return '';
+}
+
+/** Blanks behind the opening tag or the value are as good as one: a thousand deltas of blanks must not pile up. */
+function squeezed(begun: string, name: string, value: string): string {
+  const trimmed = begun.trimEnd();
+  const open = `<${name}>`;
+  const atGap =
+    sameIgnoringCase(trimmed, open) || sameIgnoringCase(trimmed.slice(open.length).trimStart(), value);
+  return atGap && begun.length > trimmed.length ? `${trimmed} ` : begun;
 }
 
 function indexIgnoringCase(text: string, literal: string): number {

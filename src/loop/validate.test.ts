@@ -50,6 +50,9 @@ describe('resolvePolicy', () => {
     expect(until({})).toBe('claim');
     expect(until({ checks: { commands: [check] } })).toBe('both');
     expect(until({ checks: { commands: [check] }, completion: { until: 'claim' } })).toBe('claim');
+    expect(until({ preset: 'swarm', limits: { iterations: 2 }, checks: { commands: [check] } })).toBe(
+      'checks',
+    );
   });
 
   it.each<[PolicyInput, string]>([
@@ -116,6 +119,11 @@ describe('resolvePolicy', () => {
       { completion: { detectors: [{ kind: 'exit-code', code: 256 }] } },
       'completion.detectors[0].code must be an exit code from 0 to 255, got 256',
     ],
+    [
+      { delay: { usageLimitLadderMs: [] } },
+      'delay.usageLimitLadderMs must be a list with something in it, got []',
+    ],
+    [{ prompt: { sections: [] } }, 'prompt.sections must be a list with something in it, got []'],
     [{ signals: { SIGINT: 'ignore' } }, 'signals.SIGINT must be one of finish, pause, kill, got "ignore"'],
     [{ prompt: { sections: ['base', 'poem'] } }, 'prompt.sections[1] must be one of base, task, '],
     [{ exitCodes: { done: -1 } }, 'exitCodes.done must be an exit code from 0 to 255, got -1'],

@@ -22,6 +22,7 @@ import {
   orNone,
   rule,
   show,
+  some,
   text,
   variant,
   whole,
@@ -40,9 +41,15 @@ export function resolvePolicy(input: PolicyInput): PolicyResolution {
   }
   const merged = merge(presets[preset].policy, { ...input, preset });
   const completed = withUntil(merged, input);
-  if (!isPolicy(completed)) return { ok: false, problems: POLICY(completed, '') };
-  const problems = contradictions(completed, preset);
-  return problems.length === 0 ? { ok: true, policy: completed } : { ok: false, problems };
+  const problems = findProblems(completed);
+  return isPolicy(completed) && problems.length === 0
+    ? { ok: true, policy: completed }
+    : { ok: false, problems };
+}
+
+/** Everything that is wrong with a whole policy. */
+export function findProblems(candidate: unknown): readonly Problem[] {
+  return isPolicy(candidate) ? contradictions(candidate) : POLICY(candidate, '');
 }
 
 /** What to change in a preset; anything that is `undefined` changes nothing. */
@@ -72,7 +79,10 @@ function merge(base: unknown, change: unknown): unknown {
   return merged;
 }
 
-/** Where there are checks, they must agree with the claim; where there are none, the claim is all there is. */
+/**
+ * Where there are checks, they must agree with the claim; where there are none, the claim is all there is, and where
+ * nothing can claim, the checks are.
+ */
 function withUntil(policy: unknown, input: PolicyInput): unknown {
   const stated = isRecord(input.completion) ? input.completion['until'] : undefined;
   if (
@@ -84,7 +94,10 @@ function withUntil(policy: unknown, input: PolicyInput): unknown {
     return policy;
   const { commands } = policy['checks'];
   const hasChecks = Array.isArray(commands) && commands.length > 0;
-  return hasChecks ? { ...policy, completion: { ...policy['completion'], until: 'both' } } : policy;
+  if (!hasChecks) return policy;
+  const { detectors } = policy['completion'];
+  const until = Array.isArray(detectors) && detectors.length === 0 ? 'checks' : 'both';
+  return { ...policy, completion: { ...policy['completion'], until } };
 }
 
 function isPolicy(candidate: unknown): candidate is Policy {
@@ -92,9 +105,9 @@ function isPolicy(candidate: unknown): candidate is Policy {
 }
 
 /** What is wrong only in combination. */
-function contradictions(policy: Policy, preset: PresetName): readonly Problem[] {
+function contradictions(policy: Policy): readonly Problem[] {
+  const { limits, checks, completion, preset } = policy;
   const { least, most, required } = presets[preset].iterations;
-  const { limits, checks, completion } = policy;
   const problems: Problem[] = [];
   const wrong = (field: string, expected: string, got: unknown): number =>
     problems.push({ field, expected, got: show(got) });
@@ -158,7 +171,7 @@ const source = {
 };
 const kind = anyText;
 const tag = object({ kind, value: tagValue, placement: oneOf(['own-line', 'anywhere']), ...source });
-const phases = list(oneOf(PHASES));
+const phases = some(oneOf(PHASES));
 
 const detector = variant('kind', {
   'response-tag': tag,
@@ -177,6 +190,7 @@ const POLICY = object({
     until: oneOf(UNTILS),
     detectors: list(detector),
     afterFailure: oneOf(['consider', 'ignore']),
+    staleMarkers: oneOf(['move-aside', 'claim']),
     handOver: object({ exitCode: orNone(exitCode), marker: orNone(text), busMessage: orNone(text) }),
   }),
   checks: object({
@@ -205,9 +219,9 @@ const POLICY = object({
   delay: object({
     afterOkMs: ms,
     afterFailure: variant('kind', { fixed: object({ kind, ms }), backoff: object({ kind, capMs: ms }) }),
-    usageLimitLadderMs: list(whole(1)),
+    usageLimitLadderMs: some(whole(1)),
   }),
-  prompt: object({ sections: list(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
+  prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
   commit: orNone(object({ command: text, tasks: list(text) })),
   checkpoint: yesOrNo,
   children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),

@@ -48,7 +48,7 @@ describe('the flow', () => {
     expect(told.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2']);
   });
 
-  it('S3.41 takes a configuration and refuses one without checks', () => {
+  it('refuses a configuration without checks', () => {
     const refused = resolvePolicy({ preset: 'architect' });
     expect(refused.ok ? [] : refused.problems.map(describeProblem)).toEqual([
       'checks.commands must be at least one check (preset architect), got []',

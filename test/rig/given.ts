@@ -1,10 +1,11 @@
 import { admits } from '../../src/loop/admit.ts';
-import { decide, openRun } from '../../src/loop/decide.ts';
+import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
+import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
@@ -81,6 +82,7 @@ const silence: OutputSnapshot = {
   tokens: null,
   cost: null,
   steps: 0,
+  said: null,
   claim: null,
   claimEndsRun: false,
   limit: null,
@@ -88,6 +90,10 @@ const silence: OutputSnapshot = {
 
 export function iteration(n: number): Happening {
   return { type: 'iteration.started', iteration: n };
+}
+
+export function started(run: string): Happening {
+  return { type: 'run.started', run, receipt: { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' } };
 }
 
 export function planned(run: string): Happening {
@@ -99,7 +105,7 @@ export function output(run: string, more: Partial<OutputSnapshot>): Happening {
 }
 
 export function exited(run: string, code: number): Told {
-  return ended(run, { how: 'exited', code, said: null, error: null });
+  return ended(run, { how: 'exited', code, error: null });
 }
 
 export function ended(run: string, how: RunEnding): Told {
@@ -114,5 +120,5 @@ export function limit(resetsAt: number | null): Partial<OutputSnapshot> {
   return { limit: { resetsAt, message: 'usage limit' } };
 }
 
-/** The first iteration has begun and its run is planned. */
-export const begun: readonly Happening[] = [iteration(1), planned('1.1')];
+/** The first iteration has begun and its agent runs. */
+export const begun: readonly Happening[] = [iteration(1), planned('1.1'), started('1.1')];

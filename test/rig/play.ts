@@ -29,11 +29,15 @@ export interface Tale {
   readonly started: readonly Effect[];
 }
 
-/** Lives through a whole loop and tells what happened. `controls` come right after the first event of that type. */
+/**
+ * Lives through a whole loop and tells what happened. `controls` come right after an event or at a moment of
+ * their own; `before` is the journal of an owner that died.
+ */
 export function play(
   input: PolicyInput,
   script: Partial<WorldScript> & { world?: (world: FakeWorld) => void },
   controls: Moments = [],
+  before: readonly LoopEvent[] = [],
 ): Tale {
   const world = new FakeWorld({
     runs: script.runs ?? [],
@@ -41,7 +45,7 @@ export function play(
     ...(script.problem === undefined ? {} : { problem: script.problem }),
   });
   script.world?.(world);
-  const journal: LoopEvent[] = [];
+  const journal: LoopEvent[] = [...before];
   const started: Effect[] = [];
   const waits: number[] = [];
   const due = [...controls];
@@ -55,9 +59,19 @@ export function play(
       },
     },
     {
+      scheduled: controls
+        .flatMap(({ atMs, control, event }, position) =>
+          atMs === undefined
+            ? []
+            : [
+                ...(control === undefined ? [] : [received(`t${position}`, control)]),
+                ...(event === undefined ? [] : [event]),
+              ].map((happening) => ({ at: 1_000_000 + atMs, happening })),
+        )
+        .toSorted((a, b) => a.at - b.at),
       events(index) {
         const last = journal.at(-1);
-        const now = due.filter((moment) => last !== undefined && moment.after(last));
+        const now = due.filter((moment) => last !== undefined && moment.after?.(last) === true);
         for (const moment of now) due.splice(due.indexOf(moment), 1);
         for (const moment of now) moment.world?.(world);
         return now.flatMap(({ event, control }, position) => [
@@ -67,7 +81,7 @@ export function play(
       },
     },
   );
-  driver.append({ type: 'loop.created', name: 'tale', policy: policyOf(input) });
+  if (before.length === 0) driver.append({ type: 'loop.created', name: 'tale', policy: policyOf(input) });
 
   const tell = (): Tale => {
     driver.run();
@@ -90,13 +104,15 @@ export function play(
   return tell();
 }
 
-function received(id: string, control: Control): Happening {
+export function received(id: string, control: Control): Happening {
   return { type: 'control.received', id, control };
 }
 
 /** Something that happens from outside right after an event. */
 export type Moments = readonly {
-  readonly after: (event: LoopEvent) => boolean;
+  readonly after?: (event: LoopEvent) => boolean;
+  /** So long after the beginning, in the middle of whatever goes on then. */
+  readonly atMs?: number;
   readonly control?: Control;
   readonly event?: Happening;
   readonly world?: (world: FakeWorld) => void;

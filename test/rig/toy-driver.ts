@@ -1,9 +1,10 @@
 import { admits } from '../../src/loop/admit.ts';
-import { decide, openRun } from '../../src/loop/decide.ts';
+import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Control, Happening, LoopEvent, RunEnding } from '../../src/loop/event.ts';
 import { evolve, fold } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
+import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { FakeWorld } from './world.ts';
 
@@ -29,6 +30,8 @@ export interface Interference {
   repeats?(index: number): boolean;
   /** Somebody wants something, or something happens, just then. */
   events?(index: number): readonly Happening[];
+  /** What happens at a moment of its own, whatever the loop is doing then; taken from the front. */
+  readonly scheduled?: { readonly at: number; readonly happening: Happening }[];
   /** A timer that nobody set any more fires now. */
   staleTimer?(index: number): boolean;
   /** The answer to something that was wanted long ago arrives now: the event with this number once more. */
@@ -76,6 +79,14 @@ export class ToyDriver {
         (a, b) => (a === null || b.at < a.at ? b : a),
         null,
       );
+      const due = this.#interference.scheduled?.[0];
+      if (due !== undefined && (next === null || due.at < next.at)) {
+        this.#interference.scheduled?.shift();
+        this.#world.clock = Math.max(this.#world.clock, due.at);
+        this.#world.settle();
+        this.append(due.happening);
+        continue;
+      }
       if (next === null) return 'resting';
       this.#world.clock = Math.max(this.#world.clock, next.at);
       this.#world.settle();
@@ -143,6 +154,7 @@ export class ToyDriver {
       }
       const record = wanted.find((effect) => effect.type === 'record');
       if (record !== undefined) {
+        this.#world.moveAside(record.moveAside);
         this.append(record.event);
         continue;
       }
@@ -175,8 +187,9 @@ export class ToyDriver {
         return this.#startRun(effect);
       case 'check':
         return later(10, () => {
-          const { iteration, run, index } = effect;
-          this.append({ type: 'check.finished', iteration, run, index, result: this.#world.check() });
+          const { iteration, run, index, check } = effect;
+          const result = this.#world.check();
+          this.append({ type: 'check.finished', iteration, run, index, command: check.command, result });
         });
       case 'commit':
         return later(5, () =>
@@ -184,7 +197,7 @@ export class ToyDriver {
         );
       case 'checkpoint':
         return later(5, () =>
-          this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ref: 'ref' }),
+          this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ref: 'ref', error: null }),
         );
       case 'wait':
         return later(Math.max(0, effect.until - this.#world.clock), () =>
@@ -199,7 +212,7 @@ export class ToyDriver {
 
   #startRun(effect: Extract<Effect, { type: 'run' }>): void {
     if (openRun(this.state) === null) {
-      const guidance = this.state.control.guidance.map(({ id }) => id);
+      const { guidance } = effect;
       this.append({ type: 'run.planned', run: effect.run, purpose: effect.purpose, guidance, prompt: null });
       // A control may have come in between: ask again before a process is started.
       if (!decide(this.state).some(({ key }) => key === effect.key)) return;
@@ -209,7 +222,7 @@ export class ToyDriver {
       this.#recordEnding(effect.run, process.script.ending);
       return;
     }
-    if (openRun(this.state)?.started === false) {
+    if (openRun(this.state)?.receipt === null) {
       const receipt = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' };
       this.append({ type: 'run.started', run: effect.run, receipt });
     }
@@ -220,8 +233,7 @@ export class ToyDriver {
       this.#tasks.set(effect.key, { effect, at: half, finish });
       return;
     }
-    const plannedAt =
-      this.#journal.findLast((event) => event.type === 'run.planned' && event.run === effect.run)?.at ?? 0;
+    const plannedAt = openRun(this.state)?.plannedAt ?? 0;
     const timeout = plannedAt + (effect.timeoutMs ?? Number.POSITIVE_INFINITY);
     const total = effect.notAfter ?? Number.POSITIVE_INFINITY;
     const at = Math.min(process.endsAt, timeout, total);

@@ -75,6 +75,7 @@ export class FakeWorld {
       tokens: output?.tokens ?? null,
       cost: output?.cost ?? null,
       steps: output?.steps ?? 0,
+      said: whole ? (output?.said ?? null) : null,
       claim: whole || output?.claimEndsRun === true ? (output?.claim ?? null) : null,
       claimEndsRun: output?.claimEndsRun ?? false,
       limit:
@@ -89,6 +90,10 @@ export class FakeWorld {
     return { code, timedOut: code === null, durationMs: 10, log: 'check.log' };
   }
 
+  moveAside(markers: readonly string[]): void {
+    if (markers.includes('DONE')) this.doneFile = false;
+  }
+
   look({ markers, messages, fingerprint }: Extract<Effect, { type: 'probe' }>): Probe {
     this.settle();
     const present = new Set([
@@ -98,7 +103,7 @@ export class FakeWorld {
     return {
       markers: markers.filter((marker) => present.has(marker)),
       problem: this.#script.problem ?? null,
-      messages: messages ? this.busMessages : [],
+      messages: messages ? this.busMessages.splice(0) : [],
       fingerprint: fingerprint ? `tree-${this.tree}` : null,
     };
   }
@@ -145,7 +150,7 @@ function pick<T>(list: readonly T[], index: number): T {
 }
 
 export function exits(code: number | null, more: Partial<RunScript> = {}): RunScript {
-  return { ms: 1000, ending: { how: 'exited', code, said: null, error: null }, ...more };
+  return { ms: 1000, ending: { how: 'exited', code, error: null }, ...more };
 }
 
 /** The agent says that it is done and exits 0. */
@@ -156,8 +161,8 @@ export function claims(more: Partial<RunScript> = {}): RunScript {
 
 /** The provider's limit ends the run. */
 export function limited(resetsInMs: number | null, more: Partial<RunScript> = {}): RunScript {
-  const ending: RunEnding = { how: 'exited', code: 1, said: 'error', error: null };
-  return { ms: 1000, ending, resetsInMs, ...more };
+  const ending: RunEnding = { how: 'exited', code: 1, error: null };
+  return { ms: 1000, ending, resetsInMs, ...more, output: { said: 'error', ...more.output } };
 }
 
 /** An agent that never ends by itself. */

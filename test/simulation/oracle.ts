@@ -1,15 +1,13 @@
-import { decide, openRun } from '../../src/loop/decide.ts';
+import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
+import type { Outcome } from '../../src/loop/outcome.ts';
+import { didItsTurn, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-
-/** Fails with the number of the invariant (see the head of `decide.ts`) and the event at which it broke. */
-function must(holds: boolean, invariant: string, what: string): void {
-  if (!holds) throw new Error(`${invariant}: ${what}`);
-}
+import { must, readBack, same } from './plain.ts';
 
 /**
  * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
@@ -35,9 +33,14 @@ export class Oracle implements Observer {
   #signals = 0;
   /** The next run may not be planned before this. */
   #notBefore = 0;
+  /** When the wait after the last run was to end, before anybody interfered. */
+  #expected = 0;
   #unfinishedIteration: number | null = null;
   /** Since the last work run ended, or since the look before a run. */
   #checks = new Map<number, boolean>();
+  #markerSeen = false;
+  #committed = false;
+  #checkpointed = false;
   /** The last run did its turn, and the next iteration is not on. */
   #unchecked = false;
   #accepted = false;
@@ -63,6 +66,10 @@ export class Oracle implements Observer {
   }
 
   started(effect: Effect): void {
+    if (effect.type === 'wait') {
+      const ahead = effect.until - Math.max(this.#world.clock, this.#expected);
+      must(ahead <= LONGEST_WAIT, 'L9', `a wait of ${ahead} ms is too long`);
+    }
     if (effect.type === 'run')
       must(!this.#stopped || this.#planned.has(effect.run), 'L8', 'a run starts after a stop');
     if (effect.type === 'check' && this.#stopped) {
@@ -129,6 +136,8 @@ export class Oracle implements Observer {
       case 'run.ended':
         return this.#runEnded(before, event, after);
       case 'probe.finished':
+        if (event.markers.includes('DONE')) must(this.#world.doneFile, 'L3', 'a marker that is not there');
+        this.#markerSeen = event.markers.includes('DONE');
         if (event.phase === 'before') this.#evidenceGone();
         return;
       case 'checks.started':
@@ -142,7 +151,7 @@ export class Oracle implements Observer {
           const said = event.run === null ? null : this.#lastOutput.get(event.run)?.claim;
           must(said !== null && said !== undefined, 'L3', 'a claim that nobody made');
         }
-        if (event.claim.by === 'marker') must(this.#world.doneFile, 'L3', 'a marker that is not there');
+        if (event.claim.by === 'marker') must(this.#markerSeen, 'L3', 'a marker that was not there');
         return;
       case 'claim.accepted':
         this.#accepted = true;
@@ -166,19 +175,31 @@ export class Oracle implements Observer {
         const closes = after.turn.iteration > before.turn.iteration;
         const checked = this.#checks.size === before.policy.checks.commands.length;
         if (closes) must(!this.#unchecked || checked, 'L3', 'a turn is closed and its run was not checked');
+        if (closes) this.#turnCloses(before);
         return;
       }
       case 'claim.rejected':
         must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a red check');
         return;
-      case 'loop.created':
       case 'policy.changed':
-      case 'owner.changed':
-      case 'run.started':
+        // Another policy may know other delays.
+        this.#notBefore = 0;
+        if (after.turn.claim === null && !after.turn.checksStarted) this.#evidenceGone();
+        return;
       case 'commit.made':
+        must(this.#green(before), 'L3', 'red work is committed');
+        this.#committed = true;
+        return;
       case 'checkpoint.taken':
+        this.#checkpointed = true;
+        return;
+      case 'loop.created':
+      case 'run.started':
       case 'child.started':
       case 'child.ended':
+        return;
+      case 'owner.changed':
+        this.#signals = 0;
         return;
     }
   }
@@ -224,7 +245,7 @@ export class Oracle implements Observer {
     this.#evidenceGone();
 
     const as = run.ended?.as;
-    this.#unchecked = as === 'ok';
+    this.#unchecked = didItsTurn(as);
     const { delay } = before.policy;
     if (as === 'failure') {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
@@ -243,6 +264,7 @@ export class Oracle implements Observer {
       'failures are miscounted',
     );
 
+    this.#expected = this.#notBefore;
     if (this.#paused) this.#notBefore = 0;
     this.#unfinishedIteration = as === 'usage-limit' || as === 'interrupted' ? this.#iterations : null;
     if (as !== 'usage-limit') {
@@ -251,10 +273,12 @@ export class Oracle implements Observer {
     }
     const resetsAt = this.#lastOutput.get(event.run)?.limit?.resetsAt ?? null;
     const ladder = delay.usageLimitLadderMs;
-    this.#notBefore =
-      resetsAt !== null && resetsAt > event.at
-        ? resetsAt
-        : event.at + (ladder[Math.min(this.#rung++, ladder.length - 1)] ?? 0);
+    const climb = (rung: number): number => ladder[Math.min(rung, ladder.length - 1)] ?? 0;
+    const stated = resetsAt !== null && resetsAt > event.at;
+    const patience = this.#rung === 0 ? 0 : climb(this.#rung - 1);
+    this.#notBefore = event.at + (stated ? Math.max(resetsAt - event.at, patience) : climb(this.#rung));
+    this.#rung++;
+    this.#expected = this.#notBefore;
   }
 
   #control(
@@ -271,6 +295,7 @@ export class Oracle implements Observer {
     if (control.type === 'pause') pause();
     if (control.type === 'resume') {
       this.#paused = false;
+      this.#signals = 0;
       if (control.now) this.#notBefore = 0;
     }
     if (control.type === 'stop') this.#stopped = true;
@@ -280,7 +305,37 @@ export class Oracle implements Observer {
     else this.#stopped = true;
   }
 
-  #loopEnded({ policy, turn }: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
+  /** What belongs to a turn has happened when it is closed. */
+  #turnCloses(before: LoopState): void {
+    const { policy } = before;
+    if (policy.checkpoint) must(this.#checkpointed, 'L10', 'a turn is closed without its checkpoint');
+    if (policy.commit !== null && this.#unchecked && this.#green(before))
+      must(this.#committed, 'L10', 'green work is not committed');
+    this.#committed = false;
+    this.#checkpointed = false;
+  }
+
+  #green({ policy }: LoopState): boolean {
+    return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
+  }
+
+  /** A loop ends at a limit only if it is there. */
+  #limitsAreReal({ policy: { limits }, activeMs }: LoopState, outcome: Outcome): void {
+    const { usd, tokens } = this.#spent();
+    const real = {
+      'iterations-exhausted': this.#iterations >= (limits.iterations ?? Number.POSITIVE_INFINITY),
+      'cost-exhausted': usd + 1e-9 >= (limits.costUsd ?? Number.POSITIVE_INFINITY),
+      'tokens-exhausted': tokens >= (limits.tokens ?? Number.POSITIVE_INFINITY),
+      'time-exhausted': activeMs >= (limits.timeMs ?? Number.POSITIVE_INFINITY),
+      'failures-exhausted': this.#failures.consecutive >= (limits.failures ?? Number.POSITIVE_INFINITY),
+    };
+    const reached = Object.entries(real).find(([type]) => type === outcome.type)?.[1] ?? true;
+    must(reached, 'L1', `${outcome.type} before it is`);
+  }
+
+  #loopEnded(before: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
+    const { policy, turn } = before;
+    const { commands } = policy.checks;
     must(
       this.#open === null && this.#planned.size === this.#ended.size,
       'L4',
@@ -289,12 +344,17 @@ export class Oracle implements Observer {
     must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
     if (this.#stopped) must(outcome.type === 'stopped', 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
+    this.#limitsAreReal(before, outcome);
     if (outcome.type !== 'done') return;
+    must(
+      outcome.verified === (commands.length > 0 && this.#green(before)),
+      'L3',
+      'verified is not what the checks say',
+    );
     must(this.#accepted, 'L3', 'done without an accepted claim');
     const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'children are not waited for');
-    const { commands } = policy.checks;
-    const green = commands.every((_, index) => this.#checks.get(index) === true);
+    const green = this.#green(before);
     if (policy.completion.until !== 'claim')
       must(green, 'L3', 'done without green checks after the last run');
     if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified by nothing');
@@ -335,21 +395,5 @@ export class Oracle implements Observer {
   }
 }
 
-/** Whether two plain values are the same; many times faster than a general comparison, and it runs a million times. */
-function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  for (const key of keys) if (!Object.hasOwn(b, key) || !same(a[key], b[key])) return false;
-  return true;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-function readBack<T>(written: T): T {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what comes back is held against what went in
-  return JSON.parse(JSON.stringify(written)) as T;
-}
+/** Checks and commits take some time after a run, before its wait begins; nothing else makes a wait longer. */
+const LONGEST_WAIT = 500_000;

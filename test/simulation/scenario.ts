@@ -14,6 +14,10 @@ export interface Scenario {
     readonly control: Control;
     readonly twice: boolean;
   }[];
+  /** In the middle of whatever goes on so long after the beginning. */
+  readonly timed: readonly { readonly atMs: number; readonly control: Control }[];
+  /** After which event the policy becomes this one. */
+  readonly change: { readonly after: number; readonly policy: Policy } | null;
   /** When a person touches DONE. */
   readonly touches: number | null;
   /** When a run starts a loop of its own, and when that ends. */
@@ -40,7 +44,6 @@ const spend = fc.record({
 const fatalEnding: RunEnding = {
   how: 'exited',
   code: 1,
-  said: 'error',
   error: { kind: 'authentication', message: 'no' },
 };
 const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
@@ -63,6 +66,9 @@ const run: fc.Arbitrary<RunScript> = fc
       'silent',
       'limited',
       'asks',
+      'asks by file',
+      'asks by message',
+      'limited and silent',
       'fatal',
       'gone',
       'unknown',
@@ -92,6 +98,12 @@ const run: fc.Arbitrary<RunScript> = fc
         return limited(resetsInMs, more);
       case 'asks':
         return exits(42, more);
+      case 'asks by file':
+        return exits(0, { ...more, leaves: { change, wait: true } });
+      case 'asks by message':
+        return exits(0, { ...more, leaves: { change, message: 'wait_without_restart' } });
+      case 'limited and silent':
+        return limited(resetsInMs, { ...more, ending: silentEnding });
       case 'fatal':
         return exits(1, { ...more, ending: fatalEnding });
       case 'gone':
@@ -159,11 +171,15 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   runs: fc.array(run, { maxLength: 6 }).map((runs) => [...runs, exits(0)]),
   checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
+  timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
+    maxLength: 2,
+  }),
+  change: fc.option(fc.record({ after: index, policy }), { freq: 4 }),
   touches: fc.option(index, { freq: 8 }),
   child: fc.option(fc.record({ born: index, ends: index })),
   crashesAfter: fc.oneof(
     { weight: 1, arbitrary: fc.constant('every event' as const) },
-    { weight: 24, arbitrary: some(3) },
+    { weight: 39, arbitrary: some(3) },
   ),
   crashesBefore: some(2),
   downtimeMs: ms,

@@ -2,6 +2,7 @@ import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { Crash, ToyDriver, type Interference } from '../rig/toy-driver.ts';
 import { FakeWorld } from '../rig/world.ts';
+import { received } from '../rig/play.ts';
 import { Oracle } from './oracle.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -23,7 +24,7 @@ export function simulate(scenario: Scenario): History {
       if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
-      if (rest === 'ended' && reopens-- > 0) driver.append({ type: 'loop.reopened' });
+      if (rest === 'ended' && reopens-- > 0) driver.append({ type: 'loop.reopened', policy: null });
       else if (rest === 'resting') driver.control(`resume-${nudges++}`, { type: 'resume', now: false });
       else {
         oracle.close(driver.state, journal);
@@ -47,10 +48,27 @@ export interface History {
 }
 
 function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
-  const { crashesAfter, crashesBefore, repeats, staleTimers, lateAnswers, operator, touches, child } =
-    scenario;
+  const {
+    crashesAfter,
+    crashesBefore,
+    repeats,
+    staleTimers,
+    lateAnswers,
+    operator,
+    timed,
+    change,
+    touches,
+    child,
+  } = scenario;
   const before = new Set(crashesBefore);
+  const scheduled = timed
+    .map(({ atMs, control }, position) => ({
+      at: world.clock + atMs,
+      happening: received(`timed-${position}`, control),
+    }))
+    .toSorted((a, b) => a.at - b.at);
   return {
+    scheduled,
     crashesAfter: (index) => (crashesAfter === 'every event' ? true : crashesAfter.includes(index)),
     crashesBefore: (index) => before.delete(index),
     repeats: (index) => repeats.includes(index),
@@ -67,7 +85,9 @@ function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
         const event: Happening = { type: 'control.received', id: `operator-${position}`, control };
         return after === index || (twice && after + 3 === index) ? [event] : [];
       });
-      return [...family, ...wishes];
+      const changes: Happening[] =
+        change?.after === index ? [{ type: 'policy.changed', policy: change.policy }] : [];
+      return [...family, ...changes, ...wishes];
     },
   };
 }

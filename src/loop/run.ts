@@ -1,0 +1,17 @@
+import type { RunClass } from './event.ts';
+import type { LoopState, Run } from './state.ts';
+
+/** The run that was planned and has not ended. */
+export function openRun({ turn }: LoopState): Run | null {
+  return [turn.run, turn.messageRun].find((run) => run !== null && run.ended === null) ?? null;
+}
+
+/** Whether the agent did its turn, so that there is work to be checked and committed. */
+export function didItsTurn(as: RunClass | undefined): boolean {
+  return as === 'ok' || as === 'restart';
+}
+
+/** Whether the next run belongs to the same iteration: what a limit, a person or the driver cut short is not charged. */
+export function isCutShort(as: RunClass | undefined): boolean {
+  return as === 'usage-limit' || as === 'interrupted';
+}
