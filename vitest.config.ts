@@ -4,6 +4,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     allowOnly: false,
+    globalSetup: ['test/rig/build.ts'],
   },
 });
 

@@ -1,0 +1,86 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { takeLock } from './lock.ts';
+
+const FIXTURE = fileURLToPath(new URL('../../test/fixtures/takes-lock.mjs', import.meta.url));
+
+let folder: string;
+let path: string;
+let children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-lock-'));
+  path = join(folder, 'loop', 'lock');
+  children = [];
+});
+afterEach(async () => {
+  await Promise.all(
+    children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await gone;
+    }),
+  );
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Contender {
+  readonly child: ChildProcess;
+  /** The next line that it prints. */
+  readonly line: () => Promise<string>;
+}
+const contend = (...more: string[]): Contender => {
+  const child = spawn(process.execPath, [FIXTURE, path, ...more], { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return { child, line: async () => String((await lines.next()).value) };
+};
+const me = { pid: process.pid, since: 'today' };
+const gone = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
+
+describe('the lock of a loop', () => {
+  it('is taken by one and names it to the others', async () => {
+    const mine = await takeLock(path, me);
+    expect(mine.taken).toBe(true);
+    expect(await contend().line()).toBe(`refused ${process.pid}`);
+    if (mine.taken) mine.release();
+    expect(await contend().line()).toBe('taken');
+  });
+
+  it('is given to one of fifty who want it at once', { timeout: 60_000 }, async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => contend().line()));
+    expect(answers.filter((answer) => answer === 'taken')).toHaveLength(1);
+  });
+
+  it('stays with an owner that is stopped', async () => {
+    const owner = contend();
+    expect(await owner.line()).toBe('taken');
+    owner.child.kill('SIGSTOP');
+    expect(await takeLock(path, me)).toEqual({ taken: false, owner: { pid: owner.child.pid, since: 'now' } });
+  });
+
+  it('is free as soon as its owner is killed, also while an agent of it lives', async () => {
+    const owner = contend('300');
+    const agent = Number((await owner.line()).replace('agent ', ''));
+    expect(await owner.line()).toBe('taken');
+    owner.child.kill('SIGKILL');
+    await gone(owner.child);
+    const mine = await takeLock(path, me);
+    process.kill(agent, 'SIGKILL');
+    expect(mine.taken).toBe(true);
+    if (mine.taken) mine.release();
+  });
+
+  it('is that of the file that is there now', async () => {
+    const old = await takeLock(path, me);
+    rmSync(path);
+    const fresh = await takeLock(path, me);
+    expect([old.taken, fresh.taken]).toEqual([true, true]);
+    for (const lock of [old, fresh]) if (lock.taken) lock.release();
+  });
+});

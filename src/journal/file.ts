@@ -1,0 +1,173 @@
+/**
+ * The journal as a file: one event a line, with its number and a checksum of its text.
+ *
+ * 1. An event that was appended and synced is there after any crash; one that was half written is not.
+ * 2. A torn last line is cut when the owner opens the file; any other damage is reported with its line, and nothing
+ *    is overwritten.
+ * 3. The file is written by one owner. If it is not as long as the owner left it, somebody else wrote: fenced.
+ * 4. An agent that removes the folder does not remove the journal: it is still open, and is written anew from there.
+ */
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { LoopEvent } from '../loop/event.ts';
+import { JournalError, type Journal } from './journal.ts';
+
+const JOURNAL_VERSION = 1;
+
+/** Opens a journal for its owner, and makes one where there is none. */
+export function openJournal(path: string): Journal {
+  mkdirSync(dirname(path), { recursive: true });
+  let descriptor = openSync(path, 'a+');
+  const content = readAll(descriptor);
+  const parsed = parse(content, path);
+  // Only the count is kept: memory must not grow with the journal.
+  let length = parsed.events.length;
+  let size = parsed.size;
+  if (size < content.length) ftruncateSync(descriptor, size);
+  if (size === 0) size += write(descriptor, header(), 0);
+
+  return {
+    get length() {
+      return length;
+    },
+    events: () => parse(readAll(descriptor), path).events,
+    append(event, expected) {
+      if (expected !== length) {
+        throw new JournalError('fenced', `the journal has ${length} events, the writer knows of ${expected}`);
+      }
+      const { nlink, size: actual } = fstatSync(descriptor);
+      if (actual !== size) throw new JournalError('fenced', `${path} was written by somebody else`);
+      if (nlink === 0) descriptor = restore(descriptor, path);
+      size += write(descriptor, lineOf(event, length + 1), size);
+      length++;
+    },
+    sync: () => fdatasyncSync(descriptor),
+    close: () => closeSync(descriptor),
+  };
+}
+
+/** Reads a journal without owning it: a torn last line is left out and left alone. */
+export function readJournal(path: string): readonly LoopEvent[] {
+  const descriptor = openSync(path, 'r');
+  try {
+    return parse(readAll(descriptor), path).events;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function header(): string {
+  return `${JSON.stringify({ journal: JOURNAL_VERSION })}\n`;
+}
+
+function lineOf(event: LoopEvent, number: number): string {
+  const text = JSON.stringify(event);
+  return `{"n":${number},"sum":"${checksum(number, text)}","event":${text}}\n`;
+}
+
+function checksum(number: number, text: string): string {
+  return crc32(`${number}:${text}`).toString(16).padStart(8, '0');
+}
+
+const LINE = /^\{"n":(\d+),"sum":"([0-9a-f]{8})","event":(.*)\}$/s;
+
+function parse(
+  content: Buffer,
+  path: string,
+): { readonly events: readonly LoopEvent[]; readonly size: number } {
+  const events: LoopEvent[] = [];
+  let size = 0;
+  for (let line = 1; size < content.length; line++) {
+    const end = content.indexOf(10, size);
+    // Without its line end the last line was never finished.
+    if (end < 0) break;
+    const text = content.toString('utf8', size, end);
+    const event = line === 1 ? checkHeader(text, path) : readLine(text, line - 1);
+    if (event === null) {
+      if (end === content.length - 1 && line > 1) break;
+      throw new JournalError(
+        'damaged',
+        `${path}:${line}: this is not what was written; nothing was changed`,
+        line,
+      );
+    }
+    if (event !== 'header') events.push(event);
+    size = end + 1;
+  }
+  return { events, size };
+}
+
+function checkHeader(text: string, path: string): 'header' | null {
+  const version = /^\{"journal":(\d+)\}$/.exec(text)?.[1];
+  if (version === undefined) return null;
+  if (Number(version) > JOURNAL_VERSION) {
+    const message = `${path} was written by a newer version of ralph (journal ${version}, this one reads ${JOURNAL_VERSION})`;
+    throw new JournalError('newer', message, 1);
+  }
+  return 'header';
+}
+
+function readLine(text: string, number: number): LoopEvent | null {
+  const match = LINE.exec(text);
+  if (match === null) return null;
+  const [, n, sum, event = ''] = match;
+  if (Number(n) !== number || sum !== checksum(number, event)) return null;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum says that we wrote it
+  return JSON.parse(event) as LoopEvent;
+}
+
+function readAll(descriptor: number): Buffer {
+  const { size } = fstatSync(descriptor);
+  const content = Buffer.alloc(size);
+  let at = 0;
+  while (at < size) {
+    const read = readSync(descriptor, content, at, size - at, at);
+    if (read === 0) break;
+    at += read;
+  }
+  return content.subarray(0, at);
+}
+
+/** Writes all of it or nothing of it. */
+function write(descriptor: number, text: string, size: number): number {
+  const bytes = Buffer.from(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at);
+  } catch (error) {
+    ftruncateSync(descriptor, size);
+    throw new JournalError('disk-full', 'the journal cannot be written any more', null, error);
+  }
+  return bytes.length;
+}
+
+/** The file was removed under us: what is still open is all of it. */
+function restore(descriptor: number, path: string): number {
+  const content = readAll(descriptor);
+  mkdirSync(dirname(path), { recursive: true });
+  const aside = `${path}.${process.pid}`;
+  const fresh = openSync(aside, 'ax+');
+  for (let at = 0; at < content.length;) at += writeSync(fresh, content, at);
+  fdatasyncSync(fresh);
+  // Whoever has put another journal there in the meantime is the owner now, and nothing of theirs is overwritten.
+  try {
+    linkSync(aside, path);
+  } catch (error) {
+    throw new JournalError('fenced', `${path} was removed and made anew by somebody else`, null, error);
+  } finally {
+    unlinkSync(aside);
+  }
+  closeSync(descriptor);
+  return fresh;
+}

@@ -1,0 +1,150 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LoopEvent } from '../loop/event.ts';
+import { openJournal, readJournal } from './file.ts';
+import { JournalError, type Journal } from './journal.ts';
+import { memoryJournal } from './memory.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-journal-'));
+  path = join(folder, 'loops', 'a', 'journal.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const event = (n: number): LoopEvent => ({ type: 'owner.changed', owner: `owner ${n} é😀\u2028"}`, at: n });
+const events = (count: number): LoopEvent[] => Array.from({ length: count }, (_, n) => event(n));
+const filled = (journal: Journal, count = 3): Journal => {
+  for (const next of events(count)) journal.append(next, journal.length);
+  return journal;
+};
+const trouble = (action: () => unknown): { reason: string; line: number | null } | null => {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    return { reason: error.reason, line: error.line };
+  }
+};
+
+describe.each([
+  ['in a file', () => openJournal(path)],
+  ['in memory', () => memoryJournal()],
+])('a journal %s', (_, open) => {
+  it('gives back what was written, in order', () => {
+    const journal = filled(open());
+    expect([...journal.events()]).toEqual(events(3));
+    expect(journal.length).toBe(3);
+    journal.sync();
+    journal.close();
+  });
+
+  it('refuses a writer that does not know how far it is', () => {
+    const journal = filled(open());
+    expect(trouble(() => journal.append(event(9), 2))).toEqual({ reason: 'fenced', line: null });
+    expect(trouble(() => journal.append(event(9), 4))?.reason).toBe('fenced');
+    expect(journal.length).toBe(3);
+    journal.close();
+  });
+});
+
+describe('a journal file', () => {
+  const close = (journal: Journal): void => journal.close();
+
+  it('is there again after it was closed, and goes on', () => {
+    close(filled(openJournal(path)));
+    const again = openJournal(path);
+    again.append(event(3), 3);
+    close(again);
+    expect(readJournal(path)).toEqual(events(4));
+  });
+
+  it('loses nothing but a torn last line, wherever it was torn', () => {
+    close(filled(openJournal(path)));
+    const whole = readFileSync(path);
+    const secondEnds = whole.lastIndexOf(10, whole.length - 2) + 1;
+    for (let size = secondEnds; size < whole.length; size++) {
+      writeFileSync(path, whole.subarray(0, size));
+      expect(readJournal(path)).toEqual(events(2));
+      expect(statSync(path).size).toBe(size);
+      const journal = openJournal(path);
+      journal.append(event(2), 2);
+      close(journal);
+      expect(readFileSync(path)).toEqual(whole);
+    }
+  });
+
+  it('reports damage in the middle with its line and changes nothing', () => {
+    close(filled(openJournal(path)));
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const damaged = [
+      ...lines.slice(0, 2),
+      (lines[2] ?? '').replace('owner 1', 'owner 7'),
+      ...lines.slice(3),
+    ].join('\n');
+    writeFileSync(path, damaged);
+    expect(trouble(() => openJournal(path))).toEqual({ reason: 'damaged', line: 3 });
+    expect(readFileSync(path, 'utf8')).toBe(damaged);
+  });
+
+  it('reports a line that is missing or stands twice', () => {
+    close(filled(openJournal(path)));
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    writeFileSync(path, `${[lines[0], lines[1], lines[3]].join('\n')}\n${lines[3]}\n`);
+    expect(trouble(() => openJournal(path))).toEqual({ reason: 'damaged', line: 3 });
+  });
+
+  it('refuses one of a newer version', () => {
+    close(openJournal(path));
+    writeFileSync(path, '{"journal":2}\n');
+    expect(trouble(() => openJournal(path))).toEqual({ reason: 'newer', line: 1 });
+  });
+
+  it('notices when somebody else has written', () => {
+    const journal = filled(openJournal(path));
+    appendFileSync(path, 'x');
+    expect(trouble(() => journal.append(event(3), 3))?.reason).toBe('fenced');
+    close(journal);
+  });
+
+  it('survives that its folder is removed', () => {
+    const journal = filled(openJournal(path));
+    rmSync(join(folder, 'loops'), { recursive: true });
+    journal.append(event(3), 3);
+    journal.append(event(4), 4);
+    close(journal);
+    expect(existsSync(path)).toBe(true);
+    expect(readJournal(path)).toEqual(events(5));
+  });
+
+  it('does not overwrite the journal of somebody who began anew after that', () => {
+    const journal = filled(openJournal(path));
+    rmSync(join(folder, 'loops'), { recursive: true });
+    close(filled(openJournal(path), 1));
+    expect(trouble(() => journal.append(event(3), 3))?.reason).toBe('fenced');
+    close(journal);
+    expect(readJournal(path)).toEqual(events(1));
+    expect(readdirSync(join(folder, 'loops', 'a'))).toEqual(['journal.jsonl']);
+  });
+
+  it('starts anew where not even the header was written', () => {
+    close(openJournal(path));
+    truncateSync(path, 5);
+    close(filled(openJournal(path)));
+    expect(readJournal(path)).toEqual(events(3));
+  });
+});

@@ -1,0 +1,138 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { procfs } from './procfs.ts';
+import { exitStatus, shimPid, startShim, type Shim } from './shim.ts';
+import { stopRun } from './stop.ts';
+import type { Birth } from './table.ts';
+
+let folder: string;
+let marker: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
+  marker = `RALPH_RUN_ID=${folder}`;
+});
+afterEach(() => {
+  const { pids } = procfs.marked(marker, null);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+  if (pids.length > 0) throw new Error(`left running: ${pids.join(', ')}`);
+});
+
+const file = (name: string) => join(folder, name);
+const start = (script: string): Promise<Shim> =>
+  startShim({
+    folder,
+    argv: ['/bin/sh', '-c', script],
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder },
+    stdin: existsSync(file('in')) ? file('in') : null,
+    stdout: file('out'),
+    stderr: file('err'),
+  });
+const birthOf = ({ pid }: Shim): Birth => {
+  const birth = procfs.birth(pid);
+  if (birth === null) throw new Error('the shim is gone');
+  return birth;
+};
+/** Waits for the agent's own word that it is ready, never for a time. */
+const says = async (text: string): Promise<void> => {
+  // oxlint-disable-next-line no-await-in-loop -- looking again is the point
+  while (!(existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text))) await sleep(1);
+};
+
+describe('the shim', () => {
+  it('runs the agent on files and writes its status', async () => {
+    writeFileSync(file('in'), 'prompt');
+    const shim = await start('cat; echo oops >&2; exit 7');
+    await shim.ended;
+    expect(readFileSync(file('out'), 'utf8')).toBe('prompt');
+    expect(readFileSync(file('err'), 'utf8')).toBe('oops\n');
+    expect(exitStatus(folder)).toBe(7);
+    expect(shimPid(folder)).toBe(shim.pid);
+  });
+
+  it('runs at most once, however often it is started', async () => {
+    const first = await start('echo ran');
+    await first.ended;
+    const second = await start('echo ran');
+    await second.ended;
+    expect(readFileSync(file('out'), 'utf8')).toBe('ran\n');
+    expect(shimPid(folder)).toBe(first.pid);
+  });
+
+  it('leads a session of its own and survives a signal to its group, which ends the agent', async () => {
+    const shim = await start('echo ready; exec sleep 300');
+    await says('ready');
+    process.kill(-shim.pid, 'SIGTERM');
+    await shim.ended;
+    expect(exitStatus(folder)).toBe(143);
+  });
+
+  it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
+    'leaves %s as it is for the agent',
+    async (name) => {
+      const shim = await start(
+        `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
+      );
+      await says('ready');
+      process.kill(-shim.pid, name);
+      await shim.ended;
+      expect(readFileSync(file('out'), 'utf8')).toContain('caught');
+    },
+  );
+
+  it('has no status while the agent runs, and none after it was killed itself', async () => {
+    const shim = await start('echo ready; exec sleep 300');
+    await says('ready');
+    expect(exitStatus(folder)).toBeNull();
+    process.kill(shim.pid, 'SIGKILL');
+    await shim.ended;
+    expect(exitStatus(folder)).toBeNull();
+    await stopRun(
+      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, marker, graceMs: 0 },
+      procfs,
+    );
+  });
+});
+
+describe('stopRun', () => {
+  it('ends a cooperative agent by SIGTERM and spares the shim', async () => {
+    const shim = await start('echo ready; exec sleep 300');
+    const birth = birthOf(shim);
+    await says('ready');
+    const ended = await stopRun({ shim: birth, marker, graceMs: 60_000 }, procfs);
+    await shim.ended;
+    expect(ended).not.toContain(shim.pid);
+    expect(exitStatus(folder)).toBe(143);
+  });
+
+  it('kills one that ignores SIGTERM, with its children, after the grace', async () => {
+    const shim = await start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
+    const birth = birthOf(shim);
+    await says('ready');
+    await stopRun({ shim: birth, marker, graceMs: 50 }, procfs);
+    await shim.ended;
+    expect(exitStatus(folder)).toBe(137);
+    expect(procfs.members(shim.pid)).toEqual([]);
+  });
+
+  it('finds one that has left the group and the session', async () => {
+    const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
+    const birth = birthOf(shim);
+    await says('away');
+    await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs);
+    await shim.ended;
+    expect(procfs.marked(marker, null).pids).toEqual([]);
+  });
+
+  it('ends what a finished agent left running', async () => {
+    const shim = await start('sleep 300 & setsid sleep 300 & echo done');
+    const birth = birthOf(shim);
+    await shim.ended;
+    expect(exitStatus(folder)).toBe(0);
+    expect(await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,89 @@
+/**
+ * The agent's parent: a small POSIX shell in a session of its own. It outlives the harness, and what it writes into
+ * its folder is all that a later harness needs to know.
+ *
+ * 1. `mkdir started` is its first act: the same folder runs at most once, however often it is started.
+ * 2. Its traps do nothing but keep it alive: a signal to the group ends the agent, and the shim still writes the
+ *    status. They are not ignored signals, which the agent would inherit, and the agent runs in the foreground, since
+ *    in the background it would inherit an ignored SIGINT.
+ * 3. Output goes to files and input comes from one: nobody blocks on a pipe that somebody else holds.
+ * 4. `exit` holds the whole status once it ends with a newline. `exit 143` cannot be told from SIGTERM, so it is a
+ *    number and no claim about a signal.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SCRIPT = `
+mkdir "$1/started" 2>/dev/null || exit 0
+echo $$ >"$1/pid"
+trap : HUP INT QUIT TERM
+ralph_dir=$1
+shift
+"$@"
+echo $? >"$ralph_dir/exit"
+`;
+
+/** Starts the shim, and resolves when it is there. Throws only when not even a shell can be started. */
+export function startShim(spec: ShimSpec): Promise<Shim> {
+  const input = openSync(spec.stdin ?? '/dev/null', 'r');
+  const output = openSync(spec.stdout, 'a');
+  const errors = openSync(spec.stderr, 'a');
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+    cwd: spec.cwd,
+    env: spec.env,
+    stdio: [input, output, errors],
+    detached: true,
+  });
+  for (const descriptor of [input, output, errors]) closeSync(descriptor);
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('spawn', () => {
+      if (child.pid === undefined) reject(new Error('the shell has no pid'));
+      else resolve({ pid: child.pid, ended, forget: () => child.unref() });
+    });
+  });
+}
+
+export interface ShimSpec {
+  /** Gets `started/`, `pid` and `exit`. */
+  readonly folder: string;
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** A file; null for an empty input. */
+  readonly stdin: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Shim {
+  readonly pid: number;
+  /** The shim is gone; its status is in `exit`, unless it was killed itself. */
+  readonly ended: Promise<void>;
+  /** Lets this process end while the shim goes on. */
+  readonly forget: () => void;
+}
+
+/** The status that the shim wrote; null while there is none. */
+export function exitStatus(folder: string): number | null {
+  const text = readOrNull(join(folder, 'exit'));
+  return text !== null && text.endsWith('\n') ? Number(text) : null;
+}
+
+/** The pid that the shim wrote of itself, for a harness that died before it could. */
+export function shimPid(folder: string): number | null {
+  const text = readOrNull(join(folder, 'pid'));
+  return text !== null && text.endsWith('\n') ? Number(text) : null;
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
