@@ -12,7 +12,7 @@ export type TextDetector =
   | (TagDetector & { readonly kind: 'promise-tag' })
   /** A bare word, case-sensitive; inside a longer word it counts only if the policy says so. */
   | (TextSource & { readonly kind: 'word'; readonly value: string; readonly within: 'word' | 'substring' })
-  /** A regular expression in Python's syntax. */
+  /** A regular expression in Python's syntax; one that backtracks without end holds everything up. */
   | (TextSource & { readonly kind: 'pattern'; readonly pattern: string });
 
 /** Looks at something other than text. */

@@ -2,12 +2,11 @@ import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
-import type { Outcome } from '../../src/loop/outcome.ts';
 import { didItsTurn, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { must, readBack, same } from './plain.ts';
+import { isReached, LONGEST_WAIT, must, readBack, same } from './plain.ts';
 
 /**
  * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
@@ -180,6 +179,8 @@ export class Oracle implements Observer {
       }
       case 'claim.rejected':
         must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a red check');
+        if (before.turn.claim?.by === 'marker')
+          must(!this.#world.doneFile, 'L3', 'a rejected marker lies on');
         return;
       case 'policy.changed':
         // Another policy may know other delays.
@@ -245,6 +246,13 @@ export class Oracle implements Observer {
     this.#evidenceGone();
 
     const as = run.ended?.as;
+    const output = this.#lastOutput.get(event.run);
+    const cameToItsEnd =
+      event.ending.how === 'exited'
+        ? event.ending.code !== 42
+        : event.ending.how === 'timed-out' && event.ending.which !== 'total';
+    if (output?.limit && output.said !== 'success' && cameToItsEnd)
+      must(as === 'usage-limit', 'L12', `a limit is taken for ${as}`);
     this.#unchecked = didItsTurn(as);
     const { delay } = before.policy;
     if (as === 'failure') {
@@ -319,20 +327,6 @@ export class Oracle implements Observer {
     return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
   }
 
-  /** A loop ends at a limit only if it is there. */
-  #limitsAreReal({ policy: { limits }, activeMs }: LoopState, outcome: Outcome): void {
-    const { usd, tokens } = this.#spent();
-    const real = {
-      'iterations-exhausted': this.#iterations >= (limits.iterations ?? Number.POSITIVE_INFINITY),
-      'cost-exhausted': usd + 1e-9 >= (limits.costUsd ?? Number.POSITIVE_INFINITY),
-      'tokens-exhausted': tokens >= (limits.tokens ?? Number.POSITIVE_INFINITY),
-      'time-exhausted': activeMs >= (limits.timeMs ?? Number.POSITIVE_INFINITY),
-      'failures-exhausted': this.#failures.consecutive >= (limits.failures ?? Number.POSITIVE_INFINITY),
-    };
-    const reached = Object.entries(real).find(([type]) => type === outcome.type)?.[1] ?? true;
-    must(reached, 'L1', `${outcome.type} before it is`);
-  }
-
   #loopEnded(before: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
     const { policy, turn } = before;
     const { commands } = policy.checks;
@@ -344,7 +338,13 @@ export class Oracle implements Observer {
     must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
     if (this.#stopped) must(outcome.type === 'stopped', 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
-    this.#limitsAreReal(before, outcome);
+    const books = {
+      ...this.#spent(),
+      iterations: this.#iterations,
+      failures: this.#failures.consecutive,
+      ms: before.activeMs,
+    };
+    must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before it is`);
     if (outcome.type !== 'done') return;
     must(
       outcome.verified === (commands.length > 0 && this.#green(before)),
@@ -394,6 +394,3 @@ export class Oracle implements Observer {
     return { usd, tokens };
   }
 }
-
-/** Checks and commits take some time after a run, before its wait begins; nothing else makes a wait longer. */
-const LONGEST_WAIT = 500_000;

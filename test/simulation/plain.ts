@@ -1,3 +1,6 @@
+import type { Outcome } from '../../src/loop/outcome.ts';
+import type { LimitsPolicy } from '../../src/loop/policy.ts';
+
 /** Fails with the number of the invariant (see the head of `decide.ts`) and the event at which it broke. */
 export function must(holds: boolean, invariant: string, what: string): void {
   if (!holds) throw new Error(`${invariant}: ${what}`);
@@ -21,4 +24,28 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 export function readBack<T>(written: T): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what comes back is held against what went in
   return JSON.parse(JSON.stringify(written)) as T;
+}
+
+/** Checks and commits take some time after a run, before its wait begins; nothing else makes a wait longer. */
+export const LONGEST_WAIT = 500_000;
+
+/** Whether a loop that ends at a limit has reached it; every other outcome is as it is. */
+export function isReached({ type }: Outcome, limits: LimitsPolicy, books: Books): boolean {
+  const none = Number.POSITIVE_INFINITY;
+  const reached = new Map<string, boolean>([
+    ['iterations-exhausted', books.iterations >= (limits.iterations ?? none)],
+    ['cost-exhausted', books.usd + 1e-9 >= (limits.costUsd ?? none)],
+    ['tokens-exhausted', books.tokens >= (limits.tokens ?? none)],
+    ['time-exhausted', books.ms >= (limits.timeMs ?? none)],
+    ['failures-exhausted', books.failures >= (limits.failures ?? none)],
+  ]);
+  return reached.get(type) ?? true;
+}
+
+interface Books {
+  readonly iterations: number;
+  readonly usd: number;
+  readonly tokens: number;
+  readonly ms: number;
+  readonly failures: number;
 }

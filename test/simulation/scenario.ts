@@ -16,8 +16,8 @@ export interface Scenario {
   }[];
   /** In the middle of whatever goes on so long after the beginning. */
   readonly timed: readonly { readonly atMs: number; readonly control: Control }[];
-  /** After which event the policy becomes this one. */
-  readonly change: { readonly after: number; readonly policy: Policy } | null;
+  /** After which event the policy becomes this one, or the same with other checks. */
+  readonly change: { readonly after: number; readonly policy: Policy | 'other checks' } | null;
   /** When a person touches DONE. */
   readonly touches: number | null;
   /** When a run starts a loop of its own, and when that ends. */
@@ -174,7 +174,10 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
     maxLength: 2,
   }),
-  change: fc.option(fc.record({ after: index, policy }), { freq: 4 }),
+  change: fc.option(
+    fc.record({ after: index, policy: fc.oneof(policy, fc.constant('other checks' as const)) }),
+    { freq: 4 },
+  ),
   touches: fc.option(index, { freq: 8 }),
   child: fc.option(fc.record({ born: index, ends: index })),
   crashesAfter: fc.oneof(

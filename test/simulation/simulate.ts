@@ -1,4 +1,5 @@
 import type { Happening, LoopEvent } from '../../src/loop/event.ts';
+import type { Policy } from '../../src/loop/policy.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { Crash, ToyDriver, type Interference } from '../rig/toy-driver.ts';
 import { FakeWorld } from '../rig/world.ts';
@@ -86,8 +87,18 @@ function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
         return after === index || (twice && after + 3 === index) ? [event] : [];
       });
       const changes: Happening[] =
-        change?.after === index ? [{ type: 'policy.changed', policy: change.policy }] : [];
+        change?.after === index
+          ? [{ type: 'policy.changed', policy: changed(scenario.policy, change.policy) }]
+          : [];
       return [...family, ...changes, ...wishes];
     },
   };
+}
+
+function changed(policy: Policy, to: Policy | 'other checks'): Policy {
+  if (to !== 'other checks') return to;
+  const commands = ['types', 'lint', 'test'].map(
+    (command) => ({ command, action: 'APPEND', hint: null }) as const,
+  );
+  return { ...policy, checks: { ...policy.checks, commands } };
 }

@@ -1,0 +1,58 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { followFile } from './tail.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-tail-'));
+  path = join(folder, 'out');
+  writeFileSync(path, '');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('followFile', () => {
+  it('hands over what is there, what comes, and what came last', async () => {
+    appendFileSync(path, 'before ');
+    let seen = '';
+    let arrived = (): void => {};
+    const tail = await followFile(path, 0, (chunk) => {
+      seen += chunk.toString();
+      arrived();
+    });
+    await new Promise<void>((resolve) => {
+      arrived = () => (seen.includes('during') ? resolve() : undefined);
+      appendFileSync(path, 'during ');
+    });
+    appendFileSync(path, 'last');
+    await tail.close();
+    expect(seen).toBe('before during last');
+    expect(tail.offset).toBe(18);
+  });
+
+  it('begins where it is told to', async () => {
+    appendFileSync(path, 'known new');
+    const chunks: string[] = [];
+    const tail = await followFile(path, 6, (chunk) => void chunks.push(chunk.toString()));
+    await tail.close();
+    expect(chunks.join('')).toBe('new');
+  });
+
+  it('waits for whoever is slow, and loses nothing of a flood', async () => {
+    const flood = Buffer.alloc(5_000_000, 'x');
+    writeFileSync(path, flood);
+    let bytes = 0;
+    let atOnce = 0;
+    const tail = await followFile(path, 0, async (chunk) => {
+      atOnce++;
+      expect(atOnce).toBe(1);
+      await new Promise(setImmediate);
+      bytes += chunk.length;
+      atOnce--;
+    });
+    await tail.close();
+    expect(bytes).toBe(flood.length);
+  });
+});
