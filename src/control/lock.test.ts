@@ -76,6 +76,15 @@ describe('the lock of a loop', () => {
     if (mine.taken) mine.release();
   });
 
+  it('works without the flock program', async () => {
+    const { PATH } = process.env;
+    process.env['PATH'] = folder;
+    const [first, second] = [await takeLock(path, me), await takeLock(path, me)];
+    process.env['PATH'] = PATH;
+    expect([first.taken, second.taken]).toEqual([true, false]);
+    if (first.taken) first.release();
+  });
+
   it('is that of the file that is there now', async () => {
     const old = await takeLock(path, me);
     rmSync(path);

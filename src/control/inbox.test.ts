@@ -1,0 +1,48 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isQueued, list, post, remove } from './inbox.ts';
+
+let folder: string;
+let inbox: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-inbox-'));
+  inbox = join(folder, 'inbox');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the inbox', () => {
+  it('gives messages back in the order in which they were posted', () => {
+    post(inbox, { type: 'tell', text: 'first' }, 9);
+    post(inbox, { type: 'pause' }, 10);
+    post(inbox, { type: 'resume', now: true }, 100);
+    expect(list(inbox).messages.map(({ control }) => control.type)).toEqual(['tell', 'pause', 'resume']);
+  });
+
+  it('knows whether a message still waits', () => {
+    const id = post(inbox, { type: 'pause' }, 1);
+    expect(list(inbox).messages).toEqual([{ id, control: { type: 'pause' } }]);
+    expect(isQueued(inbox, id)).toBe(true);
+    remove(inbox, id);
+    remove(inbox, id);
+    expect(isQueued(inbox, id)).toBe(false);
+    expect(list(inbox)).toEqual({ messages: [], unreadable: [] });
+  });
+
+  it('is empty where there is none', () => {
+    expect(list(join(folder, 'nowhere'))).toEqual({ messages: [], unreadable: [] });
+  });
+
+  it('names what is no message, and does not see what is not finished', () => {
+    const id = post(inbox, { type: 'pause' }, 1);
+    writeFileSync(join(inbox, '.half'), '{');
+    writeFileSync(join(inbox, 'zz.json'), '{"type":"dance"}');
+    writeFileSync(join(inbox, 'zzz.json'), 'pause');
+    expect(list(inbox)).toEqual({
+      messages: [{ id, control: { type: 'pause' } }],
+      unreadable: ['zz.json', 'zzz.json'],
+    });
+    expect(readdirSync(inbox)).toHaveLength(4);
+  });
+});

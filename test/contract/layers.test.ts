@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const source = new URL('../../src/', import.meta.url);
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+);
+/** What the files of a folder import from outside of it, with how many there are. */
+const outside = (folder: string) => {
+  const inside = files.filter((file) => file.startsWith(`${folder}/`));
+  const imports = inside.flatMap((file) =>
+    [...readFileSync(new URL(file, source), 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(
+      ([, path = '']) => path,
+    ),
+  );
+  return {
+    count: inside.length,
+    imports: [...new Set(imports.filter((path) => !path.startsWith('./')))].toSorted(),
+  };
+};
+
+// The linter holds these lines too; this test notices when its patterns stop matching.
+describe('the layers', () => {
+  it('loop/ imports nothing from outside itself', () => {
+    const { count, imports } = outside('loop');
+    expect(count).toBeGreaterThan(20);
+    expect(imports).toEqual([]);
+  });
+
+  it('process/ knows the operating system only', () => {
+    expect(outside('process').imports.filter((path) => !path.startsWith('node:'))).toEqual([]);
+  });
+
+  it.each(['journal', 'control'])('%s/ knows the core and the system, and no other adapter', (folder) => {
+    expect(outside(folder).imports.filter((path) => !/^(node:|\.\.\/loop\/)/.test(path))).toEqual([]);
+  });
+});
