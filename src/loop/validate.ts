@@ -41,15 +41,13 @@ export function resolvePolicy(input: PolicyInput): PolicyResolution {
   }
   const merged = merge(presets[preset].policy, { ...input, preset });
   const completed = withUntil(merged, input);
-  const problems = findProblems(completed);
-  return isPolicy(completed) && problems.length === 0
-    ? { ok: true, policy: completed }
-    : { ok: false, problems };
+  return examine(completed);
 }
 
 /** Everything that is wrong with a whole policy. */
 export function findProblems(candidate: unknown): readonly Problem[] {
-  return isPolicy(candidate) ? contradictions(candidate) : POLICY(candidate, '');
+  const resolution = examine(candidate);
+  return resolution.ok ? [] : resolution.problems;
 }
 
 /** What to change in a preset; anything that is `undefined` changes nothing. */
@@ -100,8 +98,13 @@ function withUntil(policy: unknown, input: PolicyInput): unknown {
   return { ...policy, completion: { ...policy['completion'], until } };
 }
 
-function isPolicy(candidate: unknown): candidate is Policy {
-  return POLICY(candidate, '').length === 0;
+function examine(candidate: unknown): PolicyResolution {
+  const misshapen = POLICY(candidate, '');
+  if (misshapen.length > 0) return { ok: false, problems: misshapen };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rules below say field by field what the type says
+  const policy = candidate as Policy;
+  const problems = contradictions(policy);
+  return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
 }
 
 /** What is wrong only in combination. */

@@ -11,6 +11,9 @@ import type { FakeWorld } from './world.ts';
 /** The harness died; what it had in memory is gone. */
 export class Crash extends Error {}
 
+/** One for all: a stack trace for every death would be most of the work. */
+const CRASH = new Crash();
+
 /** Told about everything that happens, in the order in which it happens. */
 export interface Observer {
   appended?(before: LoopState, event: LoopEvent, after: LoopState): void;
@@ -102,7 +105,7 @@ export class ToyDriver {
 
   append(happening: Happening): void {
     const isOwner = happening.type === 'owner.changed';
-    if (!isOwner && this.#interference.crashesBefore?.(this.#journal.length + 1) === true) throw new Crash();
+    if (!isOwner && this.#interference.crashesBefore?.(this.#journal.length + 1) === true) throw CRASH;
     const event: LoopEvent = { ...happening, at: Math.max(this.state.now, this.#world.clock) };
     this.#write(event);
     const index = this.#journal.length;
@@ -114,7 +117,7 @@ export class ToyDriver {
     const late = this.#journal[(this.#interference.lateAnswer?.(index) ?? 0) - 1];
     if (late !== undefined) this.#answerLate({ ...late, at: event.at });
     for (const other of this.#interference.events?.(index) ?? []) this.#write({ ...other, at: event.at });
-    if (!isOwner && this.#interference.crashesAfter?.(index) === true) throw new Crash();
+    if (!isOwner && this.#interference.crashesAfter?.(index) === true) throw CRASH;
   }
 
   #write(event: LoopEvent, late = false): void {
