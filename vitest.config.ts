@@ -4,6 +4,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     allowOnly: false,
+    maxWorkers: '100%',
     // Generous: a busy machine is no failure, and what hangs is found all the same.
     testTimeout: 30_000,
     globalSetup: ['test/rig/build.ts'],

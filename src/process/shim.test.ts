@@ -129,8 +129,9 @@ describe('stopRun', () => {
   });
 
   it('ends what a finished agent left running', async () => {
-    const shim = await start('sleep 300 & setsid sleep 300 & echo done');
+    const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     const birth = birthOf(shim);
+    writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);
     expect(await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs)).toHaveLength(2);

@@ -1,0 +1,9 @@
+import { it } from 'vitest';
+import { HISTORIES, keepInvariants } from './histories.ts';
+
+// oxlint-disable-next-line vitest/expect-expect -- it is in the function
+it(
+  `keeps L1 to L12 in ${HISTORIES} histories with crashes at any index`,
+  { timeout: 600_000 },
+  keepInvariants,
+);
