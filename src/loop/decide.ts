@@ -26,12 +26,12 @@ import { openClaim } from './claim.ts';
 import type { Phase } from './completion.ts';
 import type { Effect } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
-import { fatalOutcome, hasClaimed } from './failure.ts';
+import { fatalOutcome } from './failure.ts';
 import { deadline, exhausted, progressAfter, spentUp, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
-import { didItsTurn, isCutShort, openRun } from './run.ts';
+import { didItsTurn, hasClaimed, isCutShort, openRun } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The effects that are wanted now, each with a stable key. */
@@ -229,7 +229,7 @@ function startIteration({ turn: { iteration, started } }: LoopState): Wanted | u
 
 /** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
 function mayGoOn(state: LoopState, run: Run): boolean {
-  if (hasClaimed(run)) return false;
+  if (hasClaimed(run.output)) return false;
   // One that says it has finished is only on its way out; what it did is to be judged like any other.
   return run.output.said !== null || !state.policy.limits.stopRunning || spentUp(state) === null;
 }

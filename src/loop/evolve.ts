@@ -11,7 +11,7 @@ import { failureText } from './failure.ts';
 import { addRun, progressAfter } from './limits.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import { presets } from './presets.ts';
-import { didItsTurn, isCutShort, openRun } from './run.ts';
+import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
 /** The state after an event. */
@@ -138,7 +138,7 @@ function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planne
   };
   const turn = { ...state.turn, runs: state.turn.runs + 1, at: state.now };
   if (purpose === 'commit-message') return { ...state, turn: { ...turn, messageRun: run } };
-  return { ...state, turn: { ...turn, ...UNCHECKED, after: null, run } };
+  return { ...state, turn: { ...turn, ...UNCHECKED, run } };
 }
 
 function updateRun(state: LoopState, change: Partial<Run>): LoopState {
@@ -267,20 +267,9 @@ function baseline({ progress }: LoopState, fingerprint: string | null): LoopStat
 /** The last snapshot wins, except that a claim for which a run is being ended cannot be taken back any more. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
   const { offset, tokens, cost, steps, said, limit } = event;
-  const { claim, claimEndsRun } = earlier.claim !== null && earlier.claimEndsRun ? earlier : event;
+  const { claim, claimEndsRun } = hasClaimed(earlier) ? earlier : event;
   return { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
 }
-
-const NO_OUTPUT: OutputSnapshot = {
-  offset: 0,
-  tokens: null,
-  cost: null,
-  steps: 0,
-  said: null,
-  claim: null,
-  claimEndsRun: false,
-  limit: null,
-};
 
 /** A control that is delivered twice is delivered twice soon. */
 const REMEMBERED_CONTROLS = 100;

@@ -1,14 +1,14 @@
 import type { ErrorKind, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { didItsTurn } from './run.ts';
+import { didItsTurn, hasClaimed } from './run.ts';
 import type { Run } from './state.ts';
 
 /** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
-      return run.output.said === 'success' || hasClaimed(run) ? 'ok' : 'interrupted';
+      return run.output.said === 'success' || hasClaimed(run.output) ? 'ok' : 'interrupted';
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
@@ -24,11 +24,6 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
       if (ending.error !== null && isFatal(ending.error.kind)) return 'fatal';
       return run.output.said === null && ending.code === 0 ? 'ok' : 'failure';
   }
-}
-
-/** Whether a continuous detector has what it waited for. */
-export function hasClaimed({ output }: Run): boolean {
-  return output.claim !== null && output.claimEndsRun;
 }
 
 /** Whether trying again is useless. */

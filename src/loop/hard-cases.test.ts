@@ -20,6 +20,15 @@ import type { Happening } from './event.ts';
 
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
 
+const commits = { ...plain, commit: { command: 'git', tasks: ['commit'] } };
+const asking: Happening = {
+  type: 'run.planned',
+  run: '1.2',
+  purpose: 'commit-message',
+  guidance: [],
+  prompt: null,
+};
+
 describe('what was found by looking hard', () => {
   const money = (usd: number) => ({ cost: { usd, source: 'reported' } }) as const;
   const broke = { ...checked, limits: { costUsd: 2, unchanged: null } };
@@ -46,14 +55,6 @@ describe('what was found by looking hard', () => {
   });
 
   it('wants nothing beside an open run, whatever the policy has become', () => {
-    const commits = { ...plain, commit: { command: 'git', tasks: ['commit'] } };
-    const asking: Happening = {
-      type: 'run.planned',
-      run: '1.2',
-      purpose: 'commit-message',
-      guidance: [],
-      prompt: null,
-    };
     const state = given(commits, ...begun, exited('1.1', 0), asking);
     expect(
       decide(write(state, { type: 'policy.changed', policy: { ...state.policy, commit: null }, at: 1 })),
@@ -106,16 +107,8 @@ describe('what was found by looking hard', () => {
   });
 
   it('commits accepted work also of an agent that exited with an error, and never with half a message', () => {
-    const commits = { ...plain, commit: { command: 'git', tasks: ['commit'] } };
     const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
     const accepted: Happening = { type: 'claim.accepted', iteration: 1, run: '1.1', verified: false };
-    const asking: Happening = {
-      type: 'run.planned',
-      run: '1.2',
-      purpose: 'commit-message',
-      guidance: [],
-      prompt: null,
-    };
     const state = given(commits, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted);
     expect(wanted(state)).toMatchObject({ key: 'run:1.2' });
     const failed = [asking, exited('1.2', 1)].reduce((now, told) => write(now, { ...told, at: 1 }), state);

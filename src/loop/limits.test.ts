@@ -38,40 +38,37 @@ describe('a usage limit', () => {
     expect(wanted(state)).toMatchObject({ until: 105_000 });
   });
 
-  it('climbs the ladder when no reset is stated or it has passed', () => {
+  /** The waits after so many limits in a row, in seconds; `resetsAt` is what the provider says each time. */
+  const waitsInARow = (
+    runs: number,
+    resetsAt: (run: number, now: number) => number | null,
+  ): readonly number[] => {
     let state = given(plain, ...begun);
     const waits: number[] = [];
-    for (let run = 1; run <= 7; run++) {
+    for (let run = 1; run <= runs; run++) {
       const id = `1.${run}`;
       const { now } = state;
       const happenings = [
         ...(run === 1 ? [] : [planned(id)]),
-        output(id, limit(run % 2 === 0 ? now - 1 : null)),
+        output(id, limit(resetsAt(run, now))),
         exited(id, 1),
       ];
       for (const happening of happenings) state = write(state, { ...happening, at: now });
       const wait = wanted(state);
       if (wait?.type !== 'wait') throw new Error('no wait');
-      waits.push((wait.until - now) / 60_000);
+      waits.push((wait.until - now) / 1000);
       state = write(state, { type: 'timer.fired', key: wait.key, at: wait.until });
     }
-    expect(waits).toEqual([1, 5, 15, 30, 60, 60, 60]);
+    return waits;
+  };
+
+  it('climbs the ladder when no reset is stated or it has passed', () => {
+    const waits = waitsInARow(7, (run, now) => (run % 2 === 0 ? now - 1 : null));
+    expect(waits).toEqual([60, 300, 900, 1800, 3600, 3600, 3600]);
   });
 
   it('climbs it too where the provider keeps on saying soon', () => {
-    let state = given(plain, ...begun);
-    const waits: number[] = [];
-    for (let run = 1; run <= 4; run++) {
-      const id = `1.${run}`;
-      const { now } = state;
-      const happenings = [...(run === 1 ? [] : [planned(id)]), output(id, limit(now + 1)), exited(id, 1)];
-      for (const happening of happenings) state = write(state, { ...happening, at: now });
-      const wait = wanted(state);
-      if (wait?.type !== 'wait') throw new Error('no wait');
-      waits.push(wait.until - now);
-      state = write(state, { type: 'timer.fired', key: wait.key, at: wait.until });
-    }
-    expect(waits.map((ms) => Math.round(ms / 1000))).toEqual([0, 60, 300, 900]);
+    expect(waitsInARow(4, (_, now) => now + 1)).toEqual([0.001, 60, 300, 900]);
   });
 
   it('does not end early by an early or foreign timer', () => {

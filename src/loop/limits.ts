@@ -47,21 +47,25 @@ export function deadline(state: LoopState): number | null {
  * at a usage limit, which does not go away by it; the end of the loop's own time ends it too.
  */
 export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
-  const { turn, policy, control } = state;
-  const end = deadline(state) ?? Number.POSITIVE_INFINITY;
+  const { ms, why } = delayAfter(state, run);
+  const length = state.control.paused && why !== 'usage-limit' ? 0 : ms;
+  return { until: Math.min(state.turn.at + length, deadline(state) ?? Number.POSITIVE_INFINITY), why };
+}
+
+function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly why: WaitReason } {
   switch (run.ended?.as) {
     case 'usage-limit':
-      return { until: Math.min(turn.at + usageLimitMs(state, run), end), why: 'usage-limit' };
+      return { ms: usageLimitMs(state, run), why: 'usage-limit' };
     case 'failure':
-      return { until: Math.min(turn.at + (control.paused ? 0 : failureDelayMs(state)), end), why: 'backoff' };
+      return { ms: failureDelayMs(state), why: 'backoff' };
     case 'interrupted':
-      return { until: turn.at, why: 'delay' };
+      return { ms: 0, why: 'delay' };
     case 'ok':
     case 'wait':
     case 'fatal':
     case 'restart':
     case undefined:
-      return { until: Math.min(turn.at + (control.paused ? 0 : policy.delay.afterOkMs), end), why: 'delay' };
+      return { ms: state.policy.delay.afterOkMs, why: 'delay' };
   }
 }
 

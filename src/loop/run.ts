@@ -1,4 +1,4 @@
-import type { RunClass } from './event.ts';
+import type { OutputSnapshot, RunClass } from './event.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The run that was planned and has not ended. */
@@ -15,3 +15,20 @@ export function didItsTurn(as: RunClass | undefined): boolean {
 export function isCutShort(as: RunClass | undefined): boolean {
   return as === 'usage-limit' || as === 'interrupted';
 }
+
+/** Whether a continuous detector has what it waited for. */
+export function hasClaimed({ claim, claimEndsRun }: OutputSnapshot): boolean {
+  return claim !== null && claimEndsRun;
+}
+
+/** What is known of a run that has put out nothing. */
+export const NO_OUTPUT: OutputSnapshot = {
+  offset: 0,
+  tokens: null,
+  cost: null,
+  steps: 0,
+  said: null,
+  claim: null,
+  claimEndsRun: false,
+  limit: null,
+};

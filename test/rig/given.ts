@@ -5,7 +5,7 @@ import type { Control, Happening, LoopEvent, OutputSnapshot, RunEnding } from '.
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
-import { openRun } from '../../src/loop/run.ts';
+import { NO_OUTPUT, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
@@ -77,17 +77,6 @@ export const checked: PolicyInput = {
   checks: { commands: [{ command: 'test', action: 'APPEND', hint: null }] },
 };
 
-const silence: OutputSnapshot = {
-  offset: 0,
-  tokens: null,
-  cost: null,
-  steps: 0,
-  said: null,
-  claim: null,
-  claimEndsRun: false,
-  limit: null,
-};
-
 export function iteration(n: number): Happening {
   return { type: 'iteration.started', iteration: n };
 }
@@ -101,7 +90,7 @@ export function planned(run: string): Happening {
 }
 
 export function output(run: string, more: Partial<OutputSnapshot>): Happening {
-  return { type: 'run.output', run, ...silence, ...more };
+  return { type: 'run.output', run, ...NO_OUTPUT, ...more };
 }
 
 export function exited(run: string, code: number): Told {
