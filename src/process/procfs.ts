@@ -3,34 +3,54 @@ import type { Birth, ProcessTable } from './table.ts';
 
 /** Reads `/proc`. Everything here may be gone the moment after it was read; that is not an error. */
 export const procfs: ProcessTable = {
-  members: (group) => pids().filter((pid) => isAlive(stat(pid), (found) => found.group === group)),
+  birth(pid) {
+    const found = stat(pid);
+    return found === null
+      ? null
+      : { pid, startTime: found.startTime, bootId: bootId(), pidNamespace: pidNamespace() };
+  },
 
-  marked(marker, since) {
+  lives(birth) {
+    const found = stat(birth.pid);
+    return (
+      found !== null &&
+      isAlive(found) &&
+      found.startTime === birth.startTime &&
+      bootId() === birth.bootId &&
+      pidNamespace() === birth.pidNamespace
+    );
+  },
+
+  marked: (marker) => pids().filter((pid) => carries(environment(pid), `${marker}\0`) && isAlive(stat(pid))),
+
+  left(shim, marker) {
     const found: number[] = [];
     let vanished = 0;
-    for (const pid of since === null || hasWrapped(since)
-      ? pids()
-      : pids().filter((candidate) => candidate >= since.pid)) {
-      const environment = read(`/proc/${pid}/environ`);
-      if (environment === null) vanished += stat(pid) === null ? 1 : 0;
-      else if (`\0${environment}`.includes(`\0${marker}\0`) && isAlive(stat(pid))) found.push(pid);
+    for (const pid of younger(shim)) {
+      if (pid === shim.pid) continue;
+      const known = stat(pid);
+      if (known === null) vanished++;
+      else if (!isAlive(known)) continue;
+      else if (known.group === shim.pid) found.push(pid);
+      else {
+        const variables = environment(pid);
+        // One that may not be read is somebody else's; one that is gone may have left a child.
+        if (variables === null) vanished += stat(pid) === null ? 1 : 0;
+        else if (carries(variables, `${marker}\0`)) found.push(pid);
+      }
     }
     return { pids: found, vanished };
   },
 
-  birth(pid) {
-    const found = stat(pid);
-    if (found === null || !isAlive(found)) return null;
-    return { pid, startTime: found.startTime, bootId: bootId(), pidNamespace: pidNamespace() };
-  },
-
-  workingIn(folder, since) {
-    return pids().flatMap((pid) => {
+  strays(folder, since, variable) {
+    return younger(since).flatMap((pid) => {
       const found = stat(pid);
-      if (found === null || !isAlive(found) || Number(found.startTime) < Number(since.startTime)) return [];
+      if (!isAlive(found) || found.hasTerminal || Number(found.startTime) < Number(since.startTime))
+        return [];
       const cwd = link(`/proc/${pid}/cwd`);
       const inside = cwd !== null && (cwd === folder || cwd.startsWith(`${folder}/`));
-      return inside ? [{ pid, command: found.command }] : [];
+      if (!inside || carries(environment(pid), `${variable}=`)) return [];
+      return [{ pid, command: found.command }];
     });
   },
 };
@@ -39,6 +59,7 @@ interface Stat {
   readonly command: string;
   readonly state: string;
   readonly group: number;
+  readonly hasTerminal: boolean;
   readonly startTime: string;
 }
 
@@ -47,25 +68,39 @@ function stat(pid: number): Stat | null {
   const text = read(`/proc/${pid}/stat`);
   if (text === null) return null;
   const end = text.lastIndexOf(')');
-  const fields = text.slice(end + 2).split(' ');
-  const [state, , group] = fields;
+  const fields = text.slice(end + 2).split(' ', 20);
+  const [state, , group, , terminal] = fields;
   const startTime = fields[19];
   if (state === undefined || group === undefined || startTime === undefined) return null;
-  return { command: text.slice(text.indexOf('(') + 1, end), state, group: Number(group), startTime };
+  return {
+    command: text.slice(text.indexOf('(') + 1, end),
+    state,
+    group: Number(group),
+    hasTerminal: terminal !== '0',
+    startTime,
+  };
 }
 
-function isAlive(found: Stat | null, holds: (found: Stat) => boolean = () => true): boolean {
-  return found !== null && found.state !== 'Z' && found.state !== 'X' && holds(found);
+function isAlive(found: Stat | null): found is Stat {
+  return found !== null && found.state !== 'Z' && found.state !== 'X';
+}
+
+function environment(pid: number): string | null {
+  return read(`/proc/${pid}/environ`);
+}
+
+function carries(variables: string | null, start: string): boolean {
+  return variables !== null && `\0${variables}`.includes(`\0${start}`);
 }
 
 function pids(): readonly number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** Whether pids lower than this one may be younger: the counter has gone round, or may have. */
-function hasWrapped(since: Birth): boolean {
+/** The processes that may be younger than this one: higher pids, or all of them once the counter has gone round. */
+function younger(than: Birth): readonly number[] {
   const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
-  return last < since.pid;
+  return last < than.pid ? pids() : pids().filter((pid) => pid >= than.pid);
 }
 
 let knownBootId: string | null = null;

@@ -6,22 +6,26 @@ import type { ProcessTable } from './table.ts';
  * environments only of processes of the same user.
  */
 export const ps: ProcessTable = {
-  members: (group) => rows().flatMap((row) => (row.group === group && isAlive(row) ? [row.pid] : [])),
+  birth(pid) {
+    const row = rows().find((candidate) => candidate.pid === pid);
+    return row === undefined ? null : { pid, startTime: row.startTime, bootId: '', pidNamespace: '' };
+  },
 
-  marked(marker) {
+  lives: (birth) =>
+    rows().some((row) => row.pid === birth.pid && row.startTime === birth.startTime && isAlive(row)),
+
+  marked: (marker) => rows().flatMap((row) => (isAlive(row) && carries(row, marker) ? [row.pid] : [])),
+
+  left(shim, marker) {
     const pids = rows().flatMap((row) =>
-      isAlive(row) && ` ${row.text} `.includes(` ${marker} `) ? [row.pid] : [],
+      row.pid !== shim.pid && isAlive(row) && (row.group === shim.pid || carries(row, marker))
+        ? [row.pid]
+        : [],
     );
     return { pids, vanished: 0 };
   },
 
-  birth(pid) {
-    const row = rows().find((candidate) => candidate.pid === pid);
-    if (row === undefined || !isAlive(row)) return null;
-    return { pid, startTime: row.startTime, bootId: '', pidNamespace: '' };
-  },
-
-  workingIn: () => [],
+  strays: () => [],
 };
 
 interface Row {
@@ -52,4 +56,8 @@ function rows(): readonly Row[] {
 
 function isAlive({ state }: Row): boolean {
   return !state.startsWith('Z') && !state.startsWith('X');
+}
+
+function carries({ text }: Row, marker: string): boolean {
+  return ` ${text} `.includes(` ${marker} `);
 }

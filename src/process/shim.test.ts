@@ -15,14 +15,14 @@ beforeEach(() => {
   marker = `RALPH_RUN_ID=${folder}`;
 });
 afterEach(() => {
-  const { pids } = procfs.marked(marker, null);
+  const pids = procfs.marked(marker);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
   if (pids.length > 0) throw new Error(`left running: ${pids.join(', ')}`);
 });
 
 const file = (name: string) => join(folder, name);
-const start = (script: string): Promise<Shim> =>
+const start = (script: string): Shim =>
   startShim({
     folder,
     argv: ['/bin/sh', '-c', script],
@@ -46,7 +46,7 @@ const says = async (text: string): Promise<void> => {
 describe('the shim', () => {
   it('runs the agent on files and writes its status', async () => {
     writeFileSync(file('in'), 'prompt');
-    const shim = await start('cat; echo oops >&2; exit 7');
+    const shim = start('cat; echo oops >&2; exit 7');
     await shim.ended;
     expect(readFileSync(file('out'), 'utf8')).toBe('prompt');
     expect(readFileSync(file('err'), 'utf8')).toBe('oops\n');
@@ -55,16 +55,16 @@ describe('the shim', () => {
   });
 
   it('runs at most once, however often it is started', async () => {
-    const first = await start('echo ran');
+    const first = start('echo ran');
     await first.ended;
-    const second = await start('echo ran');
+    const second = start('echo ran');
     await second.ended;
     expect(readFileSync(file('out'), 'utf8')).toBe('ran\n');
     expect(shimPid(folder)).toBe(first.pid);
   });
 
   it('leads a session of its own and survives a signal to its group, which ends the agent', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     await says('ready');
     process.kill(-shim.pid, 'SIGTERM');
     await shim.ended;
@@ -74,7 +74,7 @@ describe('the shim', () => {
   it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
     'leaves %s as it is for the agent',
     async (name) => {
-      const shim = await start(
+      const shim = start(
         `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
       );
       await says('ready');
@@ -85,7 +85,7 @@ describe('the shim', () => {
   );
 
   it('has no status while the agent runs, and none after it was killed itself', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     await says('ready');
     expect(exitStatus(folder)).toBeNull();
     process.kill(shim.pid, 'SIGKILL');
@@ -100,7 +100,7 @@ describe('the shim', () => {
 
 describe('stopRun', () => {
   it('ends a cooperative agent by SIGTERM and spares the shim', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     const birth = birthOf(shim);
     await says('ready');
     const ended = await stopRun({ shim: birth, marker, graceMs: 60_000 }, procfs);
@@ -110,26 +110,26 @@ describe('stopRun', () => {
   });
 
   it('kills one that ignores SIGTERM, with its children, after the grace', async () => {
-    const shim = await start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
+    const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     const birth = birthOf(shim);
     await says('ready');
     await stopRun({ shim: birth, marker, graceMs: 50 }, procfs);
     await shim.ended;
     expect(exitStatus(folder)).toBe(137);
-    expect(procfs.members(shim.pid)).toEqual([]);
+    expect(procfs.marked(marker)).toEqual([]);
   });
 
   it('finds one that has left the group and the session', async () => {
-    const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
+    const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
     const birth = birthOf(shim);
     await says('away');
     await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs);
     await shim.ended;
-    expect(procfs.marked(marker, null).pids).toEqual([]);
+    expect(procfs.marked(marker)).toEqual([]);
   });
 
   it('ends what a finished agent left running', async () => {
-    const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
+    const shim = start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     const birth = birthOf(shim);
     writeFileSync(file('go'), '');
     await shim.ended;

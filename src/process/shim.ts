@@ -2,7 +2,8 @@
  * The agent's parent: a small POSIX shell in a session of its own. It outlives the harness, and what it writes into
  * its folder is all that a later harness needs to know.
  *
- * 1. `mkdir started` is its first act: the same folder runs at most once, however often it is started.
+ * 1. Making the file `started`, which only one can, is its first act: the same folder runs at most once, however
+ *    often it is started.
  * 2. Its traps do nothing but keep it alive: a signal to the group ends the agent, and the shim still writes the
  *    status. They are not ignored signals, which the agent would inherit, and the agent runs in the foreground, since
  *    in the background it would inherit an ignored SIGINT.
@@ -11,11 +12,13 @@
  *    number and no claim about a signal.
  */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SCRIPT = `
-mkdir "$1/started" 2>/dev/null || exit 0
+set -C
+{ : >"$1/started"; } 2>/dev/null || exit 0
+set +C
 echo $$ >"$1/pid"
 trap : HUP INT QUIT TERM
 ralph_dir=$1
@@ -24,33 +27,38 @@ shift
 echo $? >"$ralph_dir/exit"
 `;
 
-/** Starts the shim, and resolves when it is there. Throws only when not even a shell can be started. */
-export function startShim(spec: ShimSpec): Promise<Shim> {
-  const input = openSync(spec.stdin ?? '/dev/null', 'r');
-  const output = openSync(spec.stdout, 'a');
-  const errors = openSync(spec.stderr, 'a');
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
-    cwd: spec.cwd,
-    env: spec.env,
-    stdio: [input, output, errors],
-    detached: true,
-  });
-  for (const descriptor of [input, output, errors]) closeSync(descriptor);
-  const ended = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('spawn', () => {
-      if (child.pid === undefined) reject(new Error('the shell has no pid'));
-      else resolve({ pid: child.pid, ended, forget: () => child.unref() });
+/** Starts the shim; throws when not even a shell can be started. Its birth must be read before anything is awaited. */
+export function startShim(spec: ShimSpec): Shim {
+  const descriptors = [
+    openSync(spec.stdin ?? '/dev/null', 'r'),
+    openSync(spec.stdout, 'a'),
+    openSync(spec.stderr, 'a'),
+  ];
+  try {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+      cwd: spec.cwd,
+      env: spec.env,
+      stdio: descriptors,
+      detached: true,
     });
-  });
+    let trouble: Error | null = null;
+    child.once('error', (error) => {
+      trouble = error;
+    });
+    if (child.pid === undefined) throw trouble ?? new Error(`/bin/sh cannot be started in ${spec.cwd}`);
+    const ended = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+    });
+    return { pid: child.pid, ended, forget: () => child.unref() };
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
 }
 
 export interface ShimSpec {
-  /** Gets `started/`, `pid` and `exit`. */
+  /** Gets `started`, `pid` and `exit`. */
   readonly folder: string;
+  /** The program with its path (a bare name might be a word of the shell's own), and its arguments. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -72,6 +80,11 @@ export interface Shim {
 export function exitStatus(folder: string): number | null {
   const text = readOrNull(join(folder, 'exit'));
   return text !== null && text.endsWith('\n') ? Number(text) : null;
+}
+
+/** Whether a shim has ever begun in this folder. */
+export function hasStarted(folder: string): boolean {
+  return existsSync(join(folder, 'started'));
 }
 
 /** The pid that the shim wrote of itself, for a harness that died before it could. */

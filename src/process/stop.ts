@@ -7,7 +7,7 @@
  * 3. Zombies count as gone. What overwrites its environment, `env -i`, sudo and containers cannot be seen this way.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Birth, ProcessTable } from './table.ts';
+import type { Birth, ProcessTable, Sweep } from './table.ts';
 
 /** Ends what is left of a run and tells who had to be ended. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<readonly number[]> {
@@ -17,19 +17,21 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<r
     send(pid, name);
   };
 
-  let left = survivors(run, table);
+  const look = (): Sweep => table.left(run.shim, run.marker);
+  let left = look();
   for (const pid of left.pids) signal(pid, 'SIGTERM');
   const deadline = performance.now() + run.graceMs;
   for (let pause = 2; left.pids.length > 0 && performance.now() < deadline; pause = Math.min(pause * 2, 50)) {
     // oxlint-disable-next-line no-await-in-loop -- the kernel tells nobody but the parent that a process is gone
     await sleep(Math.min(pause, Math.max(1, deadline - performance.now())));
-    left = survivors(run, table);
+    left = look();
   }
-  while (left.pids.length > 0 || left.vanished > 0) {
+  // Where others come and go all the time, a look that loses nobody may never come.
+  for (let looks = 0; left.pids.length > 0 || (left.vanished > 0 && looks < 100); looks++) {
     for (const pid of left.pids) signal(pid, 'SIGKILL');
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (left.pids.length > 0) await sleep(2);
-    left = survivors(run, table);
+    left = look();
   }
   return [...ended];
 }
@@ -40,16 +42,6 @@ export interface StoppableRun {
   /** `NAME=value` in the environment of everything that the run started. */
   readonly marker: string;
   readonly graceMs: number;
-}
-
-function survivors(
-  run: StoppableRun,
-  table: ProcessTable,
-): { readonly pids: readonly number[]; readonly vanished: number } {
-  const { pids, vanished } = table.marked(run.marker, run.shim);
-  const all = new Set([...table.members(run.shim.pid), ...pids]);
-  all.delete(run.shim.pid);
-  return { pids: [...all], vanished };
 }
 
 function send(pid: number, name: NodeJS.Signals): void {

@@ -31,36 +31,55 @@ describe.each([
   ['/proc', procfs],
   ['ps', ps],
 ])('the process table from %s', (_, table) => {
-  it('finds the members of a group until they are gone', async () => {
-    expect(table.members(pid)).toEqual([pid]);
-    await dies();
-    expect(table.members(pid)).toEqual([]);
+  it('finds what is left of a run, by its group and by its marker, besides the shim itself', async () => {
+    const shim = table.birth(pid);
+    if (shim === null) throw new Error('it is gone');
+    const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
+    const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
+    await new Promise((resolve) => away.once('spawn', resolve));
+    const gone = new Promise((resolve) => away.once('exit', resolve));
+    expect(table.left(shim, `RALPH_RUN_ID=${folder}`)).toMatchObject({ pids: [away.pid] });
+    expect(table.left(shim, `RALPH_RUN_ID=${folder}2`)).toMatchObject({ pids: [] });
+    away.kill('SIGKILL');
+    await gone;
+    expect(table.left(shim, `RALPH_RUN_ID=${folder}`)).toMatchObject({ pids: [] });
   });
 
   it('finds a process by the marker in its environment, and by the whole of it', async () => {
-    expect(table.marked(`RALPH_RUN_ID=${folder}`, null).pids).toEqual([pid]);
-    expect(table.marked(`RALPH_RUN_ID=${folder.slice(0, -1)}`, null).pids).toEqual([]);
-    expect(table.marked(`RUN_ID=${folder}`, null).pids).toEqual([]);
-    expect(table.marked(`RALPH_RUN_ID=${folder}`, table.birth(pid)).pids).toEqual([pid]);
+    expect(table.marked(`RALPH_RUN_ID=${folder}`)).toEqual([pid]);
+    expect(table.marked(`RALPH_RUN_ID=${folder.slice(0, -1)}`)).toEqual([]);
+    expect(table.marked(`RUN_ID=${folder}`)).toEqual([]);
     await dies();
-    expect(table.marked(`RALPH_RUN_ID=${folder}`, null).pids).toEqual([]);
+    expect(table.marked(`RALPH_RUN_ID=${folder}`)).toEqual([]);
   });
 
-  it('tells when a process was born, and nothing once it is gone', async () => {
+  it('tells when a process was born, and whether it still lives', async () => {
     const birth = table.birth(pid);
+    if (birth === null) throw new Error('it is gone');
     expect(birth).toMatchObject({ pid });
     expect(table.birth(pid)).toEqual(birth);
     expect(table.birth(process.pid)).not.toEqual(birth);
+    expect(table.lives(birth)).toBe(true);
+    expect(table.lives({ ...birth, startTime: 'another' })).toBe(false);
     await dies();
+    expect(table.lives(birth)).toBe(false);
     expect(table.birth(pid)).toBeNull();
   });
 });
 
 describe('the process table from /proc', () => {
-  it('finds who works in a folder since something began', () => {
+  it('finds who works in a folder since something began and carries no marker', () => {
     const birth = procfs.birth(pid);
     if (birth === null) throw new Error('it is gone');
-    expect(procfs.workingIn(folder, birth)).toEqual([{ pid, command: 'sleep' }]);
-    expect(procfs.workingIn(`${folder}-2`, birth)).toEqual([]);
+    expect(procfs.strays(folder, birth, 'OTHER')).toEqual([{ pid, command: 'sleep' }]);
+    expect(procfs.strays(folder, birth, 'RALPH_RUN_ID')).toEqual([]);
+    expect(procfs.strays(`${folder}-2`, birth, 'OTHER')).toEqual([]);
+  });
+
+  it('does not take another boot or another namespace for this one', () => {
+    const birth = procfs.birth(pid);
+    if (birth === null) throw new Error('it is gone');
+    expect(procfs.lives({ ...birth, bootId: 'another' })).toBe(false);
+    expect(procfs.lives({ ...birth, pidNamespace: 'another' })).toBe(false);
   });
 });

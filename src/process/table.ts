@@ -1,19 +1,30 @@
 /** What the operating system knows about processes: the port; `procfs.ts` and `ps.ts` are its adapters. */
 export interface ProcessTable {
-  /** The live members of a process group; zombies count as gone. */
-  members(group: number): readonly number[];
-  /**
-   * The live processes whose environment carries `marker` (`NAME=value`), and how many vanished while looking: any
-   * of those may have left a child that was not seen. Processes from before `since` need not be read.
-   */
-  marked(
-    marker: string,
-    since: Birth | null,
-  ): { readonly pids: readonly number[]; readonly vanished: number };
-  /** When a process was born, so that its pid cannot be mistaken for another's; null when it is gone. */
+  /** When a process was born, so that its pid cannot be mistaken for another's; also of a zombie. */
   birth(pid: number): Birth | null;
-  /** Live processes that were born after `since` and work in this folder or below it. */
-  workingIn(folder: string, since: Birth): readonly { readonly pid: number; readonly command: string }[];
+  /** Whether it is still the same process, and not a zombie. */
+  lives(birth: Birth): boolean;
+  /** The live processes whose environment carries `marker` (`NAME=value`). */
+  marked(marker: string): readonly number[];
+  /** What is left of a run besides its shim: members of its group, and whoever carries its marker. */
+  left(shim: Birth, marker: string): Sweep;
+  /**
+   * Live processes that were born after `since`, work in this folder or below it, have no terminal, and carry no
+   * variable of this name: what may have got away. Empty where the system does not tell.
+   */
+  strays(folder: string, since: Birth, variable: string): readonly Stray[];
+}
+
+export interface Sweep {
+  readonly pids: readonly number[];
+  /** How many vanished while looking: any of those may have left a child that was not seen. */
+  readonly vanished: number;
+}
+
+/** A process that nobody ended. */
+export interface Stray {
+  readonly pid: number;
+  readonly command: string;
 }
 
 /** A pid alone is reused; with its start time, boot and namespace it is not. */

@@ -2,7 +2,8 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { followFile } from './tail.ts';
+import { Tail } from './tail.ts';
+import { watchFolder } from './watch.ts';
 
 let folder: string;
 let path: string;
@@ -13,19 +14,22 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('followFile', () => {
+describe('Tail', () => {
   it('hands over what is there, what comes, and what came last', async () => {
     appendFileSync(path, 'before ');
     let seen = '';
     let arrived = (): void => {};
-    const tail = await followFile(path, 0, (chunk) => {
+    const tail = new Tail(path, 0, (chunk) => {
       seen += chunk.toString();
       arrived();
     });
+    tail.look();
+    const stop = watchFolder(folder, () => tail.look());
     await new Promise<void>((resolve) => {
       arrived = () => (seen.includes('during') ? resolve() : undefined);
       appendFileSync(path, 'during ');
     });
+    stop();
     appendFileSync(path, 'last');
     await tail.close();
     expect(seen).toBe('before during last');
@@ -35,7 +39,7 @@ describe('followFile', () => {
   it('begins where it is told to', async () => {
     appendFileSync(path, 'known new');
     const chunks: string[] = [];
-    const tail = await followFile(path, 6, (chunk) => void chunks.push(chunk.toString()));
+    const tail = new Tail(path, 6, (chunk) => void chunks.push(chunk.toString()));
     await tail.close();
     expect(chunks.join('')).toBe('new');
   });
@@ -45,7 +49,7 @@ describe('followFile', () => {
     writeFileSync(path, flood);
     let bytes = 0;
     let atOnce = 0;
-    const tail = await followFile(path, 0, async (chunk) => {
+    const tail = new Tail(path, 0, async (chunk) => {
       atOnce++;
       expect(atOnce).toBe(1);
       await new Promise(setImmediate);

@@ -1,40 +1,26 @@
 /**
- * Follows a file that somebody else writes. The kernel says when it has grown; a look now and then covers what it does
- * not say. Reads come one after the other, so that a flood waits in the file and not in memory.
+ * Follows a file that somebody else writes, whenever it is told to look. Reads come one after the other, so that a
+ * flood waits in the file and not in memory, and others get their turn in between.
  */
-import { watch, type FSWatcher } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
-
-/** Reads a file from an offset on and hands over every chunk, until it is told that nothing more will come. */
-export async function followFile(
-  path: string,
-  from: number,
-  take: (chunk: Buffer) => void | Promise<void>,
-): Promise<Tail> {
-  const file = await open(path, 'r');
-  return new Tail(file, path, from, take);
-}
+import { closeSync, openSync, readSync } from 'node:fs';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
 const CHUNK = 256 * 1024;
-const SAFETY_LOOK_MS = 1000;
 
 export class Tail {
-  readonly #file: FileHandle;
-  readonly #take: (chunk: Buffer) => void | Promise<void>;
-  readonly #watcher: FSWatcher | null;
-  readonly #timer: NodeJS.Timeout;
-  readonly #buffer = Buffer.allocUnsafe(CHUNK);
+  readonly #descriptor: number;
+  readonly #take: Take;
+  readonly #buffer = Buffer.allocUnsafeSlow(CHUNK);
   #offset: number;
-  #reading: Promise<void> | null = null;
+  #reading: Promise<void> = Promise.resolve();
+  #isReading = false;
   #again = false;
 
-  constructor(file: FileHandle, path: string, from: number, take: (chunk: Buffer) => void | Promise<void>) {
-    this.#file = file;
+  /** Reads from an offset on and hands over every chunk; the chunk is only lent. */
+  constructor(path: string, from: number, take: Take) {
+    this.#descriptor = openSync(path, 'r');
     this.#take = take;
     this.#offset = from;
-    this.#watcher = watchOrNull(path, () => this.#look());
-    this.#timer = setInterval(() => this.#look(), SAFETY_LOOK_MS).unref();
-    this.#look();
   }
 
   /** How far it has read. */
@@ -42,47 +28,37 @@ export class Tail {
     return this.#offset;
   }
 
-  /** Reads what is still there and lets go of the file; the writer must have ended. */
-  async close(): Promise<void> {
-    this.#watcher?.close();
-    clearInterval(this.#timer);
-    await this.#reading;
-    await this.#readOn();
-    await this.#file.close();
+  /** There may be something new. */
+  look(): void {
+    this.#again = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#reading = this.#readWhileAsked();
   }
 
-  #look(): void {
-    this.#again = true;
-    this.#reading ??= this.#readWhileAsked();
+  /** Reads what is still there and lets go of the file; the writer must have ended. */
+  async close(): Promise<void> {
+    this.look();
+    await this.#reading;
+    closeSync(this.#descriptor);
   }
 
   async #readWhileAsked(): Promise<void> {
     while (this.#again) {
       this.#again = false;
-      // oxlint-disable-next-line no-await-in-loop -- one read after the other is the point
-      await this.#readOn();
+      for (;;) {
+        const count = readSync(this.#descriptor, this.#buffer, 0, CHUNK, this.#offset);
+        if (count === 0) break;
+        this.#offset += count;
+        const taken = this.#take(this.#buffer.subarray(0, count));
+        // oxlint-disable-next-line no-await-in-loop -- whoever takes it may be slow
+        if (taken !== undefined) await taken;
+        // oxlint-disable-next-line no-await-in-loop -- a flood must not keep timers and signals waiting
+        else if (count === CHUNK) await yieldToOthers();
+      }
     }
-    this.#reading = null;
-  }
-
-  async #readOn(): Promise<void> {
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- as above
-      const { bytesRead } = await this.#file.read(this.#buffer, 0, CHUNK, this.#offset);
-      if (bytesRead === 0) return;
-      this.#offset += bytesRead;
-      // oxlint-disable-next-line no-await-in-loop -- whoever takes it may be slow
-      await this.#take(this.#buffer.subarray(0, bytesRead));
-    }
+    this.#isReading = false;
   }
 }
 
-function watchOrNull(path: string, changed: () => void): FSWatcher | null {
-  try {
-    const watcher = watch(path, { persistent: false }, changed);
-    watcher.on('error', () => {});
-    return watcher;
-  } catch {
-    return null;
-  }
-}
+type Take = (chunk: Buffer) => void | Promise<void>;
