@@ -40,6 +40,8 @@ export type Happening =
       readonly ending: RunEnding;
       readonly as: RunClass;
       readonly jitter: number;
+      /** Processes that may have got away from it; they were not ended. */
+      readonly strays?: readonly StrayProcess[];
     }
   /** The checks of a run begin. */
   | { readonly type: 'checks.started'; readonly iteration: number; readonly run: string | null }
@@ -111,6 +113,11 @@ export interface Receipt {
   readonly startTime: string;
   readonly bootId: string;
   readonly pidNamespace: string;
+}
+
+export interface StrayProcess {
+  readonly pid: number;
+  readonly command: string;
 }
 
 export interface OutputSnapshot {

@@ -1,0 +1,55 @@
+import type { RunReader } from '../agents/reader.ts';
+import type { Host, OutputStream } from '../hosts/host.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
+import type { LoopState, Run } from '../loop/state.ts';
+import type { Clock } from './clock.ts';
+
+/** Everything that the engine needs from outside; `compose.ts` brings the real ones, the simulation brings others. */
+export interface Ports {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly host: Host;
+  readonly workspace: Workspace;
+  readonly observer: Observer;
+  /** In [0, 1). */
+  readonly chance: () => number;
+}
+
+/** The folder that the work is done in, and the loop's own. */
+export interface Workspace {
+  look(effect: Wanted<'probe'>): Promise<Probe>;
+  moveAside(markers: readonly string[]): void;
+  /** Gathers what the plan needs and writes the prompt where the run will read it. */
+  writePrompt(effect: Wanted<'run'>): Promise<WrittenPrompt>;
+  /** Starts to read a run's output from the beginning; what the journal knows of it has been shown. */
+  read(run: Run, state: LoopState): RunReader;
+  /** The moment of the last change to a file after this one; null if there was none. */
+  changedAfter(moment: number): Promise<number | null>;
+  /** Null when it was interrupted. */
+  check(effect: Wanted<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
+  commit(effect: Wanted<'commit'>): Promise<{ readonly commit: string | null; readonly error: string | null }>;
+  checkpoint(
+    effect: Wanted<'checkpoint'>,
+  ): Promise<{ readonly ref: string | null; readonly error: string | null }>;
+  /** Child loops that have come or gone, as events. */
+  family(state: LoopState): readonly Happening[];
+  /** What a person changed in the loop's files before the next iteration, as events. */
+  edits(state: LoopState): readonly Happening[];
+}
+
+export type Wanted<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
+
+export type WrittenPrompt =
+  | { readonly path: string; readonly hash: string }
+  | { readonly error: RunError };
+
+/** Told about everything, after it has happened. */
+export interface Observer {
+  appended?(event: LoopEvent, state: LoopState): void;
+  /** A running agent put something out. */
+  output?(run: Run, chunk: Buffer, stream: OutputStream): void;
+  /** Something is going on that a person may have to wait for. */
+  began?(effect: Effect): void;
+}

@@ -1,0 +1,172 @@
+/**
+ * The agent as a process of this machine, behind a shim (`process/shim.ts`).
+ *
+ * 1. Whatever happens to the harness, the agent goes on and its status is written; `find` comes back to it.
+ * 2. A run is recognised by its exit file, by a receipt of which everything matches, or by its marker, in this order.
+ * 3. A run that was started is never started again.
+ * 4. After `stop` nothing is left that carries the marker or belongs to the group.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findCommand } from '../process/command.ts';
+import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
+import { stopRun } from '../process/stop.ts';
+import type { Birth, ProcessTable } from '../process/table.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import { NotStarted, type Host, type HostedRun, type RunRequest } from './host.ts';
+
+/** Runs agents as processes; `describe` says what a run is made of. */
+export function processHost(describe: (run: string) => ProcessSpec, table: ProcessTable): Host {
+  return {
+    async find({ run, receipt }) {
+      return find(describe(run), receipt, table);
+    },
+    async start({ run }: RunRequest) {
+      return start(describe(run), table);
+    },
+  };
+}
+
+export interface ProcessSpec {
+  /** Has `prompt.md`; gets the output, the receipt and the status. */
+  readonly folder: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly marker: { readonly name: string; readonly value: string };
+}
+
+function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
+  const { folder, argv, cwd, env, marker } = spec;
+  const [name = '', ...more] = argv;
+  if (!existsSync(cwd)) {
+    throw new NotStarted({ kind: 'invalid-configuration', message: `the folder ${cwd} is not there` });
+  }
+  const command = findCommand(name, env['PATH'] ?? '', cwd);
+  if (command.found === 'nothing') {
+    const message = `agent command not found: ${name} (looked in PATH from ${cwd})`;
+    throw new NotStarted({ kind: 'command-not-found', message });
+  }
+  if (command.found === 'not-executable') {
+    const message = `agent command is not executable: ${command.path} (chmod +x it)`;
+    throw new NotStarted({ kind: 'not-executable', message });
+  }
+  mkdirSync(folder, { recursive: true });
+  const prompt = join(folder, 'prompt.md');
+  const shim = startShim({
+    folder,
+    argv: [command.path, ...more],
+    cwd,
+    env: { ...env, [marker.name]: marker.value },
+    stdin: existsSync(prompt) ? prompt : null,
+    stdout: join(folder, 'stdout.log'),
+    stderr: join(folder, 'stderr.log'),
+  });
+  const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
+  writeFileSync(join(folder, 'receipt.json'), `${JSON.stringify(birth)}\n`);
+  return hosted(spec, birth, shim.ended, table);
+}
+
+async function find(spec: ProcessSpec, known: Birth | null, table: ProcessTable): Promise<HostedRun | null> {
+  const { folder } = spec;
+  const written = readReceipt(folder);
+  if (exitStatus(folder) !== null) {
+    return hosted(spec, known ?? written ?? unknownBirth(shimPid(folder) ?? 0), Promise.resolve(), table);
+  }
+  const receipt = [known, written].find((birth) => birth !== null && table.lives(birth));
+  if (receipt !== undefined && receipt !== null) return hosted(spec, receipt, null, table);
+
+  const marked = await settled(spec, table);
+  const pid = shimPid(folder);
+  if (marked.length > 0) {
+    const birth = (pid === null ? null : table.birth(pid)) ?? known ?? written ?? unknownBirth(pid ?? 0);
+    return hosted(spec, birth, null, table);
+  }
+  if (!hasStarted(folder)) return null;
+  return hosted(spec, known ?? written ?? unknownBirth(pid ?? 0), Promise.resolve(), table);
+}
+
+/** Who carries the marker, once a shim that has only just been started has got as far as to say so. */
+async function settled({ folder, marker }: ProcessSpec, table: ProcessTable): Promise<readonly number[]> {
+  for (let looks = 0; ; looks++) {
+    const marked = table.marked(`${marker.name}=${marker.value}`);
+    if (marked.length === 0 || shimPid(folder) !== null || looks > 200) return marked;
+    // oxlint-disable-next-line no-await-in-loop -- it is not our child, so nobody tells us
+    await sleep(5);
+  }
+}
+
+/** `ended` is null for a process that is not our child. */
+function hosted(spec: ProcessSpec, birth: Birth, ended: Promise<void> | null, table: ProcessTable): HostedRun {
+  const { folder, cwd, marker } = spec;
+  const mark = `${marker.name}=${marker.value}`;
+  const tails: Tail[] = [];
+  const look = (): void => {
+    for (const tail of tails) tail.look();
+  };
+  const isOver = (): boolean =>
+    exitStatus(folder) !== null || (!table.lives(birth) && table.left(birth, mark).pids.length === 0);
+  let stopWatching = (): void => {};
+  const adopted = ended === null ? waitUntil(folder, isOver) : null;
+  const over = ended ?? adopted?.over ?? Promise.resolve();
+
+  return {
+    receipt: birth,
+    ended: over,
+    follow(take) {
+      for (const stream of ['stdout', 'stderr'] as const) {
+        const path = join(folder, `${stream}.log`);
+        if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
+      }
+      stopWatching = watchFolder(folder, look);
+      look();
+    },
+    async stop(graceMs) {
+      await stopRun({ shim: birth, marker: mark, graceMs }, table);
+      // Nothing is left for the shim to wait for; one that does not end now has been stopped by somebody.
+      const ends = await Promise.race([over.then(() => true), sleep(2000, false, { ref: false })]);
+      if (!ends && table.lives(birth)) process.kill(birth.pid, 'SIGKILL');
+      return table.strays(cwd, birth, marker.name);
+    },
+    async close() {
+      stopWatching();
+      adopted?.forget();
+      await Promise.all(tails.map((tail) => tail.close()));
+      return exitStatus(folder);
+    },
+  };
+}
+
+function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>; forget: () => void } {
+  let forget = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    const look = (): void => {
+      if (!isOver()) return;
+      forget();
+      resolve();
+    };
+    forget = watchFolder(folder, look);
+    look();
+  });
+  return { over, forget: () => forget() };
+}
+
+/** A run whose harness died before it could write who it was. */
+function unknownBirth(pid: number): Birth {
+  return { pid, startTime: '', bootId: '', pidNamespace: '' };
+}
+
+function readReceipt(folder: string): Birth | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(folder, 'receipt.json'), 'utf8'));
+    if (typeof value !== 'object' || value === null) return null;
+    const { pid, startTime, bootId, pidNamespace } = value as Partial<Birth>;
+    if (pid === undefined || startTime === undefined || bootId === undefined || pidNamespace === undefined)
+      return null;
+    return { pid, startTime, bootId, pidNamespace };
+  } catch {
+    return null;
+  }
+}
