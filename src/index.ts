@@ -1,5 +1,7 @@
 /** The public library: re-exports only. */
+export type { Account } from './journal/account.ts';
 export type { Check, FailAction, Policy, PresetName, Until } from './loop/policy.ts';
+export type { AgentEvent } from './agents/agent.ts';
 export type { Detector } from './loop/completion.ts';
 export type { Effect } from './loop/effect.ts';
 export type { Control, Happening, LoopEvent } from './loop/event.ts';
@@ -8,11 +10,18 @@ export type { LoopState } from './loop/state.ts';
 export { admits } from './loop/admit.ts';
 export { decide } from './loop/decide.ts';
 export { accepts, evolve, fold, INITIAL } from './loop/evolve.ts';
-export { classify } from './loop/failure.ts';
+export { classify, failureText } from './loop/failure.ts';
+export { waitAfter } from './loop/limits.ts';
 export { explain } from './loop/outcome.ts';
 export { presets } from './loop/presets.ts';
 export { renderPrompt, type PromptInputs, type PromptPlan } from './loop/prompt.ts';
 export { openRun } from './loop/run.ts';
 export { report, type LoopReport } from './loop/report.ts';
 export { startScan, type Piece, type Scanner } from './loop/scan.ts';
-export { describeProblem, resolvePolicy, type PolicyInput } from './loop/validate.ts';
+export {
+  describeProblem,
+  findProblems,
+  mergePolicy,
+  resolvePolicy,
+  type PolicyInput,
+} from './loop/validate.ts';

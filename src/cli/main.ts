@@ -1,23 +1,26 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-process.exitCode = main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));
 
-/** The command: so far it only knows its name and number; the loop is a library (see README). */
-function main(args: readonly string[]): number {
-  const [first, ...rest] = args;
-  if ((first === '--version' || first === '-v') && rest.length === 0) {
+/** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
+async function main(args: readonly string[]): Promise<number> {
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     process.stdout.write(`${version()}\n`);
     return 0;
   }
-  const given = args.length === 0 ? 'nothing' : JSON.stringify(args.join(' '));
-  process.stderr.write(
-    `ralph: error: expected --version, got ${given}\n` +
-      `This version has the core as a library and no commands yet: import { decide } from 'ralph-loop'.\n`,
-  );
-  return 2;
+  if (process.platform === 'win32') {
+    process.stderr.write(
+      'ralph: error: native Windows has no POSIX process groups and signals, which ralph needs to end every agent it starts\n' +
+        'Run it inside WSL2 (https://learn.microsoft.com/windows/wsl/install).\n',
+    );
+    return 2;
+  }
+  const { runProgram } = await import('./program.ts');
+  return runProgram(args);
 }
 
+/** Set when the package is built; `dev` where nobody did. */
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest

@@ -51,6 +51,7 @@ export async function takeLock(path: string, owner: LockOwner): Promise<LockResu
 /** What others are told about who owns a loop; the lock does not depend on it. */
 export interface LockOwner {
   readonly pid: number;
+  /** When that process was born, so that it can be told from another with its pid. */
   readonly since: string;
 }
 
@@ -97,7 +98,8 @@ function isAt(descriptor: number, path: string): boolean {
   }
 }
 
-function readOwner(path: string): LockOwner | null {
+/** Who took the lock last; they may be gone. */
+export function readOwner(path: string): LockOwner | null {
   try {
     const owner: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof owner !== 'object' || owner === null || !('pid' in owner) || !('since' in owner)) return null;

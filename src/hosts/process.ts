@@ -15,7 +15,7 @@ import { stopRun } from '../process/stop.ts';
 import type { Birth, ProcessTable } from '../process/table.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
-import { NotStarted, type Host, type HostedRun, type RunRequest } from './host.ts';
+import { NotStarted, type Host, type HostedRun } from './host.ts';
 
 /** Runs agents as processes; `describe` says what a run is made of. */
 export function processHost(describe: (run: string) => ProcessSpec, table: ProcessTable): Host {
@@ -23,7 +23,7 @@ export function processHost(describe: (run: string) => ProcessSpec, table: Proce
     async find({ run, receipt }) {
       return find(describe(run), receipt, table);
     },
-    async start({ run }: RunRequest) {
+    async start({ run }) {
       return start(describe(run), table);
     },
   };
@@ -73,7 +73,7 @@ async function find(spec: ProcessSpec, known: Birth | null, table: ProcessTable)
   const { folder } = spec;
   const written = readReceipt(folder);
   if (exitStatus(folder) !== null) {
-    return hosted(spec, known ?? written ?? unknownBirth(shimPid(folder) ?? 0), Promise.resolve(), table);
+    return hosted(spec, known ?? written ?? unknownBirth(shimPid(folder) ?? 0), OVER, table);
   }
   const receipt = [known, written].find((birth) => birth !== null && table.lives(birth));
   if (receipt !== undefined && receipt !== null) return hosted(spec, receipt, null, table);
@@ -85,8 +85,10 @@ async function find(spec: ProcessSpec, known: Birth | null, table: ProcessTable)
     return hosted(spec, birth, null, table);
   }
   if (!hasStarted(folder)) return null;
-  return hosted(spec, known ?? written ?? unknownBirth(pid ?? 0), Promise.resolve(), table);
+  return hosted(spec, known ?? written ?? unknownBirth(pid ?? 0), OVER, table);
 }
+
+const OVER = Promise.resolve(null);
 
 /** Who carries the marker, once a shim that has only just been started has got as far as to say so. */
 async function settled({ folder, marker }: ProcessSpec, table: ProcessTable): Promise<readonly number[]> {
@@ -98,8 +100,13 @@ async function settled({ folder, marker }: ProcessSpec, table: ProcessTable): Pr
   }
 }
 
-/** `ended` is null for a process that is not our child. */
-function hosted(spec: ProcessSpec, birth: Birth, ended: Promise<void> | null, table: ProcessTable): HostedRun {
+/** `ended` gives the status; it is null for a process that is not our child. */
+function hosted(
+  spec: ProcessSpec,
+  birth: Birth,
+  ended: Promise<number | null> | null,
+  table: ProcessTable,
+): HostedRun {
   const { folder, cwd, marker } = spec;
   const mark = `${marker.name}=${marker.value}`;
   const tails: Tail[] = [];
@@ -110,7 +117,13 @@ function hosted(spec: ProcessSpec, birth: Birth, ended: Promise<void> | null, ta
     exitStatus(folder) !== null || (!table.lives(birth) && table.left(birth, mark).pids.length === 0);
   let stopWatching = (): void => {};
   const adopted = ended === null ? waitUntil(folder, isOver) : null;
-  const over = ended ?? adopted?.over ?? Promise.resolve();
+  let status: number | null = null;
+  const over =
+    ended?.then((code) => {
+      status = code;
+    }) ??
+    adopted?.over ??
+    Promise.resolve();
 
   return {
     receipt: birth,
@@ -134,7 +147,7 @@ function hosted(spec: ProcessSpec, birth: Birth, ended: Promise<void> | null, ta
       stopWatching();
       adopted?.forget();
       await Promise.all(tails.map((tail) => tail.close()));
-      return exitStatus(folder);
+      return exitStatus(folder) ?? status;
     },
   };
 }

@@ -26,15 +26,24 @@ import { JournalError, type Journal } from './journal.ts';
 
 const JOURNAL_VERSION = 1;
 
-/** Opens a journal for its owner, and makes one where there is none. */
-export function openJournal(path: string): Journal {
+/**
+ * Opens a journal for its owner, and makes one where there is none. Hands over every event that is there. `restored` is
+ * told when somebody removed the file and it was written anew.
+ */
+export function openJournal(
+  path: string,
+  take: (event: LoopEvent) => void = () => {},
+  restored: () => void = () => {},
+): Journal {
   mkdirSync(dirname(path), { recursive: true });
   let descriptor = openSync(path, 'a+');
-  const content = readAll(descriptor);
-  const parsed = parse(content, path);
   // Only the count is kept: memory must not grow with the journal.
-  let length = parsed.events.length;
-  let size = parsed.size;
+  let length = 0;
+  const content = readAll(descriptor);
+  let size = parse(content, path, (event) => {
+    length++;
+    take(event);
+  });
   if (size < content.length) ftruncateSync(descriptor, size);
   if (size === 0) size += write(descriptor, header(), 0);
 
@@ -42,27 +51,35 @@ export function openJournal(path: string): Journal {
     get length() {
       return length;
     },
-    events: () => parse(readAll(descriptor), path).events,
     append(event, expected) {
       if (expected !== length) {
         throw new JournalError('fenced', `the journal has ${length} events, the writer knows of ${expected}`);
       }
       const { nlink, size: actual } = fstatSync(descriptor);
       if (actual !== size) throw new JournalError('fenced', `${path} was written by somebody else`);
-      if (nlink === 0) descriptor = restore(descriptor, path);
+      if (nlink === 0) {
+        descriptor = restore(descriptor, path);
+        restored();
+      }
       size += write(descriptor, lineOf(event, length + 1), size);
       length++;
     },
-    sync: () => fdatasyncSync(descriptor),
+    sync() {
+      try {
+        fdatasyncSync(descriptor);
+      } catch (error) {
+        throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
+      }
+    },
     close: () => closeSync(descriptor),
   };
 }
 
 /** Reads a journal without owning it: a torn last line is left out and left alone. */
-export function readJournal(path: string): readonly LoopEvent[] {
+export function readJournal(path: string, take: (event: LoopEvent) => void): void {
   const descriptor = openSync(path, 'r');
   try {
-    return parse(readAll(descriptor), path).events;
+    parse(readAll(descriptor), path, take);
   } finally {
     closeSync(descriptor);
   }
@@ -83,11 +100,8 @@ function checksum(number: number, text: string): string {
 
 const LINE = /^\{"n":(\d+),"sum":"([0-9a-f]{8})","event":(.*)\}$/s;
 
-function parse(
-  content: Buffer,
-  path: string,
-): { readonly events: readonly LoopEvent[]; readonly size: number } {
-  const events: LoopEvent[] = [];
+/** Hands over the events and tells how many bytes of the content are whole lines. */
+function parse(content: Buffer, path: string, take: (event: LoopEvent) => void): number {
   let size = 0;
   for (let line = 1; size < content.length; line++) {
     const end = content.indexOf(10, size);
@@ -103,10 +117,10 @@ function parse(
         line,
       );
     }
-    if (event !== 'header') events.push(event);
+    if (event !== 'header') take(event);
     size = end + 1;
   }
-  return { events, size };
+  return size;
 }
 
 function checkHeader(text: string, path: string): 'header' | null {
@@ -147,7 +161,8 @@ function write(descriptor: number, text: string, size: number): number {
     for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at);
   } catch (error) {
     ftruncateSync(descriptor, size);
-    throw new JournalError('disk-full', 'the journal cannot be written any more', null, error);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new JournalError('disk-full', `the journal cannot be written any more: ${reason}`, null, error);
   }
   return bytes.length;
 }

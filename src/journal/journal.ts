@@ -4,8 +4,6 @@ import type { LoopEvent } from '../loop/event.ts';
 export interface Journal {
   /** How many events there are. */
   readonly length: number;
-  /** All of them. */
-  events(): Iterable<LoopEvent>;
   /** Writes the next event; refused when `expected` is not the number of events so far. */
   append(event: LoopEvent, expected: number): void;
   /** Returns when everything that was appended would survive a crash of the machine. */

@@ -7,7 +7,6 @@ export function memoryJournal(events: LoopEvent[] = []): Journal {
     get length() {
       return events.length;
     },
-    events: () => events,
     append(event, expected) {
       if (expected !== events.length)
         throw new JournalError('fenced', `expected event ${events.length}, got ${expected}`);

@@ -44,6 +44,12 @@ export function resolvePolicy(input: PolicyInput): PolicyResolution {
   return examine(completed);
 }
 
+/** A policy with single values changed; nothing is examined. */
+export function mergePolicy(policy: Policy, change: PolicyInput): Policy {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller examines it with `findProblems`
+  return merge(policy, change) as Policy;
+}
+
 /** Everything that is wrong with a whole policy. */
 export function findProblems(candidate: unknown): readonly Problem[] {
   const resolution = examine(candidate);

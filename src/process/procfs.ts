@@ -31,7 +31,7 @@ export const procfs: ProcessTable = {
       const known = stat(pid);
       if (known === null) vanished++;
       else if (!isAlive(known)) continue;
-      else if (known.group === shim.pid) found.push(pid);
+      else if (shim.pid > 0 && known.group === shim.pid) found.push(pid);
       else {
         const variables = environment(pid);
         // One that may not be read is somebody else's; one that is gone may have left a child.

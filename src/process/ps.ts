@@ -18,7 +18,9 @@ export const ps: ProcessTable = {
 
   left(shim, marker) {
     const pids = rows().flatMap((row) =>
-      row.pid !== shim.pid && isAlive(row) && (row.group === shim.pid || carries(row, marker))
+      row.pid !== shim.pid &&
+      isAlive(row) &&
+      ((shim.pid > 0 && row.group === shim.pid) || carries(row, marker))
         ? [row.pid]
         : [],
     );

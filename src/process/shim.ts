@@ -24,7 +24,9 @@ trap : HUP INT QUIT TERM
 ralph_dir=$1
 shift
 "$@"
-echo $? >"$ralph_dir/exit"
+ralph_status=$?
+echo $ralph_status >"$ralph_dir/exit"
+exit $ralph_status
 `;
 
 /** Starts the shim; throws when not even a shell can be started. Its birth must be read before anything is awaited. */
@@ -46,8 +48,8 @@ export function startShim(spec: ShimSpec): Shim {
       trouble = error;
     });
     if (child.pid === undefined) throw trouble ?? new Error(`/bin/sh cannot be started in ${spec.cwd}`);
-    const ended = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
+    const ended = new Promise<number | null>((resolve) => {
+      child.once('exit', (code) => resolve(code));
     });
     return { pid: child.pid, ended, forget: () => child.unref() };
   } finally {
@@ -70,8 +72,11 @@ export interface ShimSpec {
 
 export interface Shim {
   readonly pid: number;
-  /** The shim is gone; its status is in `exit`, unless it was killed itself. */
-  readonly ended: Promise<void>;
+  /**
+   * The shim is gone, and its own status is the agent's; null if it was killed itself. It is in `exit` too, unless
+   * the folder was removed under it.
+   */
+  readonly ended: Promise<number | null>;
   /** Lets this process end while the shim goes on. */
   readonly forget: () => void;
 }

@@ -36,6 +36,15 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<r
   return [...ended];
 }
 
+/** Ends at once whoever carries a marker: what an interrupted command left that will be run again. */
+export async function killMarked(marker: string, table: ProcessTable): Promise<void> {
+  for (let left = table.marked(marker); left.length > 0; left = table.marked(marker)) {
+    for (const pid of left) send(pid, 'SIGKILL');
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sleep(2);
+  }
+}
+
 export interface StoppableRun {
   /** The shim: leader of the group, and never killed. */
   readonly shim: Birth;

@@ -1,0 +1,104 @@
+/**
+ * Runs one check: a shell command in the workspace, behind the same shim as an agent.
+ *
+ * 1. All of its output is kept, what it printed followed by what it complained of.
+ * 2. When it is over, whatever it started is over too; so it is when it is interrupted or takes too long.
+ * 3. One that a dead harness left running is never adopted: it is killed, and the check is run again.
+ */
+import { closeSync, mkdirSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { CheckResult } from '../loop/event.ts';
+import { exitStatus, startShim } from '../process/shim.ts';
+import { killMarked, stopRun } from '../process/stop.ts';
+import type { ProcessTable } from '../process/table.ts';
+
+/** Runs it; null when it was interrupted. */
+export async function runCheck(
+  spec: CheckSpec,
+  table: ProcessTable,
+  interrupt: AbortSignal,
+): Promise<CheckResult | null> {
+  const { command, log, cwd, env, marker, timeoutMs, graceMs } = spec;
+  const began = performance.now();
+  const mark = `${marker.name}=${marker.value}`;
+  if (spec.mayBeLeft) await killMarked(mark, table);
+  // A folder of its own for every attempt: a shim that comes too late finds its folder gone.
+  const folder = `${log}.${process.pid}.${Math.round(began * 1000)}`;
+  const errors = `${folder}/stderr`;
+  mkdirSync(folder, { recursive: true });
+  mkdirSync(dirname(log), { recursive: true });
+  writeFileSync(log, '');
+  try {
+    const shim = startShim({
+      folder,
+      argv: ['/bin/sh', '-c', command],
+      cwd,
+      env: { ...env, [marker.name]: marker.value },
+      stdin: null,
+      stdout: log,
+      stderr: errors,
+    });
+    const birth = table.birth(shim.pid) ?? { pid: shim.pid, startTime: '', bootId: '', pidNamespace: '' };
+    const ending = await race(shim.ended, timeoutMs, interrupt);
+    await stopRun({ shim: birth, marker: mark, graceMs }, table);
+    await shim.ended;
+    append(log, errors);
+    if (ending === 'interrupted') return null;
+    const timedOut = ending === 'timed out';
+    if (timedOut) appendText(log, `\nTimeout: ended after ${(timeoutMs ?? 0) / 1000} s\n`);
+    const durationMs = Math.round(performance.now() - began);
+    return { code: timedOut ? null : exitStatus(folder), timedOut, durationMs, log: spec.shownAs };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export interface CheckSpec {
+  readonly command: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly marker: { readonly name: string; readonly value: string };
+  /** Where the output goes, and how that place is told to others. */
+  readonly log: string;
+  readonly shownAs: string;
+  readonly timeoutMs: number | null;
+  readonly graceMs: number;
+  /** An earlier attempt may still be running. */
+  readonly mayBeLeft: boolean;
+}
+
+type CheckEnding = 'ended' | 'timed out' | 'interrupted';
+
+function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: AbortSignal): Promise<CheckEnding> {
+  return new Promise((resolve) => {
+    const settle = (ending: CheckEnding) => (): void => {
+      clearTimeout(timer);
+      interrupt.removeEventListener('abort', interrupted);
+      resolve(ending);
+    };
+    const timer =
+      timeoutMs === null ? undefined : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, 2 ** 31 - 1));
+    const interrupted = settle('interrupted');
+    interrupt.addEventListener('abort', interrupted);
+    if (interrupt.aborted) interrupted();
+    void ended.then(settle('ended'));
+  });
+}
+
+function append(to: string, from: string): void {
+  const source = openSync(from, 'a+');
+  const target = openSync(to, 'a');
+  const buffer = Buffer.allocUnsafe(64 * 1024);
+  for (let at = 0; ;) {
+    const count = readSync(source, buffer, 0, buffer.length, at);
+    if (count === 0) break;
+    writeSync(target, buffer, 0, count);
+    at += count;
+  }
+  closeSync(source);
+  closeSync(target);
+}
+
+function appendText(to: string, text: string): void {
+  writeFileSync(to, text, { flag: 'a' });
+}

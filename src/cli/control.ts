@@ -1,0 +1,85 @@
+import type { Control } from '../index.ts';
+import { UserError } from '../user-error.ts';
+import { findLoop, sendTo } from './loops.ts';
+import { workspaceOf } from './options.ts';
+import { parseDuration, parseSize, parseWhole } from './values.ts';
+
+interface Where {
+  readonly cwd?: string;
+}
+
+/** `ralph pause`: the running agent goes on, and nothing is started after it. */
+export async function pause(name: string, options: Where): Promise<number> {
+  const loop = findLoop(workspaceOf(options), name);
+  refuseEnded(name, loop.state.outcome !== null);
+  if (loop.state.control.paused) {
+    process.stderr.write(`ralph: warning: '${name}' is already paused\n`);
+    return 0;
+  }
+  return sendTo(loop, { type: 'pause' }, `paused ralph loop for ${name}`);
+}
+
+/** `ralph stop`: after the running step, or with `--now` in the middle of it. */
+export async function stop(name: string, options: Where & { readonly now?: boolean }): Promise<number> {
+  const loop = findLoop(workspaceOf(options), name);
+  if (loop.state.outcome !== null) {
+    process.stderr.write(`ralph: warning: '${name}' has ended already\n`);
+    return 0;
+  }
+  if (loop.owner === null) {
+    const { stopOrphan } = await import('./stop-orphan.ts');
+    return stopOrphan(loop);
+  }
+  const now = options.now === true;
+  return sendTo(
+    loop,
+    { type: 'stop', now, by: 'person' },
+    now ? `stopping ${name} now` : `stopping ${name} after the running step`,
+  );
+}
+
+/** `ralph tell`: words for the agent's next prompt. */
+export async function tell(name: string, text: string, options: Where): Promise<number> {
+  if (text.trim() === '') throw new UserError('there is nothing to tell');
+  const loop = findLoop(workspaceOf(options), name);
+  return sendTo(loop, { type: 'tell', text }, `delivered to ${name}: it is used in the next prompt`);
+}
+
+/** `ralph set`: other limits from here on. */
+export async function set(name: string, settings: readonly string[], options: Where): Promise<number> {
+  const limits = Object.assign({}, ...settings.map(parseSetting)) as SetLimits;
+  const loop = findLoop(workspaceOf(options), name);
+  refuseEnded(name, loop.state.outcome !== null);
+  return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
+}
+
+type SetLimits = Extract<Control, { type: 'set' }>['limits'];
+
+const SETTINGS: Readonly<Record<string, (key: string, value: string) => SetLimits>> = {
+  'max-iterations': (key, value) => ({ iterations: parseWhole(key, value, 1) }),
+  'max-time': (key, value) => ({ timeMs: parseDuration(key, value) }),
+  'max-failures': (key, value) => ({ failures: parseWhole(key, value, 1) }),
+  'max-output': (key, value) => ({ outputBytes: parseSize(key, value) }),
+  'max-tokens': (key, value) => ({ tokens: parseWhole(key, value, 1) }),
+  'max-cost': (key, value) => ({ costUsd: parseAmount(key, value) }),
+};
+
+function parseSetting(text: string): SetLimits {
+  const at = text.indexOf('=');
+  const key = at < 0 ? text : text.slice(0, at);
+  const parse = SETTINGS[key];
+  if (at < 0 || parse === undefined) {
+    throw new UserError(`expected KEY=VALUE with KEY one of ${Object.keys(SETTINGS).join(', ')}, got ${JSON.stringify(text)}`);
+  }
+  return parse(key, text.slice(at + 1));
+}
+
+function parseAmount(key: string, text: string): number {
+  const value = Number(text.replace(/^\$/, ''));
+  if (!Number.isFinite(value) || value <= 0) throw new UserError(`${key} must be an amount > 0, got ${JSON.stringify(text)}`);
+  return value;
+}
+
+function refuseEnded(name: string, hasEnded: boolean): void {
+  if (hasEnded) throw new UserError(`"${name}" has ended; go on with it: ralph resume ${name}`);
+}

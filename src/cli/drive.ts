@@ -1,0 +1,34 @@
+import type { OwnedLoop } from '../compose/owned-loop.ts';
+import { Console, paint } from './console.ts';
+import type { ViewOptions } from './options.ts';
+import { summary } from './summary.ts';
+
+/** Drives a loop in the foreground, shows it, and tells what to exit with. */
+export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<number> {
+  const view = new Console(loop.spec.name, options);
+  const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
+  const onInterrupt = onSignal('SIGINT');
+  const onTerminate = onSignal('SIGTERM');
+  // The terminal may go; the loop goes on.
+  const onHangup = (): void => {};
+  process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
+  try {
+    const stop = await loop.drive(view);
+    view.close();
+    if (stop.why === 'lost') {
+      view.line(`ralph: error: ${stop.error.message}; what was written before is intact`);
+      view.line(`  go on with  ralph resume ${loop.spec.name}`);
+      return 3;
+    }
+    const end = loop.end();
+    if (stop.why === 'paused') view.status('paused, exiting loop');
+    if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
+    const colour = end.exitCode === 0 ? 'green' : 'red';
+    view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
+    for (const line of summary(end)) view.line(line);
+    return end.exitCode;
+  } finally {
+    view.close();
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
+  }
+}

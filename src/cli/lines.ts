@@ -1,0 +1,151 @@
+/** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import type { Account, LoopEvent, LoopState } from '../index.ts';
+import { failureText, waitAfter } from '../index.ts';
+
+import { duration } from '../compose/times.ts';
+
+/** The lines that an event is worth; `state` and `account` are as they were after it. */
+export function linesFor(event: LoopEvent, state: LoopState, account: Account, verbose: boolean): readonly string[] {
+  const { policy } = state;
+  const limit = policy.limits.iterations;
+  const of = (number: number): string => (limit === null ? `${number}` : `${number}/${limit}`);
+  switch (event.type) {
+    case 'iteration.started':
+      return [`starting iteration ${of(event.iteration)}`];
+    case 'run.ended':
+      return runLines(event, state, account);
+    case 'checks.started':
+      return verbose ? policy.checks.commands.map(({ command }) => `Running guardrail: ${command}`) : [];
+    case 'check.finished': {
+      const { command, result } = event;
+      const seconds = `${(result.durationMs / 1000).toFixed(1)}s`;
+      if (result.code === 0) return [`check passed: ${command} (${seconds})`];
+      const how = result.timedOut ? 'Timeout' : `exit ${result.code ?? 'unknown'}`;
+      return [`check failed: ${command} (${how}, ${seconds}) — ${result.log}`];
+    }
+    case 'claim.made':
+      return event.claim.by === 'pattern' ? ['done pattern matched'] : [];
+    case 'claim.rejected': {
+      const count = event.failed.length;
+      return [`the agent says it is done, but ${count === 1 ? 'a check fails' : `${count} checks fail`}: claim rejected`];
+    }
+    case 'claim.accepted':
+      return [event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)'];
+    case 'commit.made':
+      return [event.error === null ? `committed ${event.commit ?? ''}` : `SCM error: ${event.error}`];
+    case 'control.received':
+      return controlLines(event, state);
+    case 'policy.changed':
+      return [`settings changed: ${limit === null ? 'no iteration limit' : `at most ${limit} iterations`}`];
+    case 'owner.changed':
+      return state.turn.run !== null && state.turn.run.ended === null
+        ? [`found again in iteration ${of(state.iteration)}: going on`]
+        : [`found again: going on after iteration ${of(state.iteration)}`];
+    case 'loop.reopened':
+      return [`resumed after iteration ${of(state.iteration)}`];
+    case 'loop.ended':
+      return endLines(event, state);
+    case 'child.started':
+      return [`waiting for 1 children to complete: [${event.child}]`];
+    case 'loop.created':
+    case 'run.planned':
+    case 'run.started':
+    case 'run.output':
+    case 'probe.finished':
+    case 'checkpoint.taken':
+    case 'timer.fired':
+    case 'child.ended':
+      return [];
+  }
+}
+
+function runLines(
+  event: Extract<LoopEvent, { type: 'run.ended' }>,
+  state: LoopState,
+  account: Account,
+): readonly string[] {
+  const { ending, as } = event;
+  const { run, iteration } = state.turn;
+  if (run?.id !== event.run) return [];
+  const took = duration(event.at - (account.iteration?.runAt ?? event.at), ' ');
+  const wait = Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
+  const strays = (event.strays ?? []).map(
+    ({ pid, command }) => `warning: process ${pid} (${command}) may have been left behind by the agent; not ended`,
+  );
+  switch (as) {
+    case 'ok':
+    case 'wait': {
+      const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
+      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...strays];
+    }
+    case 'usage-limit': {
+      const until = new Date(waitAfter(state, run).until).toLocaleTimeString();
+      return [`usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`];
+    }
+    case 'restart': {
+      const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;
+      return [`inactivity timeout (${seconds}s), restarting`, ...strays];
+    }
+    case 'interrupted':
+      return [`iteration ${iteration} interrupted after ${took}`, ...strays];
+    case 'fatal':
+      return [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`];
+    case 'failure': {
+      const most = state.policy.limits.failures;
+      const { consecutive } = state.failures;
+      const why =
+        ending.how === 'exited'
+          ? `exit: ${ending.code ?? 'unknown'}`
+          : ending.how === 'timed-out'
+            ? `${ending.which} limit after ${took}`
+            : ending.how;
+      const attempt = most === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${most}`;
+      const next = most !== null && consecutive >= most ? '' : `, retrying in ${wait}s`;
+      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...strays];
+    }
+  }
+}
+
+function controlLines({ control }: Extract<LoopEvent, { type: 'control.received' }>, state: LoopState): readonly string[] {
+  switch (control.type) {
+    case 'pause':
+      return ['pausing after this iteration'];
+    case 'resume':
+      return ['resumed'];
+    case 'stop':
+      return [control.now ? 'stopping now' : 'stopping after the running step'];
+    case 'signal':
+      if (state.control.signals > 1) return ['Received signal again, ending the agent...'];
+      return state.control.paused && state.control.stop === null
+        ? [`received ${control.signal}, pausing loop (current agent will complete)`]
+        : ['Received signal, shutting down...'];
+    case 'tell':
+      return [`told: ${control.text.split('\n', 1)[0] ?? ''} (in the next prompt)`];
+    case 'set':
+      return [`limits changed: ${JSON.stringify(control.limits)}`];
+    case 'abort':
+      return [`cannot go on: ${control.message}`];
+  }
+}
+
+function endLines({ outcome }: Extract<LoopEvent, { type: 'loop.ended' }>, state: LoopState): readonly string[] {
+  switch (outcome.type) {
+    case 'failures-exhausted':
+      return [`${outcome.failures} consecutive failures, stopping loop`];
+    case 'iterations-exhausted':
+      return [`loop complete after ${state.iteration} iterations`];
+    case 'waiting':
+      return ['Wait-without-restart signal detected'];
+    case 'done':
+      return state.turn.claim?.by === 'pattern' ? ['done pattern matched, stopping loop'] : [];
+    case 'time-exhausted':
+    case 'cost-exhausted':
+    case 'tokens-exhausted':
+    case 'stuck':
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+    case 'stopped':
+      return [];
+  }
+}

@@ -1,0 +1,32 @@
+import { problemWithName, readLoop, type LoopReading } from '../compose/read-loop.ts';
+import { deliver } from '../compose/deliver.ts';
+import type { Control } from '../index.ts';
+import { UserError } from '../user-error.ts';
+
+/** The loop of this name, or a message that says which there are. */
+export function findLoop(workspace: string, name: string): LoopReading {
+  const problem = problemWithName(name);
+  if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
+  return readLoop(workspace, name);
+}
+
+/** Sends a control and says what became of it: queued, delivered or used. */
+export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
+  const { name } = loop.spec;
+  const fate = await deliver(loop, control);
+  switch (fate) {
+    case 'queued':
+      process.stdout.write(
+        `queued for ${name}: nobody drives it now; it is used when it goes on (ralph resume ${name})\n`,
+      );
+      return 0;
+    case 'delivered':
+      process.stdout.write(`${done}\n`);
+      return 0;
+    case 'refused':
+      throw new UserError(`"${name}" cannot do that: ${JSON.stringify(control)}`);
+    case 'unheard':
+      process.stdout.write(`queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`);
+      return 0;
+  }
+}

@@ -1,0 +1,35 @@
+import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
+import { summaryOf } from '../compose/loop-summary.ts';
+import { workspaceOf } from './options.ts';
+
+/** `ralph ls`: the loops of this workspace, or of all. */
+export function ls(options: { readonly all?: boolean; readonly json?: boolean; readonly cwd?: string }): number {
+  const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
+  if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+  else printTable(loops, options.all === true);
+  return 0;
+}
+
+/** One line a loop, in columns; nothing at all when there is none. */
+export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
+  if (loops.length === 0) return;
+  const rows = [
+    ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
+    ...loops.map((loop) => {
+      const { name, status, iterations, owner, workspace, reason, waiting } = summaryOf(loop);
+      return [
+        name,
+        status,
+        iterations,
+        owner === null ? '-' : String(owner),
+        ...(withWorkspace ? [workspace] : []),
+        waiting ?? reason ?? '',
+      ];
+    }),
+  ];
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  for (const row of rows) {
+    const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+    process.stdout.write(`${line.trimEnd()}\n`);
+  }
+}

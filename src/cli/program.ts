@@ -1,0 +1,191 @@
+/** The commands and their options. Each command's work is in a file of its own, loaded when it is called. */
+import { Command, CommanderError, Option } from 'commander';
+import { reasonOf, UserError } from '../user-error.ts';
+import type { LimitOptions, RunOptions } from './options.ts';
+
+/** Runs the command that the arguments name and tells what to exit with. */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  const { words, command } = splitCommand(withDefaultCommand(args));
+  let code = 0;
+  const program = build(command, (result) => {
+    code = result;
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof UserError) {
+      process.stderr.write(`ralph: error: ${error.message}\n`);
+      return error.exitCode;
+    }
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('E')) {
+      const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
+      process.stderr.write(`ralph: error: ${path}${reasonOf(error)}\n`);
+      return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
+    }
+    throw error;
+  }
+}
+
+/** Without a command it is `run`; a bare word never is a task, so that a typo starts no agent. */
+function withDefaultCommand(args: readonly string[]): readonly string[] {
+  const [first] = args;
+  if (first === undefined) return ['run'];
+  if (['-h', '--help', '-v', '--version'].includes(first)) return args;
+  return first.startsWith('-') || /\s/.test(first) ? ['run', ...args] : args;
+}
+
+/** What stands behind `--` is the agent's command, word for word. */
+function splitCommand(args: readonly string[]): { words: readonly string[]; command: readonly string[] } {
+  const at = args.indexOf('--');
+  return at < 0 ? { words: args, command: [] } : { words: args.slice(0, at), command: args.slice(at + 1) };
+}
+
+type Done = (code: number) => void;
+
+function build(command: readonly string[], done: Done): Command {
+  const program = new Command('ralph')
+    .description('Runs a coding agent again and again, each time with a fresh context, until the work is verifiably done.')
+    .option('-v, --version', 'print the version')
+    .showSuggestionAfterError()
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(`ralph: ${text.trimEnd()}\n`) });
+  program.addHelpText('after', HELP);
+
+  const add = (name: string, description: string): Command =>
+    program.command(name).description(description).exitOverride().showSuggestionAfterError();
+
+  runOptions(
+    add('run [task]', 'run an agent until the work is done (the default command)').usage('[TASK] [options] -- COMMAND…'),
+  ).action(async (task: string | undefined, options: RunOptions) => {
+    const { run } = await import('./run.ts');
+    done(await run(task ?? null, options, command));
+  });
+
+  limitOptions(viewOptions(add('resume <name>', 'go on with a loop that was paused, stopped, crashed or has used up a limit')))
+    .option('--now', 'do not wait for a usage limit to reset')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (name: string, options: LimitOptions & { readonly now?: boolean }) => {
+      const { resume } = await import('./resume.ts');
+      done(await resume(name, options));
+    });
+
+  add('status [name]', 'show what a loop does, or all loops here')
+    .option('--json', 'as JSON')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (name: string | undefined, options: object) => {
+      const { status } = await import('./status.ts');
+      done(status(name ?? null, options));
+    });
+
+  add('ls', 'list the loops of this workspace')
+    .option('-a, --all', 'of all workspaces')
+    .option('--json', 'as JSON')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (options: object) => {
+      const { ls } = await import('./ls.ts');
+      done(ls(options));
+    });
+
+  add('logs <name>', "print what a loop's agent said")
+    .option('-f, --follow', 'go on as it comes')
+    .option('--run <number>', 'of this iteration, or run (7 or 7.2), instead of the last')
+    .option('--stderr', 'what it complained of')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (name: string, options: object) => {
+      const { logs } = await import('./logs.ts');
+      done(await logs(name, options));
+    });
+
+  const control = (name: string, description: string): Command =>
+    add(name, description).option('--cwd <folder>', 'the workspace');
+
+  control('pause <name>', 'start nothing after the running iteration').action(async (name: string, options: object) => {
+    const { pause } = await import('./control.ts');
+    done(await pause(name, options));
+  });
+  control('stop <name>', 'end a loop after the running step')
+    .option('--now', 'in the middle of it')
+    .action(async (name: string, options: object) => {
+      const { stop } = await import('./control.ts');
+      done(await stop(name, options));
+    });
+  control('tell <name> <words...>', "put words into the agent's next prompt").action(
+    async (name: string, words: readonly string[], options: object) => {
+      const { tell } = await import('./control.ts');
+      done(await tell(name, words.join(' '), options));
+    },
+  );
+  control('set <name> <settings...>', 'change limits: max-iterations=20 max-time=2h …').action(
+    async (name: string, settings: readonly string[], options: object) => {
+      const { set } = await import('./control.ts');
+      done(await set(name, settings, options));
+    },
+  );
+  control('rm <name>', 'remove a loop and its logs').action(async (name: string, options: object) => {
+    const { rm } = await import('./rm.ts');
+    done(await rm(name, options));
+  });
+  add('demo', 'see a whole loop at work in a throwaway repository, in seconds and without an account').action(async () => {
+    const { demo } = await import('./demo.ts');
+    done(await demo());
+  });
+  return program;
+}
+
+function runOptions(command: Command): Command {
+  return limitOptions(viewOptions(command))
+    .option('-p, --prompt <text>', 'what to do')
+    .option('-f, --prompt-file <file>', 'a file that says what to do, read anew in every iteration; - is the standard input')
+    .option('--name <name>', 'what to call the loop')
+    .option('--preset <name>', 'default, conductor, ralph-cli, architect, swarm or promise')
+    .option('--agent <kind>', "how to read the agent's output: custom or scripted", 'custom')
+    .option('--check <command>', 'must exit 0 before the work counts as done (repeatable)', collect, [])
+    .option('--check-timeout <time>', 'the time one check may take')
+    .option('-c, --completion-response <text>', 'what <response>…</response> must say')
+    .option('--completion-promise <text>', 'what <promise>…</promise> must say')
+    .option('--completion-tag <word>', 'a word in the final answer that says it is done')
+    .option('--done-pattern <regex>', "a pattern (Python's syntax) in the agent's words that says it is done")
+    .option('--done-file <file>', 'a file whose presence says it is done')
+    .option('--until <what>', 'what completes the loop: both, checks or claim')
+    .option('--fresh', 'put an unfinished loop of the same name aside')
+    .option('--cwd <folder>', 'the workspace')
+    .option('--stream-agent-output', 'show what the agent says (the default)')
+    .option('--no-stream-agent-output', 'do not show it')
+    .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
+}
+
+function limitOptions(command: Command): Command {
+  return command
+    .option('-m, --max-iterations <number>', 'the most iterations')
+    .addOption(new Option('--maximum-iterations <number>', 'the same').hideHelp())
+    .option('--max-time <time>', 'the time the loop may be at work (90, 90s, 15m, 2h)')
+    .option('--max-failures <number>', 'failed runs in a row')
+    .option('--max-output <size>', 'bytes that one run may print (500k, 20m, 1g)')
+    .option('--iteration-timeout <time>', 'the time one run may take; 0 for any')
+    .option('--inactivity-timeout <time>', 'the time a run may be silent; 0 for any')
+    .option('--restart-delay <time>', 'the time between two iterations')
+    .option('--kill-grace <time>', 'the time an agent gets to end by itself');
+}
+
+function viewOptions(command: Command): Command {
+  return command
+    .option('-q, --quiet', 'print the final result only')
+    .option('-V, --verbose', 'print more of what is going on')
+    .option('--json', 'print one JSON record at the end, and nothing else, on the standard output');
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+const HELP = `
+Examples:
+  ralph demo
+  ralph run "fix the failing tests" --check "npm test" -- claude -p
+  ralph run -f PROMPT.md --check "cargo test" -m 20 -- codex exec -
+  ralph status            ralph logs NAME -f           ralph resume NAME
+
+Exit codes: 0 done or paused, 1 a limit was reached, 2 bad input, 3 cannot go on, 130 stopped`;

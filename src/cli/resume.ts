@@ -1,0 +1,47 @@
+import { takeOver } from '../compose/open-loop.ts';
+import { readLoopAt } from '../compose/read-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { findProblems, describeProblem, mergePolicy } from '../index.ts';
+import type { Policy } from '../index.ts';
+import { UserError } from '../user-error.ts';
+import { drive } from './drive.ts';
+import { findLoop, sendTo } from './loops.ts';
+import { limitsOf, workspaceOf, type LimitOptions } from './options.ts';
+
+/** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
+export async function resume(name: string, options: LimitOptions & { readonly now?: boolean }): Promise<number> {
+  const workspace = workspaceOf(options);
+  const found = findLoop(workspace, name);
+  if (found.trouble !== null) throw new UserError(found.trouble);
+  const policy = changedPolicy(found.state.policy, options);
+  if (found.owner !== null) {
+    if (policy !== null) throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
+    if (!found.state.control.paused && options.now !== true) {
+      process.stderr.write(`ralph: warning: '${name}' is not paused\n`);
+      return 0;
+    }
+    return sendTo(found, { type: 'resume', now: options.now === true }, `resumed ralph loop for ${name}`);
+  }
+  const { outcome } = found.state;
+  if (outcome?.type === 'done' && policy === null) {
+    throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
+  }
+  const loop = await takeOver(workspace, name, startersEnvironment(process.env));
+  // Between our look and the lock somebody else may have driven it on.
+  const now = readLoopAt(found.folder)?.state ?? found.state;
+  if (now.outcome !== null) loop.reopen(policy);
+  else if (policy !== null) loop.change(policy);
+  if (now.outcome === null && (now.control.paused || options.now === true)) {
+    loop.receive({ type: 'resume', now: options.now === true });
+  }
+  return drive(loop, options);
+}
+
+/** The policy with the limits that were given; null when none was. */
+function changedPolicy(policy: Policy, options: LimitOptions): Policy | null {
+  const changed = mergePolicy(policy, limitsOf(options, policy));
+  if (JSON.stringify(changed) === JSON.stringify(policy)) return null;
+  const problems = findProblems(changed);
+  if (problems.length > 0) throw new UserError(problems.map(describeProblem).join('; '));
+  return changed;
+}

@@ -1,0 +1,10 @@
+import { removeLoop } from '../compose/remove-loop.ts';
+import { findLoop } from './loops.ts';
+import { workspaceOf } from './options.ts';
+
+/** `ralph rm`: a loop and everything of it, unless it is running. */
+export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {
+  await removeLoop(findLoop(workspaceOf(options), name));
+  process.stdout.write(`removed ${name}\n`);
+  return 0;
+}

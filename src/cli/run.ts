@@ -1,0 +1,66 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
+import { checkAgentKind, checkCommand } from '../compose/command.ts';
+import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+import { drive } from './drive.ts';
+import { policyOf, workspaceOf, type RunOptions } from './options.ts';
+
+/** `ralph run`: creates a loop and drives it to its end. */
+export async function run(
+  task: string | null,
+  options: RunOptions,
+  command: readonly string[],
+): Promise<number> {
+  if (options.owner !== undefined) {
+    const { own } = await import('./own.ts');
+    return own(options.owner, options);
+  }
+  const workspace = workspaceOf(options);
+  const prompt = promptOf(task, options);
+  const policy = policyOf(options, workspace);
+  const env = startersEnvironment(process.env);
+  if (command.length === 0) {
+    throw new UserError('no agent command: put it behind --, for example: ralph run "fix the tests" -- claude -p');
+  }
+  checkAgentKind(options.agent);
+  checkCommand(command, env, workspace);
+  const request: LoopRequest = {
+    workspace,
+    name: options.name ?? null,
+    policy,
+    agent: { kind: options.agent, argv: command },
+    prompt,
+    env,
+    fresh: options.fresh === true,
+    parent: null,
+  };
+  const parent = insideRun(process.env);
+  if (parent === null) return drive(await createLoop(request), options);
+  const { runAsChild } = await import('./child.ts');
+  return runAsChild(request, parent, options);
+}
+
+/** The one prompt that was given; an empty one counts as none. */
+function promptOf(task: string | null, { prompt, promptFile }: RunOptions): LoopRequest['prompt'] {
+  const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
+  const file = promptFile === undefined || promptFile === '' ? null : promptFile;
+  if (texts.length > 0 && file !== null) throw new UserError('cannot specify both --prompt and --prompt-file');
+  if (texts.length > 1) throw new UserError('cannot specify both a task and --prompt');
+  const [text] = texts;
+  if (text !== undefined && text !== null) return { text };
+  if (file === null) throw new UserError('must specify prompt (--prompt or --prompt-file)');
+  if (file === '-') return { text: readFileSync(0, 'utf8') };
+  const path = resolve(file);
+  try {
+    if (statSync(path).isDirectory()) throw new UserError(`prompt file is a folder: ${file}`);
+    readFileSync(path);
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      throw new UserError(`prompt file not found: ${file}`);
+    throw new UserError(`cannot read prompt file: ${file}: ${reasonOf(error)}`);
+  }
+  return { file: path };
+}

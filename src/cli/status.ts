@@ -1,0 +1,50 @@
+import { readLoops, type LoopReading } from '../compose/read-loop.ts';
+import { summaryOf } from '../compose/loop-summary.ts';
+import { localTime } from '../compose/times.ts';
+import { findLoop } from './loops.ts';
+import { printTable } from './ls.ts';
+import { workspaceOf } from './options.ts';
+
+/** `ralph status`: exits 0 when the loop is running, 1 when it is not, 2 when there is none. */
+export function status(name: string | null, options: { readonly json?: boolean; readonly cwd?: string }): number {
+  const workspace = workspaceOf(options);
+  if (name === null) {
+    const loops = readLoops(workspace);
+    if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+    else if (loops.length === 0) process.stdout.write('no loops here; start one with ralph run, or see ralph demo\n');
+    else printTable(loops, false);
+    return 0;
+  }
+  const loop = findLoop(workspace, name);
+  if (options.json === true) process.stdout.write(`${JSON.stringify(summaryOf(loop), null, 2)}\n`);
+  else process.stdout.write(`${describe(loop).join('\n')}\n`);
+  return loop.owner === null ? 1 : 0;
+}
+
+function describe(loop: LoopReading): readonly string[] {
+  const { state, account, spec, owner } = loop;
+  const { status: word, iterations, reason, waiting, next } = summaryOf(loop);
+  const time = (moment: number | null | undefined): string =>
+    moment === null || moment === undefined ? '-' : localTime(moment).replace('T', ' ');
+  const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
+  const silence = state.policy.timeouts.inactivityMs;
+  return [
+    `Ralph Loop: ${spec.name}`,
+    `Status: ${word}${owner === null ? '' : ` (process ${owner})`}`,
+    `Iteration: ${iterations}`,
+    `Started: ${time(account.startedAt)}`,
+    `Current iteration started: ${time(account.iteration?.startedAt)}`,
+    `Consecutive failures: ${state.failures.consecutive}`,
+    `Total failures: ${state.failures.total}`,
+    `Inactivity timeout: ${silence === null ? 'none' : `${silence / 1000}s`}`,
+    ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
+    ...account.checks.map(
+      ({ command, result }) =>
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (exit ${result.code ?? 'Timeout'}) — ${result.log}`}`,
+    ),
+    ...(account.rejectedClaims === 0 ? [] : [`Rejected claims: ${account.rejectedClaims}`]),
+    ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
+    ...(next === null ? [] : [`Go on with: ${next}`]),
+  ];
+}

@@ -1,0 +1,13 @@
+import { takeOver } from '../compose/open-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import type { LoopReading } from '../compose/read-loop.ts';
+import { drive } from './drive.ts';
+
+/** Stops a loop that nobody drives: its agent may still be running, so somebody has to end it and say so. */
+export async function stopOrphan(found: LoopReading): Promise<number> {
+  const { spec } = found;
+  const loop = await takeOver(spec.workspace, spec.name, startersEnvironment(process.env));
+  loop.receive({ type: 'stop', now: true, by: 'person' });
+  await drive(loop, { quiet: true });
+  return 0;
+}

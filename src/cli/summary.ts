@@ -1,0 +1,47 @@
+import type { EndRecord } from '../compose/end-record.ts';
+import { duration } from '../compose/times.ts';
+
+/** The end of a loop in a few lines: why it stopped, what is left, what it cost, and how to go on. */
+export function summary(end: EndRecord): readonly string[] {
+  const { failingChecks, rejectedClaims, iterations, iterationLimit } = end;
+  const counts = [
+    end.runs === iterations ? null : `${end.runs} runs`,
+    end.failures === 0 ? null : `${end.failures} failed`,
+    end.usageLimits === 0 ? null : `${end.usageLimits} usage limit${end.usageLimits === 1 ? '' : 's'}`,
+  ].filter((part) => part !== null);
+  const rows: [string, string][] = [
+    ['result', end.reason],
+    [
+      'iterations',
+      `${iterations}${iterationLimit === null ? '' : ` of ${iterationLimit}`}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
+    ],
+    ...failingChecks.map(({ command, exit, log }): [string, string] => [
+      'failing',
+      `${command} (${exit === null ? 'Timeout' : `exit ${exit}`}) — ${log}`,
+    ]),
+    ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
+    ...end.childrenLeft.map((child): [string, string] => ['left', `child loop ${child} is still at work`]),
+    ...end.strays.map(({ pid, command }): [string, string] => [
+      'left',
+      `process ${pid} (${command}) may have been left behind by the agent`,
+    ]),
+    ['cost', cost(end)],
+    ['time', `${duration(end.durationMs, ' ')}${end.durationMs - end.activeMs > 1000 ? ` (${duration(end.activeMs, ' ')} at work)` : ''}`],
+    ['details', end.folder],
+    ...(end.next === null ? [] : [['go on with', end.next] satisfies [string, string]]),
+  ];
+  return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
+}
+
+function claims(count: number): string {
+  return count === 1 ? '1 claim to be done, contradicted by a check' : `${count} claims to be done, contradicted by checks`;
+}
+
+function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {
+  const { input, output, cacheRead, cacheWrite } = tokens;
+  const known = input + output + cacheRead + cacheWrite;
+  const counted = known === 0 ? '' : `, tokens: ${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
+  if (costUsd === null) return `unknown: the agent does not say${counted}`;
+  const gap = runsOfUnknownCost === 0 ? '' : `, without ${runsOfUnknownCost} of ${runs} runs that did not say`;
+  return `$${costUsd.toFixed(4)} ${costSource ?? ''}${gap}${counted}`;
+}

@@ -1,0 +1,94 @@
+import type { Spec } from '../control/spec.ts';
+import type { Account } from '../journal/account.ts';
+import type { StrayProcess, Tokens } from '../loop/event.ts';
+import { explain, type Outcome } from '../loop/outcome.ts';
+import type { LoopState } from '../loop/state.ts';
+
+/** The one honest record of where a loop stands: in text, in `state.json` and with `--json`. */
+export interface EndRecord {
+  readonly name: string;
+  /** Null while it has not ended: it is paused, or nobody drives it. */
+  readonly outcome: Outcome | null;
+  readonly status: Outcome['type'] | 'paused' | 'unfinished';
+  readonly reason: string;
+  readonly exitCode: number;
+  readonly iterations: number;
+  readonly iterationLimit: number | null;
+  readonly runs: number;
+  readonly failures: number;
+  readonly usageLimits: number;
+  /** The checks that failed when they were last run. */
+  readonly failingChecks: readonly { readonly command: string; readonly exit: number | null; readonly log: string }[];
+  readonly rejectedClaims: number;
+  readonly tokens: Tokens;
+  readonly costUsd: number | null;
+  readonly costSource: 'reported' | 'estimated' | null;
+  /** Runs that did not say what they cost. */
+  readonly runsOfUnknownCost: number;
+  readonly durationMs: number;
+  readonly activeMs: number;
+  readonly childrenLeft: readonly string[];
+  /** Processes that may have got away from the agent. */
+  readonly strays: readonly StrayProcess[];
+  readonly folder: string;
+  /** The command to go on; null where there is nothing left to do. */
+  readonly next: string | null;
+}
+
+export function endRecord(state: LoopState, known: Account, spec: Spec): EndRecord {
+  const { outcome, policy, spent } = state;
+  const status = outcome?.type ?? (state.control.paused ? 'paused' : 'unfinished');
+  return {
+    name: spec.name,
+    outcome,
+    status,
+    reason: reason(state),
+    exitCode: policy.exitCodes[status === 'unfinished' ? 'fatal' : status],
+    iterations: state.iteration,
+    iterationLimit: policy.limits.iterations,
+    runs: known.runs,
+    failures: state.failures.total,
+    usageLimits: known.usageLimits,
+    failingChecks: known.checks
+      .filter(({ result }) => result.code !== 0)
+      .map(({ command, result }) => ({ command, exit: result.code, log: result.log })),
+    rejectedClaims: known.rejectedClaims,
+    tokens: spent.tokens,
+    costUsd: spent.source === null ? null : spent.usd,
+    costSource: spent.source,
+    runsOfUnknownCost: spent.unknownRuns,
+    durationMs: state.now - (known.startedAt ?? state.now),
+    activeMs: state.activeMs,
+    childrenLeft: outcome?.type === 'done' ? outcome.childrenLeft : [],
+    strays: known.strays,
+    folder: `.ralph/loops/${spec.name}`,
+    next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
+  };
+}
+
+function reason(state: LoopState): string {
+  if (state.outcome !== null) return explain(state.outcome, state.policy.preset);
+  return state.control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
+}
+
+/** A loop that has used something up needs more of it to go on. */
+function nextCommand({ outcome, iteration, policy }: LoopState, name: string): string {
+  switch (outcome?.type) {
+    case 'iterations-exhausted':
+      return `ralph resume ${name} -m ${iteration + Math.max(1, policy.limits.iterations ?? 10)}`;
+    case 'time-exhausted':
+      return `ralph resume ${name} --max-time ${Math.ceil((outcome.limitMs * 2) / 1000)}s`;
+    case 'cost-exhausted':
+    case 'tokens-exhausted':
+    case 'done':
+    case 'waiting':
+    case 'failures-exhausted':
+    case 'stuck':
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+    case 'stopped':
+    case undefined:
+      return `ralph resume ${name}`;
+  }
+}

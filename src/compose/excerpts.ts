@@ -1,0 +1,36 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Excerpt } from '../loop/excerpt.ts';
+
+/** As much of a file as an excerpt of it can need: its beginning or its end, however long it is. */
+export function readExcerpt(path: string, { side, chars }: Excerpt): string {
+  return readPart(path, side, chars === null ? WHOLE_BYTES : (chars + 2) * MOST_BYTES_A_CHARACTER);
+}
+
+/** The first line that says something. */
+export function firstLine(path: string): string {
+  const line = readPart(path, 'head', 4096)
+    .split('\n')
+    .find((candidate) => candidate.trim() !== '');
+  return (line ?? '').trim().slice(0, 200);
+}
+
+const MOST_BYTES_A_CHARACTER = 4;
+/** What "everything" means for a log that nobody can read whole. */
+const WHOLE_BYTES = 1024 * 1024;
+
+function readPart(path: string, side: Excerpt['side'], bytes: number): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const buffer = Buffer.alloc(Math.min(bytes, size));
+    const count = readSync(descriptor, buffer, 0, buffer.length, side === 'head' ? 0 : size - buffer.length);
+    return buffer.toString('utf8', 0, count);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LoopFolder } from '../control/layout.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import { readLoopAt } from './read-loop.ts';
+
+/** The runs of a loop, in their order. */
+export function runsOf(folder: LoopFolder): readonly { readonly name: string; readonly path: string }[] {
+  const runs = join(folder.path, 'runs');
+  if (!existsSync(runs)) return [];
+  return readdirSync(runs)
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .map((name) => ({ name, path: join(runs, name) }));
+}
+
+/** Hands over what the last run prints, then what the runs after it print, until nobody drives the loop any more. */
+export async function followRun(folder: LoopFolder, file: string, take: (chunk: Buffer) => void): Promise<void> {
+  let current = runsOf(folder).at(-1)?.name ?? null;
+  for (;;) {
+    const path = current === null ? null : join(folder.path, 'runs', current, file);
+    const tail = path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => take(Buffer.from(chunk))) : null;
+    // oxlint-disable-next-line no-await-in-loop -- one run after the other
+    const next = await nextRun(folder, current, () => tail?.look(), path);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await tail?.close();
+    if (next === null) return;
+    current = next;
+  }
+}
+
+/** The name of the run after this one, once there is one; null when there will be none. */
+function nextRun(
+  folder: LoopFolder,
+  current: string | null,
+  look: () => void,
+  path: string | null,
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const finish = (next: string | null): void => {
+      for (const stop of watches) stop();
+      resolve(next);
+    };
+    const check = (): void => {
+      look();
+      const names = runsOf(folder).map(({ name }) => name);
+      const next = names[current === null ? 0 : names.indexOf(current) + 1];
+      if (next !== undefined && existsSync(join(folder.path, 'runs', next, 'stdout.log'))) return finish(next);
+      const loop = readLoopAt(folder);
+      if (loop === null || loop.owner === null || loop.state.outcome !== null) finish(null);
+    };
+    const watches = [
+      watchFolder(folder.path, check),
+      ...(path === null ? [] : [watchFolder(join(path, '..'), look)]),
+    ];
+    setImmediate(check);
+  });
+}

@@ -1,0 +1,45 @@
+import { decide } from '../loop/decide.ts';
+import { endRecord, type EndRecord } from './end-record.ts';
+import type { LoopReading } from './read-loop.ts';
+import { localTime } from './times.ts';
+
+/** A loop in a few words, for lists and for machines. */
+export interface LoopSummary {
+  readonly name: string;
+  /** `crashed` when it should have an owner and has none. */
+  readonly status: 'running' | 'paused' | 'crashed' | 'done' | 'ended' | 'unreadable';
+  readonly owner: number | null;
+  readonly workspace: string;
+  readonly iterations: string;
+  /** Why it is not running. */
+  readonly reason: string | null;
+  /** What it waits for. */
+  readonly waiting: string | null;
+  readonly next: string | null;
+  readonly record: EndRecord;
+}
+
+export function summaryOf({ spec, state, account, owner, trouble }: LoopReading): LoopSummary {
+  const record = endRecord(state, account, spec);
+  const status = statusOf();
+  function statusOf(): LoopSummary['status'] {
+    if (trouble !== null) return 'unreadable';
+    if (state.outcome !== null) return state.outcome.type === 'done' ? 'done' : 'ended';
+    if (state.control.paused) return 'paused';
+    return owner === null ? 'crashed' : 'running';
+  }
+  const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
+  const limit = state.policy.limits.iterations;
+  const crashed = status === 'crashed' ? 'its process is gone' : null;
+  return {
+    name: spec.name,
+    status,
+    owner,
+    workspace: spec.workspace,
+    iterations: `${state.iteration}${limit === null ? '' : `/${limit}`}`,
+    reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
+    waiting: wait === undefined ? null : `${wait.why} until ${localTime(wait.until)}`,
+    next: owner !== null && status === 'running' ? null : record.next,
+    record,
+  };
+}

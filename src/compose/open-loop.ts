@@ -1,0 +1,208 @@
+/** Becoming the owner of a loop: a new one, or one that somebody left. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
+import { takeLock } from '../control/lock.ts';
+import { nameFrom, problemWithName } from '../control/names.ts';
+import { forget, keep, kept, register } from '../control/registry.ts';
+import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
+import type { Policy } from '../loop/policy.ts';
+import { exec } from '../process/exec.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+import { announce } from './children.ts';
+import { endLeftovers } from './leftovers.ts';
+import { OwnedLoop } from './owned-loop.ts';
+import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
+import { self } from './self.ts';
+import { moveAside } from './workspace.ts';
+
+export interface LoopRequest {
+  readonly workspace: string;
+  /** Null for one that is made up. */
+  readonly name: string | null;
+  readonly policy: Policy;
+  readonly agent: { readonly kind: string; readonly argv: readonly string[] };
+  readonly prompt: PromptSource;
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether an unfinished loop of the same name may be put aside. */
+  readonly fresh: boolean;
+  readonly parent: Spec['parent'];
+}
+
+/** Creates a loop and becomes its owner. */
+export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
+  const workspace = realpathSync(request.workspace);
+  prepare(workspace);
+  for (const { command } of request.policy.checks.commands) refuseSecret(command, request.env);
+  const { folder, release } = await claimName(request, workspace);
+  try {
+    const spec: Spec = {
+      version: 1,
+      id: `${folder.name}-${randomUUID().slice(0, 8)}`,
+      name: folder.name,
+      workspace,
+      created: new Date().toISOString(),
+      agent: request.agent,
+      prompt: request.prompt,
+      startCommit: await headOf(workspace, request.env),
+      parent: request.parent,
+    };
+    keepQuietly(spec, request.env);
+    writeSpec(folder.at.spec, spec, request.env);
+    const { completion } = request.policy;
+    if (completion.staleMarkers === 'move-aside') {
+      const markers = completion.detectors.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : []));
+      moveAside(folder.at, markers);
+    }
+    if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
+    const loop = new OwnedLoop({ spec, folder: folder.at, env: request.env, release });
+    loop.create(request.policy);
+    return loop;
+  } catch (error) {
+    release();
+    throw asUserError(error, folder.at.path);
+  }
+}
+
+/** Becomes the owner of a loop that has none, to go on with it. */
+export async function takeOver(
+  workspace: string,
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<OwnedLoop> {
+  const folder = loopFolder(realpathSync(workspace), name);
+  if (!existsSync(folder.journal)) throw unknownLoop(name, folder);
+  const lock = await takeLock(folder.lock, self());
+  if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+  try {
+    const written = readSpec(folder.spec);
+    const known = kept(written.id);
+    if (known === null && written.agent.argv.some((argument) => argument.includes(REDACTED))) {
+      throw new UserError(
+        `the command of ${name} had a secret in it that is not kept after its end; start it again with ralph run --name ${name}`,
+      );
+    }
+    const spec = { ...written, agent: { ...written.agent, argv: known?.argv ?? written.agent.argv } };
+    const theirs = known?.env ?? env;
+    keepQuietly(spec, theirs);
+    return new OwnedLoop({ spec, folder, env: theirs, release: lock.release });
+  } catch (error) {
+    lock.release();
+    throw asUserError(error, folder.path);
+  }
+}
+
+function alreadyOwned(name: string, pid: number | null): UserError {
+  const owner = pid === null ? 'another process' : `process ${pid}`;
+  return new UserError(
+    `the loop "${name}" is running already, owned by ${owner}; ralph status ${name} shows it, ralph stop ${name} ends it`,
+  );
+}
+
+/** `.ralph` with its own ignore file, so that no diff and no commit ever has it. */
+function prepare(workspace: string): void {
+  try {
+    mkdirSync(loopsFolder(workspace), { recursive: true });
+    const ignore = join(workspace, '.ralph', '.gitignore');
+    if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+  } catch (error) {
+    throw asUserError(error, join(workspace, '.ralph'));
+  }
+}
+
+interface ClaimedName {
+  readonly folder: { readonly name: string; readonly at: LoopFolder };
+  readonly release: () => void;
+}
+
+/** A folder that is ours alone: made up, or the one that was asked for, with what was there put aside. */
+async function claimName(request: LoopRequest, workspace: string): Promise<ClaimedName> {
+  if (request.name === null) return inventName(request, workspace);
+  const { name } = request;
+  const problem = problemWithName(name);
+  if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
+  const at = loopFolder(workspace, name);
+  for (;;) {
+    const hadJournal = existsSync(at.journal);
+    if (hadJournal && liveOwner(at) !== null) throw alreadyOwned(name, liveOwner(at));
+    // oxlint-disable-next-line no-await-in-loop -- again only after an old loop was put aside
+    const lock = await takeLock(at.lock, self());
+    if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+    const old = readLoopAt(at);
+    if (old === null) return { folder: { name, at }, release: lock.release };
+    if (old.state.outcome === null && !request.fresh) {
+      lock.release();
+      const what = old.state.control.paused ? 'is paused' : 'was not finished';
+      throw new UserError(
+        `the loop "${name}" ${what}; go on with: ralph resume ${name}, or start over with: --fresh`,
+      );
+    }
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await endLeftovers(old);
+    archive(workspace, name, at);
+    forget(old.spec.id);
+    lock.release();
+  }
+}
+
+async function inventName(request: LoopRequest, workspace: string): Promise<ClaimedName> {
+  const { prompt } = request;
+  const stem = nameFrom('text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, ''));
+  for (let number = 1; ; number++) {
+    const name = `${stem}-${number}`;
+    const at = loopFolder(workspace, name);
+    try {
+      mkdirSync(at.path);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') continue;
+      throw asUserError(error, at.path);
+    }
+    // oxlint-disable-next-line no-await-in-loop -- the folder is new: the first try is the last
+    const lock = await takeLock(at.lock, self());
+    if (lock.taken) return { folder: { name, at }, release: lock.release };
+  }
+}
+
+function archive(workspace: string, name: string, at: LoopFolder): void {
+  const folder = archiveFolder(workspace);
+  mkdirSync(folder, { recursive: true });
+  let number = 1;
+  while (existsSync(join(folder, `${name}-${number}`))) number++;
+  renameSync(at.path, join(folder, `${name}-${number}`));
+}
+
+/** What is in a check goes into the journal and into prompts. */
+function refuseSecret(command: string, env: Readonly<Record<string, string>>): void {
+  const name = secretIn(command, env);
+  if (name === null) return;
+  throw new UserError(
+    `a check contains the value of $${name}; write '$${name}' in single quotes instead, so that it stays out of the journal`,
+  );
+}
+
+function keepQuietly(spec: Spec, env: Readonly<Record<string, string>>): void {
+  const { id, name, workspace, agent } = spec;
+  try {
+    keep(id, { env, argv: agent.argv });
+    register({ id, name, workspace, folder: loopFolder(workspace, name).path });
+  } catch {
+    // A home that cannot be written must not keep anybody from working; only `ls --all` and a restart miss it.
+  }
+}
+
+async function headOf(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
+  if (!isInRepository(workspace)) return null;
+  const head = await exec(['git', 'rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: workspace, env });
+  return head?.code === 0 ? head.stdout.toString('utf8').trim() : null;
+}
+
+function isInRepository(folder: string): boolean {
+  return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
+}
+
+function asUserError(error: unknown, path: string): unknown {
+  if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
+  const where = 'path' in error && typeof error.path === 'string' ? error.path : path;
+  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, 2, { cause: error });
+}

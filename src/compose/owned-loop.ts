@@ -1,0 +1,175 @@
+/** A loop and its owner: this process drives it until it ends, rests, or is left to somebody else. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { agentNamed } from '../agents/agents.ts';
+import type { AgentEvent } from '../agents/agent.ts';
+import { list, remove } from '../control/inbox.ts';
+import type { LoopFolder } from '../control/layout.ts';
+import { takeLock } from '../control/lock.ts';
+import { forget } from '../control/registry.ts';
+import { writeSpec, type Spec } from '../control/spec.ts';
+import { systemClock } from '../engine/clock.ts';
+import { Engine, type EngineStop } from '../engine/engine.ts';
+import type { Observer } from '../engine/ports.ts';
+import { processHost } from '../hosts/process.ts';
+import type { Account } from '../journal/account.ts';
+import { openJournal } from '../journal/file.ts';
+import type { Control, Happening, LoopEvent } from '../loop/event.ts';
+import type { Policy } from '../loop/policy.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/processes.ts';
+import { watchFolder } from '../process/watch.ts';
+import { endRecord, type EndRecord } from './end-record.ts';
+import { ProjectionFiles } from './projection-files.ts';
+import { runEnvironment, runMarker } from './run-environment.ts';
+import { self } from './self.ts';
+import { loopWorkspace } from './workspace.ts';
+
+/** Told about everything that a person may want to see. */
+export interface Viewer extends Observer {
+  /** The agent said or did something. */
+  agent?(event: AgentEvent): void;
+  seen?(event: LoopEvent, state: LoopState, account: Account): void;
+}
+
+export class OwnedLoop {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly #files: ProjectionFiles;
+  readonly #engine: Engine;
+  readonly #release: () => void;
+  readonly #closeJournal: () => void;
+  #viewer: Viewer = {};
+
+  constructor({ spec, folder, env, release }: OwnedLoopSpec) {
+    this.spec = spec;
+    this.folder = folder;
+    this.#release = release;
+    const promptFile = 'file' in spec.prompt ? spec.prompt.file : null;
+    const files = new ProjectionFiles(folder, spec.workspace, () => ({
+      workspace: spec.workspace,
+      promptFile,
+      end: files.state.outcome === null ? null : this.end(),
+    }));
+    this.#files = files;
+    const restored = (): void => {
+      writeFileSync(join(spec.workspace, '.ralph', '.gitignore'), '*\n');
+      writeSpec(folder.spec, spec, env);
+      mkdirSync(folder.inbox, { recursive: true });
+      files.flush();
+      // The lock went with the folder; whoever was quicker is found out at the next append.
+      void takeLock(folder.lock, self());
+    };
+    const journal = openJournal(folder.journal, (event) => files.take(event), restored);
+    this.#closeJournal = () => journal.close();
+    const { state } = files;
+    const workspace = loopWorkspace({
+      spec,
+      folder,
+      env,
+      agent: agentNamed(spec.agent.kind),
+      isRecovery: state.created,
+      show: (event) => this.#viewer.agent?.(event),
+      policy: () => this.state.policy,
+      edits: (now) => files.edits(now),
+    });
+    const host = processHost(
+      (run) => ({
+        folder: folder.run(run),
+        argv: spec.agent.argv,
+        cwd: spec.workspace,
+        env: runEnvironment({ spec, folder, env, run, policy: this.state.policy }),
+        marker: runMarker(spec, run),
+      }),
+      processes,
+    );
+    const observer: Observer = {
+      appended: (event, after) => {
+        files.take(event);
+        this.#viewer.appended?.(event, after);
+        this.#viewer.seen?.(event, after, files.account);
+      },
+      output: (run, chunk, stream) => this.#viewer.output?.(run, chunk, stream),
+      began: (effect) => this.#viewer.began?.(effect),
+    };
+    const chance = (): number => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;
+    const clock = systemClock(state.now);
+    this.#engine = new Engine({ journal, clock, host, workspace, observer, chance }, state);
+    if (state.created && state.outcome === null) this.#append({ type: 'owner.changed', owner: String(process.pid) });
+  }
+
+  get state(): LoopState {
+    return this.#engine.state;
+  }
+
+  get account(): Account {
+    return this.#files.account;
+  }
+
+  /** The first event of a new loop. */
+  create(policy: Policy): void {
+    this.#append({ type: 'loop.created', name: this.spec.name, policy });
+    this.#engine.sync();
+  }
+
+  /** Lets an ended loop go on. */
+  reopen(policy: Policy | null): void {
+    this.#append({ type: 'loop.reopened', policy });
+  }
+
+  /** Other settings from here on. */
+  change(policy: Policy): void {
+    this.#append({ type: 'policy.changed', policy });
+  }
+
+  receive(control: Control, id: string = randomUUID()): void {
+    this.#engine.receive(id, control);
+  }
+
+  end(): EndRecord {
+    return endRecord(this.state, this.#files.account, this.spec);
+  }
+
+  /** Drives the loop until it does not go on, and lets go of it. */
+  async drive(viewer: Viewer): Promise<EngineStop> {
+    this.#viewer = viewer;
+    this.#files.goLive();
+    mkdirSync(this.folder.inbox, { recursive: true });
+    const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
+    try {
+      this.#hear();
+      return await this.#engine.run();
+    } finally {
+      stopListening();
+      this.close();
+    }
+  }
+
+  /** Lets go of the loop without driving it. */
+  close(): void {
+    this.#files.flush();
+    if (this.state.outcome !== null) forget(this.spec.id);
+    this.#closeJournal();
+    this.#release();
+  }
+
+  #hear(): void {
+    if (!existsSync(this.folder.inbox)) return;
+    for (const { id, control } of list(this.folder.inbox).messages) {
+      // What came after the end waits for the next owner.
+      if (this.#engine.receive(id, control) !== 'later') remove(this.folder.inbox, id);
+    }
+  }
+
+  #append(happening: Happening): void {
+    if (!this.#engine.append(happening)) throw new Error(`${happening.type} was refused`);
+  }
+}
+
+interface OwnedLoopSpec {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly env: Readonly<Record<string, string>>;
+  readonly release: () => void;
+}

@@ -1,0 +1,86 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LoopFolder, loopFolder, loopsFolder } from '../control/layout.ts';
+import { readOwner } from '../control/lock.ts';
+import { registered } from '../control/registry.ts';
+import { readSpec, type Spec } from '../control/spec.ts';
+import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
+import { readJournal } from '../journal/file.ts';
+import { JournalError } from '../journal/journal.ts';
+import { evolve, INITIAL } from '../loop/evolve.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/processes.ts';
+import { UserError } from '../user-error.ts';
+
+/** A loop as its files tell it, to somebody who does not own it. */
+export interface LoopReading {
+  readonly folder: LoopFolder;
+  readonly spec: Spec;
+  readonly state: LoopState;
+  readonly account: Account;
+  /** The pid of the process that drives it now. */
+  readonly owner: number | null;
+  /** Why its journal cannot be read; the state is then the initial one. */
+  readonly trouble: string | null;
+}
+
+export { problemWithName } from '../control/names.ts';
+
+/** The loop of this name; a message that says which there are, if there is none. */
+export function readLoop(workspace: string, name: string): LoopReading {
+  const folder = loopFolder(workspace, name);
+  const loop = readLoopAt(folder);
+  if (loop === null) throw unknownLoop(name, folder);
+  return loop;
+}
+
+export function unknownLoop(name: string, folder: LoopFolder): UserError {
+  const others = existsSync(dirname(folder.path)) ? readdirSync(dirname(folder.path)) : [];
+  const known = others.length === 0 ? 'there are none here' : `known here: ${others.toSorted().join(', ')}`;
+  return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
+}
+
+/** Reads a loop; null when there is none. */
+export function readLoopAt(folder: LoopFolder): LoopReading | null {
+  if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
+  let state = INITIAL;
+  let known = NO_ACCOUNT;
+  let trouble: string | null = null;
+  try {
+    readJournal(folder.journal, (event) => {
+      known = account(known, event, state);
+      state = evolve(state, event);
+    });
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    trouble = error.message;
+  }
+  return { folder, spec: readSpec(folder.spec), state, account: known, owner: liveOwner(folder), trouble };
+}
+
+/** The process that owns a loop now; null when nobody does. */
+export function liveOwner(folder: LoopFolder): number | null {
+  const owner = readOwner(folder.lock);
+  if (owner === null) return null;
+  const birth = processes.birth(owner.pid);
+  return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
+}
+
+/** The loops of a workspace, by name. */
+export function readLoops(workspace: string): readonly LoopReading[] {
+  const folder = loopsFolder(workspace);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((name) => readLoopAt(loopFolder(workspace, name)) ?? []);
+}
+
+/** The loops of all workspaces of this user that are still there. */
+export function readAllLoops(): readonly LoopReading[] {
+  return registered()
+    .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
+    .flatMap(({ id, folder }) => {
+      const loop = readLoopAt(new LoopFolder(folder));
+      return loop === null || loop.spec.id !== id ? [] : [loop];
+    });
+}

@@ -1,0 +1,26 @@
+import { rmSync } from 'node:fs';
+import { takeLock } from '../control/lock.ts';
+import { forget, unregister } from '../control/registry.ts';
+import { UserError } from '../user-error.ts';
+import { endLeftovers } from './leftovers.ts';
+import type { LoopReading } from './read-loop.ts';
+import { self } from './self.ts';
+
+/** Removes a loop that nobody drives, with what it may have left running. */
+export async function removeLoop(loop: LoopReading): Promise<void> {
+  const { folder, spec } = loop;
+  const lock = await takeLock(folder.lock, self());
+  if (!lock.taken) {
+    throw new UserError(
+      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; end it first: ralph stop ${spec.name} --now`,
+    );
+  }
+  try {
+    await endLeftovers(loop);
+    rmSync(folder.path, { recursive: true, force: true });
+    forget(spec.id);
+    unregister(spec.id);
+  } finally {
+    lock.release();
+  }
+}

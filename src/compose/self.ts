@@ -1,0 +1,7 @@
+import type { LockOwner } from '../control/lock.ts';
+import { processes } from '../process/processes.ts';
+
+/** Who we are, for others who want the lock. */
+export function self(): LockOwner {
+  return { pid: process.pid, since: processes.birth(process.pid)?.startTime ?? '' };
+}

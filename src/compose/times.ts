@@ -1,0 +1,1 @@
+export { duration, localTime } from '../journal/times.ts';

@@ -1,0 +1,189 @@
+/** The engine's view of the workspace and of the loop's folder, on this machine's file system. */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Agent, AgentEvent } from '../agents/agent.ts';
+import { readRun } from '../agents/reader.ts';
+import { runCheck } from '../checks/check.ts';
+import { checkSlug } from '../checks/slug.ts';
+import type { LoopFolder } from '../control/layout.ts';
+import type { Spec } from '../control/spec.ts';
+import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
+import { fingerprint } from '../git/fingerprint.ts';
+import { exec } from '../process/exec.ts';
+import { processes } from '../process/processes.ts';
+import type { Policy } from '../loop/policy.ts';
+import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
+import { family } from './children.ts';
+import { readExcerpt } from './excerpts.ts';
+import { checkMarker, runEnvironment } from './run-environment.ts';
+
+export function loopWorkspace(loop: WorkspaceSpec): Workspace {
+  const { spec, folder, env, agent, show } = loop;
+  let mayBeLeft = loop.isRecovery;
+  return {
+    async look({ markers, fingerprint: wantsFingerprint }) {
+      const found = markers.map((name) => ({ name, ...lookFor(folder.marker(name), name) }));
+      return {
+        markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
+        problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
+        messages: [],
+        fingerprint: wantsFingerprint ? await fingerprint(spec.workspace, env) : null,
+      };
+    },
+    moveAside: (markers) => moveAside(folder, markers),
+    writePrompt: (effect) => writePrompt(loop, effect),
+    read: (run, { policy }) => readRun(agent, policy.completion.detectors, run.output.offset, show),
+    changedAfter: async (moment) => changedAfter(spec.workspace, moment),
+    async check(effect, graceMs, interrupt) {
+      const { iteration, run, index, check, timeoutMs } = effect;
+      const policy = loop.policy();
+      const commands = policy.checks.commands.map(({ command }) => command);
+      const log = join(folder.run(run ?? `${iteration}.1`), 'checks', `${checkSlug(commands, index)}.log`);
+      const result = await runCheck(
+        {
+          command: check.command,
+          cwd: spec.workspace,
+          env: runEnvironment({ spec, folder, env, policy, run: run ?? `${iteration}.1` }),
+          marker: checkMarker(spec, effect.key),
+          log,
+          shownAs: relative(spec.workspace, log),
+          timeoutMs,
+          graceMs,
+          mayBeLeft,
+        },
+        processes,
+        interrupt,
+      );
+      mayBeLeft = false;
+      return result;
+    },
+    commit: async () => ({ commit: null, error: 'this version cannot commit' }),
+    checkpoint: async () => ({ ref: null, error: 'this version takes no checkpoints' }),
+    family: (state) => family(folder, state),
+    edits: (state) => loop.edits(state),
+  };
+}
+
+export interface WorkspaceSpec {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  /** Of whoever started the loop. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly agent: Agent;
+  /** Somebody was the owner before us. */
+  readonly isRecovery: boolean;
+  readonly show: (event: AgentEvent) => void;
+  /** As it is now. */
+  readonly policy: () => Policy;
+  readonly edits: Workspace['edits'];
+}
+
+/** A marker only has to be there; one that cannot be a marker, or cannot be looked at, is a problem. */
+function lookFor(path: string, name: string): { readonly isThere: boolean; readonly problem: string | null } {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return { isThere: false, problem: null };
+    return found.isDirectory()
+      ? { isThere: false, problem: `${name} is a directory` }
+      : { isThere: true, problem: null };
+  } catch (error) {
+    return { isThere: false, problem: `stat ${name}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** A marker that is not valid is kept under another name: somebody may want to know what it said. */
+export function moveAside(folder: LoopFolder, markers: readonly string[]): void {
+  for (const name of markers) {
+    const path = folder.marker(name);
+    if (!existsSync(path)) continue;
+    let number = 1;
+    while (existsSync(`${path}.rejected-${number}`)) number++;
+    renameSync(path, `${path}.rejected-${number}`);
+  }
+}
+
+async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<WrittenPrompt> {
+  const { spec, folder } = loop;
+  let base: string;
+  try {
+    base = 'text' in spec.prompt ? spec.prompt.text : readFileSync(spec.prompt.file, 'utf8');
+  } catch (error) {
+    const path = 'file' in spec.prompt ? spec.prompt.file : '';
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
+      : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
+  }
+  const text = renderPrompt(effect.plan, await gather(loop, effect, base));
+  const path = join(folder.run(effect.run), 'prompt.md');
+  mkdirSync(folder.run(effect.run), { recursive: true });
+  writeFileSync(path, text);
+  const hash = createHash('sha256').update(text).digest('hex');
+  return { path: relative(folder.path, path), hash };
+}
+
+/** What the sections of the plan ask for, and nothing else. */
+async function gather(
+  { spec, folder, env }: WorkspaceSpec,
+  { plan }: Wanted<'run'>,
+  base: string,
+): Promise<PromptInputs> {
+  const failed = plan.sections.flatMap((section) => {
+    if (section.kind === 'failed-check') return [section];
+    return section.kind === 'check-errors' ? section.failed : [];
+  });
+  const has = (kind: string): boolean => plan.sections.some((section) => section.kind === kind);
+  const checkOutput = Object.fromEntries(
+    failed.map(({ index, log, excerpt }) => [index, readExcerpt(join(spec.workspace, log), excerpt)]),
+  );
+  const diff =
+    has('diff') && spec.startCommit !== null
+      ? await exec(['git', 'diff', spec.startCommit], { cwd: spec.workspace, env })
+      : null;
+  const progress = has('progress') && existsSync(folder.progressFile) ? readFileSync(folder.progressFile, 'utf8') : '';
+  return {
+    base,
+    isSpecification: false,
+    diff: diff?.stdout.toString('utf8') ?? '',
+    progress,
+    messages: '',
+    checkOutput,
+  };
+}
+
+const NOT_WORK = new Set(['.git', '.ralph', 'node_modules']);
+const MOST_FILES = 200_000;
+
+/** The time of the newest change to a file after a moment; null if nothing has changed. One look, no watching. */
+function changedAfter(workspace: string, moment: number): number | null {
+  let newest: number | null = null;
+  let seen = 0;
+  const folders = [workspace];
+  for (let folder = folders.pop(); folder !== undefined && seen < MOST_FILES; folder = folders.pop()) {
+    let entries;
+    try {
+      entries = readdirSync(folder, { withFileTypes: true });
+    } catch {
+      continue;
+    }
+    for (const entry of entries) {
+      if (NOT_WORK.has(entry.name)) continue;
+      seen++;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      const changed = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (changed > moment && changed > (newest ?? 0)) newest = Math.floor(changed);
+    }
+  }
+  return newest;
+}
+

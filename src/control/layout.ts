@@ -1,0 +1,62 @@
+import { isAbsolute, join } from 'node:path';
+
+/** Where everything of a loop is. */
+export class LoopFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get spec(): string {
+    return join(this.path, 'spec.json');
+  }
+  get journal(): string {
+    return join(this.path, 'journal.jsonl');
+  }
+  get lock(): string {
+    return join(this.path, 'lock');
+  }
+  get inbox(): string {
+    return join(this.path, 'inbox');
+  }
+  get children(): string {
+    return join(this.path, 'children');
+  }
+  get stateFile(): string {
+    return join(this.path, 'state.json');
+  }
+  get iterationsLog(): string {
+    return join(this.path, 'iterations.log');
+  }
+  get progressFile(): string {
+    return join(this.path, 'progress.md');
+  }
+  get bus(): string {
+    return join(this.path, 'TASK-MESSAGE-BUS.md');
+  }
+
+  /** A marker is a file of this folder, unless somebody has named another place for it. */
+  marker(name: string): string {
+    return isAbsolute(name) ? name : join(this.path, name);
+  }
+
+  /** `runs/0007` for the first run of the seventh iteration, `runs/0007.2` for the second. */
+  run(run: string): string {
+    const [iteration = '0', number = '1'] = run.split('.');
+    const padded = iteration.padStart(4, '0');
+    return join(this.path, 'runs', number === '1' ? padded : `${padded}.${number}`);
+  }
+}
+
+export function loopsFolder(workspace: string): string {
+  return join(workspace, '.ralph', 'loops');
+}
+
+export function loopFolder(workspace: string, name: string): LoopFolder {
+  return new LoopFolder(join(loopsFolder(workspace), name));
+}
+
+export function archiveFolder(workspace: string): string {
+  return join(workspace, '.ralph', 'archive');
+}

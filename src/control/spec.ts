@@ -1,0 +1,59 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+/** What a loop is, besides its policy: who works on what, and where. */
+export interface Spec {
+  readonly version: 1;
+  /** Its own, whatever becomes of its name and folder. */
+  readonly id: string;
+  readonly name: string;
+  readonly workspace: string;
+  readonly created: string;
+  readonly agent: { readonly kind: string; readonly argv: readonly string[] };
+  readonly prompt: PromptSource;
+  /** The commit that the work began at; null outside of a repository. */
+  readonly startCommit: string | null;
+  /** The run in which this loop was started, and the folder of its loop. */
+  readonly parent: { readonly run: string; readonly folder: string } | null;
+}
+
+/** The user's words, or the file that has them. */
+export type PromptSource = { readonly text: string } | { readonly file: string };
+
+export function readSpec(path: string): Spec {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSpec`
+  return JSON.parse(readFileSync(path, 'utf8')) as Spec;
+}
+
+export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
+  const argv = redact(spec.agent.argv, env);
+  const aside = `${path}.${process.pid}`;
+  writeFileSync(aside, `${JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2)}\n`);
+  renameSync(aside, path);
+}
+
+/** Stands for a secret that is kept elsewhere. */
+export const REDACTED = '<redacted>';
+
+const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/i;
+const SECRET_VALUE = /^(?:sk|pk|ghp|gho|xox[abp])[-_]\S{12,}$/;
+
+/** The arguments without anything that looks like a secret or is one in the environment. */
+function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
+  return argv.map((argument, index) => {
+    if (secretIn(argument, env) !== null || SECRET_VALUE.test(argument)) return REDACTED;
+    const [name = '', value] = argument.split('=', 2);
+    if (value !== undefined && SECRET_NAME.test(name)) return `${name}=${REDACTED}`;
+    const flag = argv[index - 1] ?? '';
+    return flag.startsWith('-') && !flag.includes('=') && SECRET_NAME.test(flag) && !argument.startsWith('-')
+      ? REDACTED
+      : argument;
+  });
+}
+
+/** The environment variable whose secret value stands in a text; null if there is none. */
+export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {
+  for (const [name, value] of Object.entries(env)) {
+    if (value.length >= 8 && SECRET_NAME.test(name) && text.includes(value)) return name;
+  }
+  return null;
+}

@@ -1,0 +1,70 @@
+import { createHash, type Hash } from 'node:crypto';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { exec } from '../process/exec.ts';
+
+/**
+ * The state of a repository in one word: its head, what differs from it, and the content of the files that differ. Null
+ * outside of a repository. What git ignores is not part of it, and so neither is `.ralph`.
+ */
+export async function fingerprint(
+  workspace: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  const status = await exec(
+    ['git', 'status', '--porcelain=v2', '--branch', '--untracked-files=all', '-z'],
+    // Our look must not get into the way of the agent's own git commands.
+    { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } },
+  );
+  if (status === null || status.code !== 0) return null;
+  const top = await topLevel(workspace, env);
+  const hash = createHash('sha256').update(status.stdout);
+  const paths = changedPaths(status.stdout.toString('utf8'));
+  for (const path of paths) addContent(hash, join(top ?? workspace, path), paths.length > MANY_FILES);
+  return hash.digest('hex');
+}
+
+/** Beyond this a file counts by its size and time only. */
+const MANY_FILES = 2000;
+const LARGE_FILE = 4 * 1024 * 1024;
+
+let knownTop: { readonly workspace: string; readonly top: string | null } | null = null;
+async function topLevel(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
+  if (knownTop?.workspace === workspace) return knownTop.top;
+  const found = await exec(['git', 'rev-parse', '--show-toplevel'], { cwd: workspace, env });
+  const top = found?.code === 0 ? found.stdout.toString('utf8').replace(/\n$/, '') : null;
+  knownTop = { workspace, top };
+  return top;
+}
+
+/** The files that an answer of `git status --porcelain=v2 -z` names. */
+function changedPaths(status: string): readonly string[] {
+  const entries = status.split('\0');
+  const paths: string[] = [];
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index] ?? '';
+    const field = (count: number): string => entry.split(' ').slice(count).join(' ');
+    if (entry.startsWith('1 ')) paths.push(field(8));
+    else if (entry.startsWith('u ')) paths.push(field(10));
+    else if (entry.startsWith('? ')) paths.push(field(1));
+    else if (entry.startsWith('2 ')) {
+      paths.push(field(9));
+      // The name that it had before comes as an entry of its own.
+      index++;
+    }
+  }
+  return paths;
+}
+
+function addContent(hash: Hash, path: string, briefly: boolean): void {
+  try {
+    const { size, mtimeMs, mode } = lstatSync(path);
+    const kind = mode & 0o170000;
+    hash.update(`\0${path}\0${mode}\0`);
+    if (kind === 0o120000) hash.update(readlinkSync(path));
+    else if (kind === 0o100000 && size <= LARGE_FILE && !briefly) hash.update(readFileSync(path));
+    else hash.update(`${size} ${mtimeMs}`);
+  } catch {
+    hash.update(`\0${path}\0gone`);
+  }
+}

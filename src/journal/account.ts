@@ -1,0 +1,123 @@
+/**
+ * What a person wants to know about a loop and the core does not need: folded from the journal like the state, event by
+ * event, and of a size that does not grow with the iterations.
+ */
+import type { CheckResult, LoopEvent, StrayProcess } from '../loop/event.ts';
+import { isCutShort } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+
+export interface Account {
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** The iteration that was started last, and what is known of it. */
+  readonly iteration: IterationAccount | null;
+  readonly runs: number;
+  readonly rejectedClaims: number;
+  /** The checks that contradicted the last rejected claim. */
+  readonly lastRejection: { readonly iteration: number; readonly failed: readonly string[] } | null;
+  readonly usageLimits: number;
+  /** The last results of the checks, in their order. */
+  readonly checks: readonly CheckAccount[];
+  /** Processes that may have got away, of the last few runs. */
+  readonly strays: readonly StrayProcess[];
+  readonly lastControl: 'person' | 'signal' | null;
+}
+
+interface IterationAccount {
+  readonly number: number;
+  readonly startedAt: number;
+  /** When its last work run began. */
+  readonly runAt: number;
+  readonly steps: number;
+  readonly costBefore: number;
+  readonly exitCode: number | null;
+}
+
+export interface CheckAccount {
+  readonly command: string;
+  readonly result: CheckResult;
+}
+
+export const NO_ACCOUNT: Account = {
+  startedAt: null,
+  endedAt: null,
+  iteration: null,
+  runs: 0,
+  rejectedClaims: 0,
+  lastRejection: null,
+  usageLimits: 0,
+  checks: [],
+  strays: [],
+  lastControl: null,
+};
+
+/** The account with one more event in it; `state` is the state before that event. */
+export function account(before: Account, event: LoopEvent, state: LoopState): Account {
+  switch (event.type) {
+    case 'loop.created':
+      return { ...before, startedAt: event.at };
+    case 'loop.ended':
+      return { ...before, endedAt: event.at };
+    case 'loop.reopened':
+      return { ...before, endedAt: null };
+    case 'iteration.started': {
+      const iteration: IterationAccount = {
+        number: event.iteration,
+        startedAt: event.at,
+        runAt: event.at,
+        steps: 0,
+        costBefore: state.spent.usd,
+        exitCode: null,
+      };
+      return { ...before, iteration };
+    }
+    case 'run.planned':
+      return {
+        ...before,
+        runs: before.runs + 1,
+        iteration:
+          before.iteration === null || event.purpose !== 'work'
+            ? before.iteration
+            : { ...before.iteration, runAt: event.at },
+      };
+    case 'run.ended': {
+      const strays = [...before.strays, ...(event.strays ?? [])].slice(-MOST_STRAYS);
+      const ended = { ...before, strays };
+      if (event.as === 'usage-limit') return { ...ended, usageLimits: before.usageLimits + 1 };
+      const { run } = state.turn;
+      if (isCutShort(event.as) || before.iteration === null || run?.id !== event.run) return ended;
+      const exitCode = event.ending.how === 'exited' ? event.ending.code : null;
+      return {
+        ...ended,
+        iteration: { ...before.iteration, steps: run.output.steps, exitCode },
+      };
+    }
+    case 'checks.started':
+      return { ...before, checks: [] };
+    case 'check.finished':
+      return { ...before, checks: [...before.checks, { command: event.command, result: event.result }] };
+    case 'claim.rejected':
+      return {
+        ...before,
+        rejectedClaims: before.rejectedClaims + 1,
+        lastRejection: { iteration: event.iteration, failed: event.failed },
+      };
+    case 'control.received':
+      return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
+    case 'policy.changed':
+    case 'owner.changed':
+    case 'run.started':
+    case 'run.output':
+    case 'probe.finished':
+    case 'claim.made':
+    case 'claim.accepted':
+    case 'commit.made':
+    case 'checkpoint.taken':
+    case 'timer.fired':
+    case 'child.started':
+    case 'child.ended':
+      return before;
+  }
+}
+
+const MOST_STRAYS = 20;

@@ -1,0 +1,93 @@
+import type { LoopEvent } from '../loop/event.ts';
+import { waitAfter } from '../loop/limits.ts';
+import type { Outcome } from '../loop/outcome.ts';
+import { isCutShort } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { Account } from './account.ts';
+import { duration, localTime } from './times.ts';
+
+/** The lines of `iterations.log` that an event adds; `state` and `known` are as they were after it. */
+export function logLines(event: LoopEvent, state: LoopState, known: Account): readonly string[] {
+  return entries(event, state, known).map((entry) => `${localTime(event.at)} ${entry}`);
+}
+
+function entries(event: LoopEvent, state: LoopState, known: Account): readonly string[] {
+  const { policy } = state;
+  switch (event.type) {
+    case 'iteration.started': {
+      const limit = policy.limits.iterations;
+      return [`[START] iteration ${event.iteration}${limit === null ? '' : `/${limit}`}`];
+    }
+    case 'run.ended':
+      return runEntries(event, state, known);
+    case 'check.finished':
+      return event.result.code === 0
+        ? []
+        : [`[CHECK] iteration ${event.iteration} exit=${event.result.code ?? 'timeout'} ${event.command}`];
+    case 'claim.rejected':
+      return [`[REJECT] iteration ${event.iteration} claim rejected, failing checks: ${event.failed.length}`];
+    case 'control.received':
+      if (event.control.type === 'pause') return ['[PAUSE] loop paused reason=manual'];
+      if (event.control.type === 'resume') return ['[RESUME] loop resumed'];
+      return event.control.type === 'signal' && state.control.paused
+        ? [`[PAUSE] loop paused reason=${event.control.signal.toLowerCase()}`]
+        : [];
+    case 'loop.ended':
+      return [`[DONE] loop complete after ${state.iteration} iterations reason=${reason(event.outcome, state)}`];
+    case 'loop.reopened':
+      return ['[RESUME] loop resumed'];
+    default:
+      return [];
+  }
+}
+
+function runEntries(
+  event: Extract<LoopEvent, { type: 'run.ended' }>,
+  state: LoopState,
+  known: Account,
+): readonly string[] {
+  const { run, iteration } = state.turn;
+  if (run?.id !== event.run || known.iteration === null) return [];
+  const { ending, as } = event;
+  if (as === 'usage-limit') {
+    return [`[LIMIT] iteration ${iteration} usage limit, waiting until ${localTime(waitAfter(state, run).until)}`];
+  }
+  if (isCutShort(as)) return [`[STOP] iteration ${iteration} interrupted`];
+  const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
+  const lines = [
+    `[END] iteration ${iteration} exit=${exit} duration=${duration(event.at - known.iteration.runAt)}`,
+  ];
+  if (ending.how === 'timed-out' && ending.which === 'inactivity') {
+    const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;
+    lines.push(`[TIMEOUT] iteration ${iteration} inactivity_timeout=${seconds}s`);
+  }
+  if (as === 'failure') {
+    const backoff = Math.round((waitAfter(state, run).until - state.turn.at) / 1000);
+    const most = state.policy.limits.failures;
+    const attempt = `${state.failures.consecutive}${most === null ? '' : `/${most}`}`;
+    lines.push(`[FAIL] iteration ${iteration} exit=${exit} attempt=${attempt} backoff=${backoff}s`);
+  }
+  return lines;
+}
+
+/** Document 003's word for an end where it has one. */
+function reason(outcome: Outcome, { turn }: LoopState): string {
+  switch (outcome.type) {
+    case 'iterations-exhausted':
+      return 'max_iterations';
+    case 'stopped':
+      return outcome.by === 'person' ? 'killed' : outcome.by;
+    case 'done':
+      return turn.claim?.by === 'pattern' ? 'done_pattern' : 'done';
+    case 'waiting':
+    case 'time-exhausted':
+    case 'cost-exhausted':
+    case 'tokens-exhausted':
+    case 'failures-exhausted':
+    case 'stuck':
+    case 'prompt-lost':
+    case 'bad-input':
+    case 'fatal':
+      return outcome.type.replaceAll('-', '_');
+  }
+}

@@ -1,0 +1,21 @@
+/** A moment on the wall clock of this machine, to the second: `2024-01-15T10:30:00`. */
+export function localTime(moment: number): string {
+  const date = new Date(moment);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** The same with microseconds: `2024-01-15T10:30:00.123000`. */
+export function preciseLocalTime(moment: number): string {
+  return `${localTime(moment)}.${String(moment % 1000).padStart(3, '0')}000`;
+}
+
+/** `42s`, `3m42s`, `1h15m`; `blank` stands between the parts. */
+export function duration(ms: number, blank = ''): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${blank}${seconds % 60}s`;
+  return `${Math.floor(minutes / 60)}h${blank}${minutes % 60}m`;
+}

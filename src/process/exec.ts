@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process';
+
+/** Runs a short program of our own choice (git, and the like) and gives back what it printed; null if it is not there. */
+export function exec(
+  argv: readonly [string, ...string[]],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly maxBytes?: number },
+): Promise<Execution | null> {
+  const { cwd, env, maxBytes = 64 * 1024 * 1024 } = options;
+  const [program, ...more] = argv;
+  return new Promise((resolve) => {
+    const child = spawn(program, more, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const out: Buffer[] = [];
+    const errors: Buffer[] = [];
+    let size = 0;
+    const keep = (into: Buffer[]) => (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) into.push(chunk);
+    };
+    child.stdout.on('data', keep(out));
+    child.stderr.on('data', keep(errors));
+    child.once('error', () => resolve(null));
+    child.once('close', (code) =>
+      resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(errors).toString('utf8') }),
+    );
+  });
+}
+
+export interface Execution {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
