@@ -1,3 +1,4 @@
+import type { EndRecord } from '../compose/end-record.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
 import { Console, paint } from './console.ts';
 import type { ViewOptions } from './options.ts';
@@ -20,15 +21,20 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
       view.line(`  go on with  ralph resume ${loop.spec.name}`);
       return 3;
     }
-    const end = loop.end();
     if (stop.why === 'paused') view.status('paused, exiting loop');
-    if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
-    const colour = end.exitCode === 0 ? 'green' : 'red';
-    view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
-    for (const line of summary(end)) view.line(line);
-    return end.exitCode;
+    return finish(view, loop.end(), options);
   } finally {
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
   }
+}
+
+/** Says how it ended, in text and as a record, and what to exit with. */
+export function finish(view: Console, end: EndRecord, options: ViewOptions): number {
+  view.close();
+  if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
+  const colour = end.exitCode === 0 ? 'green' : 'red';
+  view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
+  for (const line of summary(end)) view.line(line);
+  return end.exitCode;
 }

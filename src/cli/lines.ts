@@ -2,7 +2,7 @@
 import type { Account, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
 
-import { duration } from '../compose/times.ts';
+import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
 export function linesFor(event: LoopEvent, state: LoopState, account: Account, verbose: boolean): readonly string[] {
@@ -79,7 +79,7 @@ function runLines(
       return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...strays];
     }
     case 'usage-limit': {
-      const until = new Date(waitAfter(state, run).until).toLocaleTimeString();
+      const until = localTime(waitAfter(state, run).until).slice(11);
       return [`usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`];
     }
     case 'restart': {

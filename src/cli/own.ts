@@ -1,4 +1,10 @@
-import type { ViewOptions } from './options.ts';
-export async function own(_folder: string, _options: ViewOptions): Promise<number> {
-  return 0;
+import { takeOver } from '../compose/open-loop.ts';
+import { readLoopIn } from '../compose/read-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { drive } from './drive.ts';
+
+/** Drives a loop that somebody else has created, for nobody to see. */
+export async function own(path: string): Promise<number> {
+  const { spec } = readLoopIn(path);
+  return drive(await takeOver(spec.workspace, spec.name, startersEnvironment(process.env)), { quiet: true });
 }

@@ -15,7 +15,7 @@ export async function run(
 ): Promise<number> {
   if (options.owner !== undefined) {
     const { own } = await import('./own.ts');
-    return own(options.owner, options);
+    return own(options.owner);
   }
   const workspace = workspaceOf(options);
   const prompt = promptOf(task, options);

@@ -34,6 +34,13 @@ export function readLoop(workspace: string, name: string): LoopReading {
   return loop;
 }
 
+/** The loop whose folder this is. */
+export function readLoopIn(path: string): LoopReading {
+  const loop = readLoopAt(new LoopFolder(path));
+  if (loop === null) throw new UserError(`there is no loop in ${path}`);
+  return loop;
+}
+
 export function unknownLoop(name: string, folder: LoopFolder): UserError {
   const others = existsSync(dirname(folder.path)) ? readdirSync(dirname(folder.path)) : [];
   const known = others.length === 0 ? 'there are none here' : `known here: ${others.toSorted().join(', ')}`;

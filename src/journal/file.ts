@@ -133,7 +133,8 @@ function checkHeader(text: string, path: string): 'header' | null {
   return 'header';
 }
 
-function readLine(text: string, number: number): LoopEvent | null {
+/** The event in the line with this number; null when it is not what was written. */
+export function readLine(text: string, number: number): LoopEvent | null {
   const match = LINE.exec(text);
   if (match === null) return null;
   const [, n, sum, event = ''] = match;

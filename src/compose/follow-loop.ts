@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { agentNamed } from '../agents/agents.ts';
+import { readRun } from '../agents/reader.ts';
+import { LoopFolder } from '../control/layout.ts';
+import { readSpec, type Spec } from '../control/spec.ts';
+import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
+import { JournalFollower } from '../journal/follow.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { evolve, INITIAL } from '../loop/evolve.ts';
+import type { LoopState } from '../loop/state.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import { endRecord, type EndRecord } from './end-record.ts';
+import type { Viewer } from './owned-loop.ts';
+import { liveOwner } from './read-loop.ts';
+
+/** Shows a loop that somebody else drives, from its first event on, until nobody drives it any more. */
+export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<EndRecord> {
+  const spec = readSpec(folder.spec);
+  const journal = new JournalFollower(folder.journal);
+  let state: LoopState = INITIAL;
+  let known: Account = NO_ACCOUNT;
+  let output: Output | null = null;
+
+  const take = async (event: LoopEvent): Promise<void> => {
+    known = account(known, event, state);
+    state = evolve(state, event);
+    if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, viewer);
+    if (event.type === 'run.ended') {
+      await output?.close();
+      output = null;
+    }
+    viewer.appended?.(event, state);
+    viewer.seen?.(event, state, known);
+  };
+  let hint = (): void => {};
+  const stopWatching = watchFolder(folder.path, () => hint());
+  try {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        hint = resolve;
+      });
+      const hasOwner = liveOwner(folder) !== null;
+      // oxlint-disable-next-line no-await-in-loop -- one event after the other
+      for (const event of journal.look()) await take(event);
+      if (state.outcome !== null || !hasOwner) break;
+      // oxlint-disable-next-line no-await-in-loop -- until something has changed
+      await changed;
+    }
+  } finally {
+    stopWatching();
+    await (output as Output | null)?.close();
+  }
+  return endRecord(state, known, spec);
+}
+
+/** What one run prints, as it comes. */
+class Output {
+  readonly #tails: Tail[] = [];
+  readonly #stopWatching: () => void;
+
+  constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
+    const path = folder.run(run);
+    const reader = readRun(agentNamed(spec.agent.kind), state.policy.completion.detectors, 0, (event) =>
+      viewer.agent?.(event),
+    );
+    const open = state.turn.run;
+    if (existsSync(join(path, 'stdout.log')))
+      this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
+    if (existsSync(join(path, 'stderr.log')) && open !== null)
+      this.#tails.push(
+        new Tail(join(path, 'stderr.log'), 0, (chunk) => viewer.output?.(open, chunk, 'stderr')),
+      );
+    this.#stopWatching = watchFolder(path, () => this.#look());
+    this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#stopWatching();
+    await Promise.all(this.#tails.map((tail) => tail.close()));
+  }
+
+  #look(): void {
+    for (const tail of this.#tails) tail.look();
+  }
+}

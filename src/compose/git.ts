@@ -1,0 +1,11 @@
+import { exec } from '../process/exec.ts';
+import { UserError } from '../user-error.ts';
+import { startersEnvironment } from './run-environment.ts';
+
+/** Runs git where it is needed, and says so where it is missing. */
+export async function runGit(cwd: string, args: readonly string[]): Promise<string> {
+  const result = await exec(['git', ...args], { cwd, env: startersEnvironment(process.env) });
+  if (result === null) throw new UserError('git is needed and not installed');
+  if (result.code !== 0) throw new UserError(`git ${args.join(' ')} failed: ${result.stderr.trim()}`);
+  return result.stdout.toString('utf8');
+}
