@@ -25,7 +25,12 @@ export type AgentEvent =
   /** Its list of tasks. */
   | { readonly type: 'todo'; readonly items: readonly { readonly text: string; readonly done: boolean }[] }
   /** Something is going on; what has been used so far, where the stream says so. */
-  | { readonly type: 'progress'; readonly text: string; readonly tokens: Tokens | null; readonly cost: Cost | null }
+  | {
+      readonly type: 'progress';
+      readonly text: string;
+      readonly tokens: Tokens | null;
+      readonly cost: Cost | null;
+    }
   /** The provider's limit. */
   | { readonly type: 'limit'; readonly resetsAt: number | null; readonly message: string }
   /** It says that it has finished; `text` is the final answer where the stream states it apart. */

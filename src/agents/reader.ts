@@ -48,12 +48,7 @@ class Reader implements RunReader {
   #error: RunError | null = null;
   #hasNews = false;
 
-  constructor(
-    parser: StreamParser,
-    scanner: Scanner,
-    shownUpTo: number,
-    show: (event: AgentEvent) => void,
-  ) {
+  constructor(parser: StreamParser, scanner: Scanner, shownUpTo: number, show: (event: AgentEvent) => void) {
     this.#parser = parser;
     this.#scanner = scanner;
     this.#shownUpTo = shownUpTo;

@@ -57,7 +57,9 @@ function fromRecord(value: Record<string, unknown>): AgentEvent | null {
   }
 }
 
-function tokens(value: unknown): { input: number; output: number; cacheRead: number; cacheWrite: number } | null {
+function tokens(
+  value: unknown,
+): { input: number; output: number; cacheRead: number; cacheWrite: number } | null {
   if (!isRecord(value)) return null;
   const count = (key: string): number => (typeof value[key] === 'number' ? value[key] : 0);
   return {

@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import type { CheckResult } from '../loop/event.ts';
 import { exitStatus, startShim } from '../process/shim.ts';
 import { killMarked, stopRun } from '../process/stop.ts';
-import type { ProcessTable } from '../process/table.ts';
+import type { Marker, ProcessTable } from '../process/table.ts';
 
 /** Runs it; null when it was interrupted. */
 export async function runCheck(
@@ -20,8 +20,7 @@ export async function runCheck(
 ): Promise<CheckResult | null> {
   const { command, log, cwd, env, marker, timeoutMs, graceMs } = spec;
   const began = performance.now();
-  const mark = `${marker.name}=${marker.value}`;
-  if (spec.mayBeLeft) await killMarked(mark, table);
+  if (spec.mayBeLeft) await killMarked(marker, table);
   // A folder of its own for every attempt: a shim that comes too late finds its folder gone.
   const folder = `${log}.${process.pid}.${Math.round(began * 1000)}`;
   const errors = `${folder}/stderr`;
@@ -40,7 +39,7 @@ export async function runCheck(
     });
     const birth = table.birth(shim.pid) ?? { pid: shim.pid, startTime: '', bootId: '', pidNamespace: '' };
     const ending = await race(shim.ended, timeoutMs, interrupt);
-    await stopRun({ shim: birth, marker: mark, graceMs }, table);
+    await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
     await shim.ended;
     append(log, errors);
     if (ending === 'interrupted') return null;
@@ -57,7 +56,7 @@ export interface CheckSpec {
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly marker: { readonly name: string; readonly value: string };
+  readonly marker: Marker;
   /** Where the output goes, and how that place is told to others. */
   readonly log: string;
   readonly shownAs: string;
@@ -69,7 +68,11 @@ export interface CheckSpec {
 
 type CheckEnding = 'ended' | 'timed out' | 'interrupted';
 
-function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: AbortSignal): Promise<CheckEnding> {
+function race(
+  ended: Promise<unknown>,
+  timeoutMs: number | null,
+  interrupt: AbortSignal,
+): Promise<CheckEnding> {
   return new Promise((resolve) => {
     const settle = (ending: CheckEnding) => (): void => {
       clearTimeout(timer);
@@ -77,7 +80,9 @@ function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: Abor
       resolve(ending);
     };
     const timer =
-      timeoutMs === null ? undefined : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, 2 ** 31 - 1));
+      timeoutMs === null
+        ? undefined
+        : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, 2 ** 31 - 1));
     const interrupted = settle('interrupted');
     interrupt.addEventListener('abort', interrupted);
     if (interrupt.aborted) interrupted();

@@ -138,15 +138,16 @@ function write(stream: NodeJS.WriteStream, text: string): void {
 
 /** Colours may stay; everything else that commands a terminal may not. */
 function harmless(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what this is about
-  return text.replaceAll(/\u001B\[[0-9;]*m|\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F\u0080-\u009F]/gs, (match) =>
-    match.startsWith('\u001B[') && match.endsWith('m') ? match : '',
+  return text.replaceAll(
+    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+    /\u001B\[[0-9;]*m|\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F\u0080-\u009F]/gs,
+    (match) => (match.startsWith('\u001B[') && match.endsWith('m') ? match : ''),
   );
 }
 
 /** Colour only where there is one (`NO_COLOR`, `FORCE_COLOR` and no terminal are respected). */
 export function paint(colour: 'cyan' | 'dim' | 'green' | 'red' | 'yellow' | 'bold', text: string): string {
-  return process.stderr.hasColors?.() === true && process.env['NO_COLOR'] === undefined
+  return process.stderr.isTTY && process.stderr.hasColors() && process.env['NO_COLOR'] === undefined
     ? styleText(colour, text, { stream: process.stderr })
     : text;
 }

@@ -1,7 +1,7 @@
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
-import { workspaceOf } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 import { parseDuration, parseSize, parseWhole } from './values.ts';
 
 interface Where {
@@ -47,7 +47,9 @@ export async function tell(name: string, text: string, options: Where): Promise<
 
 /** `ralph set`: other limits from here on. */
 export async function set(name: string, settings: readonly string[], options: Where): Promise<number> {
-  const limits = Object.assign({}, ...settings.map(parseSetting)) as SetLimits;
+  const limits: SetLimits = Object.fromEntries(
+    settings.flatMap((text) => Object.entries(parseSetting(text))),
+  );
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(name, loop.state.outcome !== null);
   return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
@@ -69,14 +71,17 @@ function parseSetting(text: string): SetLimits {
   const key = at < 0 ? text : text.slice(0, at);
   const parse = SETTINGS[key];
   if (at < 0 || parse === undefined) {
-    throw new UserError(`expected KEY=VALUE with KEY one of ${Object.keys(SETTINGS).join(', ')}, got ${JSON.stringify(text)}`);
+    throw new UserError(
+      `expected KEY=VALUE with KEY one of ${Object.keys(SETTINGS).join(', ')}, got ${JSON.stringify(text)}`,
+    );
   }
   return parse(key, text.slice(at + 1));
 }
 
 function parseAmount(key: string, text: string): number {
   const value = Number(text.replace(/^\$/, ''));
-  if (!Number.isFinite(value) || value <= 0) throw new UserError(`${key} must be an amount > 0, got ${JSON.stringify(text)}`);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new UserError(`${key} must be an amount > 0, got ${JSON.stringify(text)}`);
   return value;
 }
 

@@ -15,29 +15,33 @@ const print = async (event: object): Promise<void> => {
   process.stdout.write(`${JSON.stringify(event)}\n`);
   await sleep(PAUSE_MS);
 };
-const say = (text: string): Promise<void> => print({ type: 'text', message: String(call), text: `${text}\n` });
+const say = (text: string): Promise<void> =>
+  print({ type: 'text', message: String(call), text: `${text}\n` });
 
-switch (call) {
-  case 1:
-    await say('(I am a script that plays an agent; no model is called.)');
-    await print({ type: 'tool.start', id: '1', name: 'Read', input: 'greeting.txt' });
-    await print({ type: 'tool.end', id: '1', ok: true, output: readFileSync('greeting.txt', 'utf8') });
-    await say('Looks good to me.\n<promise>DONE</promise>');
-    await print({ type: 'result', ok: true, text: null });
-    break;
-  case 2: {
-    const resetsAt = Date.now() + USAGE_LIMIT_MS;
-    await print({ type: 'limit', resetsAt, message: 'usage limit reached, it resets in two seconds' });
-    await print({ type: 'result', ok: false, text: null });
-    process.exitCode = 1;
-    break;
+void play().then(() => process.stdin.pause());
+
+async function play(): Promise<void> {
+  switch (call) {
+    case 1:
+      await say('(I am a script that plays an agent; no model is called.)');
+      await print({ type: 'tool.start', id: '1', name: 'Read', input: 'greeting.txt' });
+      await print({ type: 'tool.end', id: '1', ok: true, output: readFileSync('greeting.txt', 'utf8') });
+      await say('Looks good to me.\n<promise>DONE</promise>');
+      await print({ type: 'result', ok: true, text: null });
+      break;
+    case 2: {
+      const resetsAt = Date.now() + USAGE_LIMIT_MS;
+      await print({ type: 'limit', resetsAt, message: 'usage limit reached, it resets in two seconds' });
+      await print({ type: 'result', ok: false, text: null });
+      process.exitCode = 1;
+      break;
+    }
+    default:
+      await say('The check says that the greeting is wrong, so I look again: it is a typo.');
+      await print({ type: 'tool.start', id: '1', name: 'Edit', input: 'greeting.txt' });
+      writeFileSync('greeting.txt', 'hello world\n');
+      await print({ type: 'tool.end', id: '1', ok: true, output: '' });
+      await say('Fixed.\n<promise>DONE</promise>');
+      await print({ type: 'result', ok: true, text: null });
   }
-  default:
-    await say('The check says that the greeting is wrong, so I look again: it is a typo.');
-    await print({ type: 'tool.start', id: '1', name: 'Edit', input: 'greeting.txt' });
-    writeFileSync('greeting.txt', 'hello world\n');
-    await print({ type: 'tool.end', id: '1', ok: true, output: '' });
-    await say('Fixed.\n<promise>DONE</promise>');
-    await print({ type: 'result', ok: true, text: null });
 }
-process.stdin.pause();

@@ -10,8 +10,6 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
   const onTerminate = onSignal('SIGTERM');
-  // The terminal may go; the loop goes on.
-  const onHangup = (): void => {};
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
   try {
     const stop = await loop.drive(view);
@@ -38,3 +36,6 @@ export function finish(view: Console, end: EndRecord, options: ViewOptions): num
   for (const line of summary(end)) view.line(line);
   return end.exitCode;
 }
+
+/** The terminal may go; the loop goes on. */
+function onHangup(): void {}

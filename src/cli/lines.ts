@@ -5,7 +5,12 @@ import { failureText, waitAfter } from '../index.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
-export function linesFor(event: LoopEvent, state: LoopState, account: Account, verbose: boolean): readonly string[] {
+export function linesFor(
+  event: LoopEvent,
+  state: LoopState,
+  account: Account,
+  verbose: boolean,
+): readonly string[] {
   const { policy } = state;
   const limit = policy.limits.iterations;
   const of = (number: number): string => (limit === null ? `${number}` : `${number}/${limit}`);
@@ -27,10 +32,14 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account, v
       return event.claim.by === 'pattern' ? ['done pattern matched'] : [];
     case 'claim.rejected': {
       const count = event.failed.length;
-      return [`the agent says it is done, but ${count === 1 ? 'a check fails' : `${count} checks fail`}: claim rejected`];
+      return [
+        `the agent says it is done, but ${count === 1 ? 'a check fails' : `${count} checks fail`}: claim rejected`,
+      ];
     }
     case 'claim.accepted':
-      return [event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)'];
+      return [
+        event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)',
+      ];
     case 'commit.made':
       return [event.error === null ? `committed ${event.commit ?? ''}` : `SCM error: ${event.error}`];
     case 'control.received':
@@ -38,6 +47,7 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account, v
     case 'policy.changed':
       return [`settings changed: ${limit === null ? 'no iteration limit' : `at most ${limit} iterations`}`];
     case 'owner.changed':
+      if (state.iteration === 0) return [];
       return state.turn.run !== null && state.turn.run.ended === null
         ? [`found again in iteration ${of(state.iteration)}: going on`]
         : [`found again: going on after iteration ${of(state.iteration)}`];
@@ -70,7 +80,8 @@ function runLines(
   const took = duration(event.at - (account.iteration?.runAt ?? event.at), ' ');
   const wait = Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
   const strays = (event.strays ?? []).map(
-    ({ pid, command }) => `warning: process ${pid} (${command}) may have been left behind by the agent; not ended`,
+    ({ pid, command }) =>
+      `warning: process ${pid} (${command}) may have been left behind by the agent; not ended`,
   );
   switch (as) {
     case 'ok':
@@ -80,7 +91,9 @@ function runLines(
     }
     case 'usage-limit': {
       const until = localTime(waitAfter(state, run).until).slice(11);
-      return [`usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`];
+      return [
+        `usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`,
+      ];
     }
     case 'restart': {
       const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;
@@ -106,7 +119,10 @@ function runLines(
   }
 }
 
-function controlLines({ control }: Extract<LoopEvent, { type: 'control.received' }>, state: LoopState): readonly string[] {
+function controlLines(
+  { control }: Extract<LoopEvent, { type: 'control.received' }>,
+  state: LoopState,
+): readonly string[] {
   switch (control.type) {
     case 'pause':
       return ['pausing after this iteration'];
@@ -128,7 +144,10 @@ function controlLines({ control }: Extract<LoopEvent, { type: 'control.received'
   }
 }
 
-function endLines({ outcome }: Extract<LoopEvent, { type: 'loop.ended' }>, state: LoopState): readonly string[] {
+function endLines(
+  { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
+  state: LoopState,
+): readonly string[] {
   switch (outcome.type) {
     case 'failures-exhausted':
       return [`${outcome.failures} consecutive failures, stopping loop`];

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { runsOf, followRun } from '../compose/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
-import { workspaceOf } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 interface LogsOptions {
   readonly follow?: boolean;
@@ -17,7 +17,8 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   process.stdout.on('error', () => process.exit(0));
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const runs = runsOf(loop.folder);
-  const wanted = options.run === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, options.run ?? ''));
+  const wanted =
+    options.run === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, options.run ?? ''));
   if (options.run !== undefined && wanted === undefined) {
     const known = runs.map((run) => run.name).join(', ');
     throw new UserError(`"${name}" has no run ${options.run}${known === '' ? '' : ` (there are ${known})`}`);

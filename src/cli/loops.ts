@@ -1,5 +1,4 @@
 import { problemWithName, readLoop, type LoopReading } from '../compose/read-loop.ts';
-import { deliver } from '../compose/deliver.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 
@@ -13,6 +12,7 @@ export function findLoop(workspace: string, name: string): LoopReading {
 /** Sends a control and says what became of it: queued, delivered or used. */
 export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
   const { name } = loop.spec;
+  const { deliver } = await import('../compose/deliver.ts');
   const fate = await deliver(loop, control);
   switch (fate) {
     case 'queued':
@@ -26,7 +26,9 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
     case 'refused':
       throw new UserError(`"${name}" cannot do that: ${JSON.stringify(control)}`);
     case 'unheard':
-      process.stdout.write(`queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`);
+      process.stdout.write(
+        `queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`,
+      );
       return 0;
   }
 }

@@ -1,9 +1,13 @@
 import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
-import { workspaceOf } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph ls`: the loops of this workspace, or of all. */
-export function ls(options: { readonly all?: boolean; readonly json?: boolean; readonly cwd?: string }): number {
+export function ls(options: {
+  readonly all?: boolean;
+  readonly json?: boolean;
+  readonly cwd?: string;
+}): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
   if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
   else printTable(loops, options.all === true);
@@ -27,7 +31,9 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
       ];
     }),
   ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
   for (const row of rows) {
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
     process.stdout.write(`${line.trimEnd()}\n`);

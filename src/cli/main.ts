@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((code) => (process.exitCode = code));
 
 /** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
 async function main(args: readonly string[]): Promise<number> {

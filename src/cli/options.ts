@@ -1,5 +1,4 @@
 /** What was given on the command line, as the policy that it means. */
-import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { describeProblem, presets, resolvePolicy } from '../index.ts';
 import type { Detector, Policy, PolicyInput } from '../index.ts';
@@ -47,7 +46,7 @@ export interface RunOptions extends LimitOptions {
 /** The policy of a new loop. */
 export function policyOf(options: RunOptions, workspace: string): Policy {
   const preset = options.preset ?? 'default';
-  const base = Object.hasOwn(presets, preset) ? presets[preset as keyof typeof presets].policy : null;
+  const base = Object.values(presets).find(({ policy }) => policy.preset === preset)?.policy ?? null;
   const resolution = resolvePolicy({
     preset,
     ...limitsOf(options, base),
@@ -70,8 +69,6 @@ export function policyOf(options: RunOptions, workspace: string): Policy {
 
 /** The parts of a policy that the limit options name. */
 export function limitsOf(options: LimitOptions, base: Policy | null): PolicyInput {
-  const time = (option: string, text: string | undefined) =>
-    text === undefined ? undefined : parseDuration(option, text);
   const most = options.maxIterations ?? options.maximumIterations;
   const maxTime = time('--max-time', options.maxTime);
   const run = time('--iteration-timeout', options.iterationTimeout);
@@ -81,7 +78,8 @@ export function limitsOf(options: LimitOptions, base: Policy | null): PolicyInpu
     limits: {
       iterations: most === undefined ? undefined : parseWhole('--max-iterations', most, 0),
       timeMs: maxTime,
-      failures: options.maxFailures === undefined ? undefined : parseWhole('--max-failures', options.maxFailures, 1),
+      failures:
+        options.maxFailures === undefined ? undefined : parseWhole('--max-failures', options.maxFailures, 1),
       outputBytes: options.maxOutput === undefined ? undefined : parseSize('--max-output', options.maxOutput),
     },
     timeouts: {
@@ -96,6 +94,10 @@ export function limitsOf(options: LimitOptions, base: Policy | null): PolicyInpu
         : {}),
     },
   };
+}
+
+function time(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseDuration(option, text);
 }
 
 /** Nothing is as good as no limit. */
@@ -126,13 +128,4 @@ function detectorsOf(options: RunOptions, base: Policy, workspace: string): read
     ...(given.length === 0 ? words : given),
     ...(file === null ? signs : [...signs.filter(({ kind }) => kind !== 'marker'), ...marker]),
   ];
-}
-
-/** The folder that the work is in. */
-export function workspaceOf({ cwd }: { readonly cwd?: string }): string {
-  const folder = resolve(cwd ?? '.');
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new UserError(`--cwd: there is no folder ${folder}`);
-  }
-  return realpathSync(folder);
 }

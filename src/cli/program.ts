@@ -19,7 +19,12 @@ export async function runProgram(args: readonly string[]): Promise<number> {
       process.stderr.write(`ralph: error: ${error.message}\n`);
       return error.exitCode;
     }
-    if (error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('E')) {
+    if (
+      error instanceof Error &&
+      'code' in error &&
+      typeof error.code === 'string' &&
+      error.code.startsWith('E')
+    ) {
       const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
       process.stderr.write(`ralph: error: ${path}${reasonOf(error)}\n`);
       return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
@@ -46,7 +51,9 @@ type Done = (code: number) => void;
 
 function build(command: readonly string[], done: Done): Command {
   const program = new Command('ralph')
-    .description('Runs a coding agent again and again, each time with a fresh context, until the work is verifiably done.')
+    .description(
+      'Runs a coding agent again and again, each time with a fresh context, until the work is verifiably done.',
+    )
     .option('-v, --version', 'print the version')
     .showSuggestionAfterError()
     .enablePositionalOptions()
@@ -58,13 +65,19 @@ function build(command: readonly string[], done: Done): Command {
     program.command(name).description(description).exitOverride().showSuggestionAfterError();
 
   runOptions(
-    add('run [task]', 'run an agent until the work is done (the default command)').usage('[TASK] [options] -- COMMAND…'),
+    add('run [task]', 'run an agent until the work is done (the default command)').usage(
+      '[TASK] [options] -- COMMAND…',
+    ),
   ).action(async (task: string | undefined, options: RunOptions) => {
     const { run } = await import('./run.ts');
     done(await run(task ?? null, options, command));
   });
 
-  limitOptions(viewOptions(add('resume <name>', 'go on with a loop that was paused, stopped, crashed or has used up a limit')))
+  limitOptions(
+    viewOptions(
+      add('resume <name>', 'go on with a loop that was paused, stopped, crashed or has used up a limit'),
+    ),
+  )
     .option('--now', 'do not wait for a usage limit to reset')
     .option('--cwd <folder>', 'the workspace')
     .action(async (name: string, options: LimitOptions & { readonly now?: boolean }) => {
@@ -102,10 +115,12 @@ function build(command: readonly string[], done: Done): Command {
   const control = (name: string, description: string): Command =>
     add(name, description).option('--cwd <folder>', 'the workspace');
 
-  control('pause <name>', 'start nothing after the running iteration').action(async (name: string, options: object) => {
-    const { pause } = await import('./control.ts');
-    done(await pause(name, options));
-  });
+  control('pause <name>', 'start nothing after the running iteration').action(
+    async (name: string, options: object) => {
+      const { pause } = await import('./control.ts');
+      done(await pause(name, options));
+    },
+  );
   control('stop <name>', 'end a loop after the running step')
     .option('--now', 'in the middle of it')
     .action(async (name: string, options: object) => {
@@ -128,17 +143,22 @@ function build(command: readonly string[], done: Done): Command {
     const { rm } = await import('./rm.ts');
     done(await rm(name, options));
   });
-  add('demo', 'see a whole loop at work in a throwaway repository, in seconds and without an account').action(async () => {
-    const { demo } = await import('./demo.ts');
-    done(await demo());
-  });
+  add('demo', 'see a whole loop at work in a throwaway repository, in seconds and without an account').action(
+    async () => {
+      const { demo } = await import('./demo.ts');
+      done(await demo());
+    },
+  );
   return program;
 }
 
 function runOptions(command: Command): Command {
   return limitOptions(viewOptions(command))
     .option('-p, --prompt <text>', 'what to do')
-    .option('-f, --prompt-file <file>', 'a file that says what to do, read anew in every iteration; - is the standard input')
+    .option(
+      '-f, --prompt-file <file>',
+      'a file that says what to do, read anew in every iteration; - is the standard input',
+    )
     .option('--name <name>', 'what to call the loop')
     .option('--preset <name>', 'default, conductor, ralph-cli, architect, swarm or promise')
     .option('--agent <kind>', "how to read the agent's output: custom or scripted", 'custom')

@@ -6,16 +6,21 @@ import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
-import { limitsOf, workspaceOf, type LimitOptions } from './options.ts';
+import { limitsOf, type LimitOptions } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
-export async function resume(name: string, options: LimitOptions & { readonly now?: boolean }): Promise<number> {
+export async function resume(
+  name: string,
+  options: LimitOptions & { readonly now?: boolean },
+): Promise<number> {
   const workspace = workspaceOf(options);
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
   const policy = changedPolicy(found.state.policy, options);
   if (found.owner !== null) {
-    if (policy !== null) throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
+    if (policy !== null)
+      throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
     if (!found.state.control.paused && options.now !== true) {
       process.stderr.write(`ralph: warning: '${name}' is not paused\n`);
       return 0;

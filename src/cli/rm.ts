@@ -1,6 +1,6 @@
 import { removeLoop } from '../compose/remove-loop.ts';
 import { findLoop } from './loops.ts';
-import { workspaceOf } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph rm`: a loop and everything of it, unless it is running. */
 export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {

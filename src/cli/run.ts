@@ -5,7 +5,8 @@ import { checkAgentKind, checkCommand } from '../compose/command.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { policyOf, workspaceOf, type RunOptions } from './options.ts';
+import { policyOf, type RunOptions } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
 export async function run(
@@ -22,7 +23,9 @@ export async function run(
   const policy = policyOf(options, workspace);
   const env = startersEnvironment(process.env);
   if (command.length === 0) {
-    throw new UserError('no agent command: put it behind --, for example: ralph run "fix the tests" -- claude -p');
+    throw new UserError(
+      'no agent command: put it behind --, for example: ralph run "fix the tests" -- claude -p',
+    );
   }
   checkAgentKind(options.agent);
   checkCommand(command, env, workspace);
@@ -46,7 +49,8 @@ export async function run(
 function promptOf(task: string | null, { prompt, promptFile }: RunOptions): LoopRequest['prompt'] {
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
-  if (texts.length > 0 && file !== null) throw new UserError('cannot specify both --prompt and --prompt-file');
+  if (texts.length > 0 && file !== null)
+    throw new UserError('cannot specify both --prompt and --prompt-file');
   if (texts.length > 1) throw new UserError('cannot specify both a task and --prompt');
   const [text] = texts;
   if (text !== undefined && text !== null) return { text };

@@ -3,15 +3,19 @@ import { summaryOf } from '../compose/loop-summary.ts';
 import { localTime } from '../compose/times.ts';
 import { findLoop } from './loops.ts';
 import { printTable } from './ls.ts';
-import { workspaceOf } from './options.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph status`: exits 0 when the loop is running, 1 when it is not, 2 when there is none. */
-export function status(name: string | null, options: { readonly json?: boolean; readonly cwd?: string }): number {
+export function status(
+  name: string | null,
+  options: { readonly json?: boolean; readonly cwd?: string },
+): number {
   const workspace = workspaceOf(options);
   if (name === null) {
     const loops = readLoops(workspace);
     if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
-    else if (loops.length === 0) process.stdout.write('no loops here; start one with ralph run, or see ralph demo\n');
+    else if (loops.length === 0)
+      process.stdout.write('no loops here; start one with ralph run, or see ralph demo\n');
     else printTable(loops, false);
     return 0;
   }
@@ -24,8 +28,6 @@ export function status(name: string | null, options: { readonly json?: boolean; 
 function describe(loop: LoopReading): readonly string[] {
   const { state, account, spec, owner } = loop;
   const { status: word, iterations, reason, waiting, next } = summaryOf(loop);
-  const time = (moment: number | null | undefined): string =>
-    moment === null || moment === undefined ? '-' : localTime(moment).replace('T', ' ');
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
   return [
@@ -47,4 +49,8 @@ function describe(loop: LoopReading): readonly string[] {
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(next === null ? [] : [`Go on with: ${next}`]),
   ];
+}
+
+function time(moment: number | null | undefined): string {
+  return moment === null || moment === undefined ? '-' : localTime(moment).replace('T', ' ');
 }

@@ -26,7 +26,10 @@ export function summary(end: EndRecord): readonly string[] {
       `process ${pid} (${command}) may have been left behind by the agent`,
     ]),
     ['cost', cost(end)],
-    ['time', `${duration(end.durationMs, ' ')}${end.durationMs - end.activeMs > 1000 ? ` (${duration(end.activeMs, ' ')} at work)` : ''}`],
+    [
+      'time',
+      `${duration(end.durationMs, ' ')}${end.durationMs - end.activeMs > 1000 ? ` (${duration(end.activeMs, ' ')} at work)` : ''}`,
+    ],
     ['details', end.folder],
     ...(end.next === null ? [] : [['go on with', end.next] satisfies [string, string]]),
   ];
@@ -34,14 +37,20 @@ export function summary(end: EndRecord): readonly string[] {
 }
 
 function claims(count: number): string {
-  return count === 1 ? '1 claim to be done, contradicted by a check' : `${count} claims to be done, contradicted by checks`;
+  return count === 1
+    ? '1 claim to be done, contradicted by a check'
+    : `${count} claims to be done, contradicted by checks`;
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {
   const { input, output, cacheRead, cacheWrite } = tokens;
   const known = input + output + cacheRead + cacheWrite;
-  const counted = known === 0 ? '' : `, tokens: ${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
+  const counted =
+    known === 0
+      ? ''
+      : `, tokens: ${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
   if (costUsd === null) return `unknown: the agent does not say${counted}`;
-  const gap = runsOfUnknownCost === 0 ? '' : `, without ${runsOfUnknownCost} of ${runs} runs that did not say`;
+  const gap =
+    runsOfUnknownCost === 0 ? '' : `, without ${runsOfUnknownCost} of ${runs} runs that did not say`;
   return `$${costUsd.toFixed(4)} ${costSource ?? ''}${gap}${counted}`;
 }

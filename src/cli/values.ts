@@ -1,6 +1,13 @@
 import { UserError } from '../user-error.ts';
 
-const UNITS: Readonly<Record<string, number>> = { '': 1000, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1000,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** Milliseconds of `90`, `90s`, `15m` or `2h`. */
 export function parseDuration(option: string, text: string): number {

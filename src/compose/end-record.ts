@@ -18,7 +18,11 @@ export interface EndRecord {
   readonly failures: number;
   readonly usageLimits: number;
   /** The checks that failed when they were last run. */
-  readonly failingChecks: readonly { readonly command: string; readonly exit: number | null; readonly log: string }[];
+  readonly failingChecks: readonly {
+    readonly command: string;
+    readonly exit: number | null;
+    readonly log: string;
+  }[];
   readonly rejectedClaims: number;
   readonly tokens: Tokens;
   readonly costUsd: number | null;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun } from '../agents/reader.ts';
-import { LoopFolder } from '../control/layout.ts';
+import type { LoopFolder } from '../control/layout.ts';
 import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { JournalFollower } from '../journal/follow.ts';
@@ -34,8 +34,8 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
     viewer.appended?.(event, state);
     viewer.seen?.(event, state, known);
   };
-  let hint = (): void => {};
-  const stopWatching = watchFolder(folder.path, () => hint());
+  let hint: (() => void) | null = null;
+  const stopWatching = watchFolder(folder.path, () => hint?.());
   try {
     for (;;) {
       const changed = new Promise<void>((resolve) => {

@@ -15,11 +15,16 @@ export function runsOf(folder: LoopFolder): readonly { readonly name: string; re
 }
 
 /** Hands over what the last run prints, then what the runs after it print, until nobody drives the loop any more. */
-export async function followRun(folder: LoopFolder, file: string, take: (chunk: Buffer) => void): Promise<void> {
+export async function followRun(
+  folder: LoopFolder,
+  file: string,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
   let current = runsOf(folder).at(-1)?.name ?? null;
   for (;;) {
     const path = current === null ? null : join(folder.path, 'runs', current, file);
-    const tail = path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => take(Buffer.from(chunk))) : null;
+    const tail =
+      path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => take(Buffer.from(chunk))) : null;
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const next = await nextRun(folder, current, () => tail?.look(), path);
     // oxlint-disable-next-line no-await-in-loop -- as above
@@ -45,7 +50,8 @@ function nextRun(
       look();
       const names = runsOf(folder).map(({ name }) => name);
       const next = names[current === null ? 0 : names.indexOf(current) + 1];
-      if (next !== undefined && existsSync(join(folder.path, 'runs', next, 'stdout.log'))) return finish(next);
+      if (next !== undefined && existsSync(join(folder.path, 'runs', next, 'stdout.log')))
+        return finish(next);
       const loop = readLoopAt(folder);
       if (loop === null || loop.owner === null || loop.state.outcome !== null) finish(null);
     };

@@ -23,7 +23,6 @@ export async function endLeftovers({ state, spec, folder }: LoopReading): Promis
   const { iteration, checks } = state.turn;
   const checking = checks.indexOf(null);
   if (checking >= 0) {
-    const { name, value } = checkMarker(spec, `check:${iteration}.${checking + 1}`);
-    await killMarked(`${name}=${value}`, processes);
+    await killMarked(checkMarker(spec, `check:${iteration}.${checking + 1}`), processes);
   }
 }

@@ -1,12 +1,13 @@
 /** Becoming the owner of a loop: a new one, or one that somebody left. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
 import { nameFrom, problemWithName } from '../control/names.ts';
 import { forget, keep, kept, register } from '../control/registry.ts';
 import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
+import { isInRepository } from '../git/fingerprint.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -52,7 +53,9 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
     writeSpec(folder.at.spec, spec, request.env);
     const { completion } = request.policy;
     if (completion.staleMarkers === 'move-aside') {
-      const markers = completion.detectors.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : []));
+      const markers = completion.detectors.flatMap((detector) =>
+        detector.kind === 'marker' ? [detector.file] : [],
+      );
       moveAside(folder.at, markers);
     }
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
@@ -148,7 +151,9 @@ async function claimName(request: LoopRequest, workspace: string): Promise<Claim
 
 async function inventName(request: LoopRequest, workspace: string): Promise<ClaimedName> {
   const { prompt } = request;
-  const stem = nameFrom('text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, ''));
+  const stem = nameFrom(
+    'text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, ''),
+  );
   for (let number = 1; ; number++) {
     const name = `${stem}-${number}`;
     const at = loopFolder(workspace, name);
@@ -195,10 +200,6 @@ async function headOf(workspace: string, env: Readonly<Record<string, string>>):
   if (!isInRepository(workspace)) return null;
   const head = await exec(['git', 'rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: workspace, env });
   return head?.code === 0 ? head.stdout.toString('utf8').trim() : null;
-}
-
-function isInRepository(folder: string): boolean {
-  return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
 }
 
 function asUserError(error: unknown, path: string): unknown {

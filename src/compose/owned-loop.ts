@@ -93,10 +93,10 @@ export class OwnedLoop {
       output: (run, chunk, stream) => this.#viewer.output?.(run, chunk, stream),
       began: (effect) => this.#viewer.began?.(effect),
     };
-    const chance = (): number => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;
     const clock = systemClock(state.now);
     this.#engine = new Engine({ journal, clock, host, workspace, observer, chance }, state);
-    if (state.created && state.outcome === null) this.#append({ type: 'owner.changed', owner: String(process.pid) });
+    if (state.created && state.outcome === null)
+      this.#append({ type: 'owner.changed', owner: String(process.pid) });
   }
 
   get state(): LoopState {
@@ -165,6 +165,10 @@ export class OwnedLoop {
   #append(happening: Happening): void {
     if (!this.#engine.append(happening)) throw new Error(`${happening.type} was refused`);
   }
+}
+
+function chance(): number {
+  return Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;
 }
 
 interface OwnedLoopSpec {

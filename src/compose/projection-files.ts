@@ -14,8 +14,8 @@ import { evolve, INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
 import { firstLine } from './excerpts.ts';
 
-/** How long a change may take to show in `state.json`. */
-const SHOWN_AFTER_MS = 50;
+/** How long a change may take to show in the files. */
+const SHOWN_AFTER_MS = 200;
 
 export class ProjectionFiles {
   readonly #folder: LoopFolder;
@@ -53,10 +53,7 @@ export class ProjectionFiles {
     this.#state = evolve(before, event);
     this.#account = account(this.#account, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
-    if (this.#isLive) {
-      this.#append();
-      this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
-    }
+    if (this.#isLive) this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
   }
 
   /** Everything from before has been taken: writes the files anew, and goes on from there. */
@@ -75,10 +72,11 @@ export class ProjectionFiles {
     this.flush();
   }
 
-  /** Brings `state.json` up to date now. */
+  /** Brings the files up to date now. */
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#append();
     const content = stateFile(this.#state, this.#account, this.#about());
     this.#writtenLimit = this.#state.policy.limits.iterations;
     this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
@@ -90,11 +88,13 @@ export class ProjectionFiles {
     const { policy } = state;
     // What we wrote last is not somebody's wish, also when the limit has changed since.
     if (limit === null || limit === this.#writtenLimit || limit === policy.limits.iterations) return [];
-    return [{ type: 'policy.changed', policy: { ...policy, limits: { ...policy.limits, iterations: limit } } }];
+    return [
+      { type: 'policy.changed', policy: { ...policy, limits: { ...policy.limits, iterations: limit } } },
+    ];
   }
 
   #append(): void {
-    if (this.#log === '' && this.#entries.length === 0) return;
+    if (!this.#isLive || (this.#log === '' && this.#entries.length === 0)) return;
     this.#quietly(() => {
       if (this.#log !== '') appendFileSync(this.#folder.iterationsLog, this.#log);
       for (const entry of this.#entries) appendFileSync(this.#folder.progressFile, entry());

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LoopFolder, loopFolder, loopsFolder } from '../control/layout.ts';
-import { readOwner } from '../control/lock.ts';
+import { readOwner } from '../control/owner.ts';
 import { registered } from '../control/registry.ts';
 import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';

@@ -50,9 +50,18 @@ export function checkMarker(spec: Spec, key: string): { name: string; value: str
 
 /** The environment of whoever starts a loop, without what belongs to the run that they may be in. */
 export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const own = new Set([RUN_MARKER, PARENT_RUN, LOOP_FOLDER, 'RALPH_LOOP', 'RALPH_ITERATION', 'RALPH_DONE_FILE']);
+  const own = new Set([
+    RUN_MARKER,
+    PARENT_RUN,
+    LOOP_FOLDER,
+    'RALPH_LOOP',
+    'RALPH_ITERATION',
+    'RALPH_DONE_FILE',
+  ]);
   return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined || own.has(name) ? [] : [[name, value]])),
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || own.has(name) ? [] : [[name, value]],
+    ),
   );
 }
 

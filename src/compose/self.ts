@@ -1,4 +1,4 @@
-import type { LockOwner } from '../control/lock.ts';
+import type { LockOwner } from '../control/owner.ts';
 import { processes } from '../process/processes.ts';
 
 /** Who we are, for others who want the lock. */

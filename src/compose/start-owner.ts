@@ -32,7 +32,7 @@ export async function startOwner(
     child.once('error', () => resolve());
   });
   child.unref();
-  let stopWatching = (): void => {};
+  let stopWatching: (() => void) | null = null;
   const owned = new Promise<void>((resolve) => {
     const look = (): void => {
       if (liveOwner(folder) === child.pid) resolve();
@@ -41,7 +41,7 @@ export async function startOwner(
     look();
   });
   await Promise.race([owned, ended]);
-  stopWatching();
+  (stopWatching as (() => void) | null)?.();
   const loop = readLoopAt(folder);
   if (loop?.owner === null && loop.state.outcome === null) {
     throw new UserError(`the loop has no owner; see ${join(folder.path, 'owner.log')}`, 3);

@@ -97,7 +97,10 @@ function lookFor(path: string, name: string): { readonly isThere: boolean; reado
       ? { isThere: false, problem: `${name} is a directory` }
       : { isThere: true, problem: null };
   } catch (error) {
-    return { isThere: false, problem: `stat ${name}: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      isThere: false,
+      problem: `stat ${name}: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
@@ -149,7 +152,8 @@ async function gather(
     has('diff') && spec.startCommit !== null
       ? await exec(['git', 'diff', spec.startCommit], { cwd: spec.workspace, env })
       : null;
-  const progress = has('progress') && existsSync(folder.progressFile) ? readFileSync(folder.progressFile, 'utf8') : '';
+  const progress =
+    has('progress') && existsSync(folder.progressFile) ? readFileSync(folder.progressFile, 'utf8') : '';
   return {
     base,
     isSpecification: false,
@@ -186,4 +190,3 @@ function changedAfter(workspace: string, moment: number): number | null {
   }
   return newest;
 }
-

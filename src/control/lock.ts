@@ -5,7 +5,6 @@
  * 2. It is the lock of the file that stands at the path now; one that was removed meanwhile is no lock.
  */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -13,12 +12,11 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
   statSync,
   writeSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { readOwner, type LockOwner } from './owner.ts';
 
 /** Takes the lock, or says who has it. */
 export async function takeLock(path: string, owner: LockOwner): Promise<LockResult> {
@@ -48,13 +46,6 @@ export async function takeLock(path: string, owner: LockOwner): Promise<LockResu
   }
 }
 
-/** What others are told about who owns a loop; the lock does not depend on it. */
-export interface LockOwner {
-  readonly pid: number;
-  /** When that process was born, so that it can be told from another with its pid. */
-  readonly since: string;
-}
-
 export type LockResult =
   | { readonly taken: true; readonly release: () => void }
   | { readonly taken: false; readonly owner: LockOwner | null };
@@ -69,7 +60,8 @@ async function lock(descriptor: number, path: string): Promise<(() => void) | nu
 }
 
 /** Where there is no `flock` program: an abstract socket, whose name the kernel gives to one process only. */
-function listen(path: string): Promise<(() => void) | null> {
+async function listen(path: string): Promise<(() => void) | null> {
+  const [{ createServer }, { createHash }] = await Promise.all([import('node:net'), import('node:crypto')]);
   const name = `\0ralph-${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
   const server = createServer();
   server.unref();
@@ -95,16 +87,5 @@ function isAt(descriptor: number, path: string): boolean {
     return fstatSync(descriptor).ino === statSync(path).ino;
   } catch {
     return false;
-  }
-}
-
-/** Who took the lock last; they may be gone. */
-export function readOwner(path: string): LockOwner | null {
-  try {
-    const owner: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof owner !== 'object' || owner === null || !('pid' in owner) || !('since' in owner)) return null;
-    return { pid: Number(owner.pid), since: String(owner.since) };
-  } catch {
-    return null;
   }
 }

@@ -44,8 +44,8 @@ export interface Kept {
   readonly argv: readonly string[];
 }
 
-export function keep(id: string, kept: Kept, state: string = stateFolder()): void {
-  writeAside(join(state, 'kept'), id, kept, 0o600);
+export function keep(id: string, secrets: Kept, state: string = stateFolder()): void {
+  writeAside(join(state, 'kept'), id, secrets, 0o600);
 }
 
 export function kept(id: string, state: string = stateFolder()): Kept | null {

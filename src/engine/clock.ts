@@ -11,15 +11,14 @@ export interface Clock {
  * machine has slept, and starts no earlier than `from`, so that a loop's time never runs backwards over a restart.
  */
 export function systemClock(from: number, wall: () => number = Date.now): Clock {
-  const steady = (): number => performance.now();
   let anchor = Math.max(from, wall());
-  let since = steady();
+  let since = performance.now();
   const now = (): number => {
-    const elapsed = anchor + (steady() - since);
+    const elapsed = anchor + (performance.now() - since);
     const moment = Math.max(elapsed, wall());
     if (moment > elapsed) {
       anchor = moment;
-      since = steady();
+      since = performance.now();
     }
     return Math.floor(moment);
   };

@@ -17,11 +17,11 @@ import type { Control, Happening, LoopEvent } from '../loop/event.ts';
 import { evolve } from '../loop/evolve.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState, Run } from '../loop/state.ts';
-import type { Ports, Wanted } from './ports.ts';
+import type { Driver, Ports, Wanted } from './ports.ts';
 import { endRun, performRun } from './run.ts';
 import { Task } from './task.ts';
 
-export class Engine {
+export class Engine implements Driver {
   readonly #ports: Ports;
   readonly #tasks = new Map<string, Task>();
   #state: LoopState;
@@ -61,7 +61,8 @@ export class Engine {
   receive(id: string, control: Control): Received {
     if (this.#state.control.seen.includes(id)) return 'known';
     if (!this.#state.created || this.#state.outcome !== null || this.#lost !== null) return 'later';
-    if (!this.append({ type: 'control.received', id, control })) return this.#lost === null ? 'refused' : 'later';
+    if (!this.append({ type: 'control.received', id, control }))
+      return this.#lost === null ? 'refused' : 'later';
     this.sync();
     this.#reconcile();
     return 'taken';
@@ -155,7 +156,8 @@ export class Engine {
       this.sync();
       this.#ports.workspace.moveAside(moveAside);
     }
-    if (!this.append(event) && this.#lost === null) throw new Error(`${event.type} was decided and not admitted`);
+    if (!this.append(event) && this.#lost === null)
+      throw new Error(`${event.type} was decided and not admitted`);
     if (event.type === 'loop.ended') this.sync();
   }
 
@@ -239,7 +241,8 @@ export class Engine {
     if (this.#lost !== null) return;
     const message = error instanceof Error ? error.message : String(error);
     const id = `trouble-${this.#length}`;
-    if (!this.append({ type: 'control.received', id, control: { type: 'abort', message } })) this.#lose(error);
+    if (!this.append({ type: 'control.received', id, control: { type: 'abort', message } }))
+      this.#lose(error);
   }
 
   /** Nothing can be written any more: everything in flight is ended, and what was written stays as it is. */

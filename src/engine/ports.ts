@@ -17,6 +17,17 @@ export interface Ports {
   readonly chance: () => number;
 }
 
+/** What the parts of the engine need of it. */
+export interface Driver {
+  readonly ports: Ports;
+  readonly state: LoopState;
+  /** Writes an event; false when it may not be. */
+  append(happening: Happening): boolean;
+  /** Writes an event, and asks what is wanted now. */
+  report(happening: Happening): boolean;
+  sync(): void;
+}
+
 /** The folder that the work is done in, and the loop's own. */
 export interface Workspace {
   look(effect: Wanted<'probe'>): Promise<Probe>;
@@ -29,7 +40,9 @@ export interface Workspace {
   changedAfter(moment: number): Promise<number | null>;
   /** Null when it was interrupted. */
   check(effect: Wanted<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
-  commit(effect: Wanted<'commit'>): Promise<{ readonly commit: string | null; readonly error: string | null }>;
+  commit(
+    effect: Wanted<'commit'>,
+  ): Promise<{ readonly commit: string | null; readonly error: string | null }>;
   checkpoint(
     effect: Wanted<'checkpoint'>,
   ): Promise<{ readonly ref: string | null; readonly error: string | null }>;
@@ -41,9 +54,7 @@ export interface Workspace {
 
 export type Wanted<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
 
-export type WrittenPrompt =
-  | { readonly path: string; readonly hash: string }
-  | { readonly error: RunError };
+export type WrittenPrompt = { readonly path: string; readonly hash: string } | { readonly error: RunError };
 
 /** Told about everything, after it has happened. */
 export interface Observer {

@@ -9,21 +9,13 @@
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';
 import { decide } from '../loop/decide.ts';
-import type { Happening, OutputSnapshot, RunEnding, StrayProcess } from '../loop/event.ts';
+import type { OutputSnapshot, RunEnding, StrayProcess } from '../loop/event.ts';
 import { classify } from '../loop/failure.ts';
 import { openRun } from '../loop/run.ts';
-import type { LoopState, Run } from '../loop/state.ts';
-import type { Ports, Wanted } from './ports.ts';
+import type { Run } from '../loop/state.ts';
+import type { Driver, Wanted } from './ports.ts';
+import { RunWatch, type Reason } from './run-watch.ts';
 import type { Task } from './task.ts';
-
-/** What a run needs of the engine. */
-interface Driver {
-  readonly ports: Ports;
-  readonly state: LoopState;
-  append(happening: Happening): boolean;
-  report(happening: Happening): boolean;
-  sync(): void;
-}
 
 /** Plans a run, or finds the one that was planned, and sees it to its end. */
 export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Task): Promise<void> {
@@ -76,79 +68,14 @@ function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {
 
 /** Watches a run until there is a reason to end it, or none to go on. */
 async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void> {
-  const { clock, workspace, observer } = driver.ports;
   const open = openRun(driver.state);
   if (open === null) return;
-  const reader = workspace.read(open, driver.state);
-  let bytes = 0;
-  let activeAt = clock.now();
-  let publishedAt = clock.now();
-  let saidAt: number | null = null;
-  let alarms: (() => void)[] = [];
-
-  const reason = await new Promise<Reason>((resolve) => {
-    const effect = (): Wanted<'run'> | null => (task.effect.type === 'run' ? task.effect : null);
-    let armedFor = '';
-    const inactive = async (): Promise<void> => {
-      const limit = effect()?.inactivityMs ?? null;
-      if (limit === null) return;
-      const changedAt = reader.hasOpenTool ? clock.now() : await workspace.changedAfter(activeAt);
-      activeAt = Math.max(activeAt, changedAt ?? 0);
-      if (clock.now() - activeAt >= limit) return resolve('inactivity');
-      armedFor = '';
-      arm();
-    };
-    const arm = (): void => {
-      const now = effect();
-      if (now === null) return;
-      const plannedAt = now.plannedAt ?? open.plannedAt;
-      const moments: [number | null, () => void][] = [
-        [now.timeoutMs === null ? null : plannedAt + now.timeoutMs, () => resolve('wall')],
-        [now.notAfter, () => resolve('total')],
-        [saidAt === null ? null : saidAt + now.killGraceMs, () => resolve('finished')],
-        [now.inactivityMs === null ? null : activeAt + now.inactivityMs, () => void inactive()],
-      ];
-      // Output moves only the last of them, and its alarm looks again by itself.
-      const wanted = moments.slice(0, 3).map(([moment]) => moment).join() + String(now.inactivityMs);
-      if (wanted === armedFor) return;
-      armedFor = wanted;
-      for (const cancel of alarms) cancel();
-      alarms = moments.flatMap(([moment, ring]) => (moment === null ? [] : [clock.at(moment, ring)]));
-    };
-    const publish = (): void => {
-      publishedAt = clock.now();
-      driver.report({ type: 'run.output', run: open.id, ...reader.snapshot(false) });
-    };
-
-    task.onChange(arm);
-    task.interrupted.addEventListener('abort', () => resolve('interrupted'));
-    if (task.interrupted.aborted) resolve('interrupted');
-    void live.ended.then(() => resolve('exited'));
-    arm();
-    live.follow((chunk, stream) => {
-      activeAt = clock.now();
-      bytes += chunk.length;
-      observer.output?.(open, chunk, stream);
-      const limit = effect()?.outputBytes ?? null;
-      if (limit !== null && bytes > limit) resolve('output');
-      if (stream === 'stderr') return;
-      const hasNews = reader.read(chunk);
-      if (saidAt === null && reader.snapshot(false).said !== null) {
-        saidAt = activeAt;
-        arm();
-      }
-      if (hasNews || activeAt - publishedAt >= PUBLISH_EVERY_MS) publish();
-    });
-  });
-  for (const cancel of alarms) cancel();
-  task.onChange(() => {});
+  const reader = driver.ports.workspace.read(open, driver.state);
+  const watch = new RunWatch(driver, open, live, reader, task);
+  const reason = await watch.reason;
+  watch.close();
   await finish(driver, live, reader, (code) => endingFor(reason, code, reader));
 }
-
-/** How far a viewer may be behind after a crash. */
-const PUBLISH_EVERY_MS = 5000;
-
-type Reason = 'exited' | 'finished' | 'interrupted' | 'wall' | 'total' | 'inactivity' | 'output';
 
 function endingFor(reason: Reason, code: number | null, reader: RunReader): RunEnding {
   switch (reason) {

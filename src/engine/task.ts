@@ -29,7 +29,7 @@ export class Task {
   }
 
   /** Calls back whenever the effect's form may have changed. */
-  onChange(changed: () => void): void {
+  onChange(changed: (() => void) | null): void {
     this.#changed = changed;
   }
 

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { exec } from '../process/exec.ts';
 
 /**
@@ -11,6 +11,7 @@ export async function fingerprint(
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
+  if (!isInRepository(workspace)) return null;
   const status = await exec(
     ['git', 'status', '--porcelain=v2', '--branch', '--untracked-files=all', '-z'],
     // Our look must not get into the way of the agent's own git commands.
@@ -22,6 +23,11 @@ export async function fingerprint(
   const paths = changedPaths(status.stdout.toString('utf8'));
   for (const path of paths) addContent(hash, join(top ?? workspace, path), paths.length > MANY_FILES);
   return hash.digest('hex');
+}
+
+/** Whether a folder belongs to a repository: cheaper than asking git. */
+export function isInRepository(folder: string): boolean {
+  return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
 }
 
 /** Beyond this a file counts by its size and time only. */

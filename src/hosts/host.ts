@@ -20,7 +20,7 @@ export interface HostedRun {
   /** The agent has ended, by itself or by `stop`; what it started may still be there. */
   readonly ended: Promise<void>;
   /** Hands over all output from the beginning, as it comes. A chunk is only lent. */
-  follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void;
+  follow(take: (chunk: Buffer, stream: OutputStream) => void): void;
   /** Ends the agent and all that it started, gently at first, and names what may have got away. */
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
   /** Hands over the last of the output and lets go of it; tells the exit status, or null when nobody saw it. */

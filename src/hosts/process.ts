@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
 import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
-import type { Birth, ProcessTable } from '../process/table.ts';
+import type { Birth, Marker, ProcessTable } from '../process/table.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -35,7 +35,7 @@ export interface ProcessSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly marker: { readonly name: string; readonly value: string };
+  readonly marker: Marker;
 }
 
 function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
@@ -93,7 +93,7 @@ const OVER = Promise.resolve(null);
 /** Who carries the marker, once a shim that has only just been started has got as far as to say so. */
 async function settled({ folder, marker }: ProcessSpec, table: ProcessTable): Promise<readonly number[]> {
   for (let looks = 0; ; looks++) {
-    const marked = table.marked(`${marker.name}=${marker.value}`);
+    const marked = table.marked(marker);
     if (marked.length === 0 || shimPid(folder) !== null || looks > 200) return marked;
     // oxlint-disable-next-line no-await-in-loop -- it is not our child, so nobody tells us
     await sleep(5);
@@ -108,43 +108,48 @@ function hosted(
   table: ProcessTable,
 ): HostedRun {
   const { folder, cwd, marker } = spec;
-  const mark = `${marker.name}=${marker.value}`;
+  const swept = { shim: birth, marker, folder: cwd };
   const tails: Tail[] = [];
   const look = (): void => {
     for (const tail of tails) tail.look();
   };
   const isOver = (): boolean =>
-    exitStatus(folder) !== null || (!table.lives(birth) && table.left(birth, mark).pids.length === 0);
-  let stopWatching = (): void => {};
+    exitStatus(folder) !== null || (!table.lives(birth) && table.left(swept).pids.length === 0);
+  let stopWatching: (() => void) | null = null;
+  let openTails: (() => void) | null = null;
   const adopted = ended === null ? waitUntil(folder, isOver) : null;
   let status: number | null = null;
-  const over =
-    ended?.then((code) => {
-      status = code;
-    }) ??
-    adopted?.over ??
-    Promise.resolve();
+  const over = ended?.then((code) => void (status = code)) ?? adopted?.over ?? Promise.resolve();
 
   return {
     receipt: birth,
     ended: over,
     follow(take) {
-      for (const stream of ['stdout', 'stderr'] as const) {
-        const path = join(folder, `${stream}.log`);
-        if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
-      }
-      stopWatching = watchFolder(folder, look);
-      look();
+      const open = (): void => {
+        for (const stream of ['stdout', 'stderr'] as const) {
+          const path = join(folder, `${stream}.log`);
+          if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
+        }
+        openTails = null;
+      };
+      openTails = open;
+      const timer = setTimeout(() => {
+        openTails?.();
+        stopWatching = watchFolder(folder, look);
+        look();
+      }, QUICK_MS);
+      stopWatching = () => clearTimeout(timer);
     },
     async stop(graceMs) {
-      await stopRun({ shim: birth, marker: mark, graceMs }, table);
+      const { strays } = await stopRun({ ...swept, graceMs }, table);
       // Nothing is left for the shim to wait for; one that does not end now has been stopped by somebody.
       const ends = await Promise.race([over.then(() => true), sleep(2000, false, { ref: false })]);
       if (!ends && table.lives(birth)) process.kill(birth.pid, 'SIGKILL');
-      return table.strays(cwd, birth, marker.name);
+      return strays;
     },
     async close() {
-      stopWatching();
+      stopWatching?.();
+      openTails?.();
       adopted?.forget();
       await Promise.all(tails.map((tail) => tail.close()));
       return exitStatus(folder) ?? status;
@@ -153,18 +158,21 @@ function hosted(
 }
 
 function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>; forget: () => void } {
-  let forget = (): void => {};
+  let forget: (() => void) | null = null;
   const over = new Promise<void>((resolve) => {
     const look = (): void => {
       if (!isOver()) return;
-      forget();
+      forget?.();
       resolve();
     };
     forget = watchFolder(folder, look);
     look();
   });
-  return { over, forget: () => forget() };
+  return { over, forget: () => forget?.() };
 }
+
+/** A run that is over by then is read once, at its end, and not watched. */
+const QUICK_MS = 15;
 
 /** A run whose harness died before it could write who it was. */
 function unknownBirth(pid: number): Birth {

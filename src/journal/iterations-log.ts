@@ -33,10 +33,26 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
         ? [`[PAUSE] loop paused reason=${event.control.signal.toLowerCase()}`]
         : [];
     case 'loop.ended':
-      return [`[DONE] loop complete after ${state.iteration} iterations reason=${reason(event.outcome, state)}`];
+      return [
+        `[DONE] loop complete after ${state.iteration} iterations reason=${reason(event.outcome, state)}`,
+      ];
     case 'loop.reopened':
       return ['[RESUME] loop resumed'];
-    default:
+    case 'loop.created':
+    case 'policy.changed':
+    case 'owner.changed':
+    case 'run.planned':
+    case 'run.started':
+    case 'run.output':
+    case 'checks.started':
+    case 'probe.finished':
+    case 'claim.made':
+    case 'claim.accepted':
+    case 'commit.made':
+    case 'checkpoint.taken':
+    case 'timer.fired':
+    case 'child.started':
+    case 'child.ended':
       return [];
   }
 }
@@ -50,7 +66,9 @@ function runEntries(
   if (run?.id !== event.run || known.iteration === null) return [];
   const { ending, as } = event;
   if (as === 'usage-limit') {
-    return [`[LIMIT] iteration ${iteration} usage limit, waiting until ${localTime(waitAfter(state, run).until)}`];
+    return [
+      `[LIMIT] iteration ${iteration} usage limit, waiting until ${localTime(waitAfter(state, run).until)}`,
+    ];
   }
   if (isCutShort(as)) return [`[STOP] iteration ${iteration} interrupted`];
   const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;

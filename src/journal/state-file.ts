@@ -7,7 +7,6 @@ import { preciseLocalTime } from './times.ts';
 export function stateFile(state: LoopState, known: Account, about: AboutLoop): Record<string, unknown> {
   const { policy, spent } = state;
   const pattern = policy.completion.detectors.find((detector) => detector.kind === 'pattern');
-  const time = (moment: number | null): string | null => (moment === null ? null : preciseLocalTime(moment));
   return {
     worker_name: state.name,
     prompt_file: about.promptFile,
@@ -42,6 +41,10 @@ export interface AboutLoop {
   readonly promptFile: string | null;
   /** The record of how it ended, once it has. */
   readonly end: unknown;
+}
+
+function time(moment: number | null): string | null {
+  return moment === null ? null : preciseLocalTime(moment);
 }
 
 /** Document 003's four words. */

@@ -1,9 +1,12 @@
 /** A moment on the wall clock of this machine, to the second: `2024-01-15T10:30:00`. */
 export function localTime(moment: number): string {
   const date = new Date(moment);
-  const two = (value: number): string => String(value).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
 }
 
 /** The same with microseconds: `2024-01-15T10:30:00.123000`. */

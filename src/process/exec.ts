@@ -3,7 +3,11 @@ import { spawn } from 'node:child_process';
 /** Runs a short program of our own choice (git, and the like) and gives back what it printed; null if it is not there. */
 export function exec(
   argv: readonly [string, ...string[]],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly maxBytes?: number },
+  options: {
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+    readonly maxBytes?: number;
+  },
 ): Promise<Execution | null> {
   const { cwd, env, maxBytes = 64 * 1024 * 1024 } = options;
   const [program, ...more] = argv;

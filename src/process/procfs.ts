@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { Birth, ProcessTable } from './table.ts';
+import type { Birth, ProcessTable, Stray } from './table.ts';
 
 /** Reads `/proc`. Everything here may be gone the moment after it was read; that is not an error. */
 export const procfs: ProcessTable = {
@@ -21,10 +21,12 @@ export const procfs: ProcessTable = {
     );
   },
 
-  marked: (marker) => pids().filter((pid) => carries(environment(pid), `${marker}\0`) && isAlive(stat(pid))),
+  marked: ({ name, value }) =>
+    pids().filter((pid) => carries(environment(pid), `${name}=${value}\0`) && isAlive(stat(pid))),
 
-  left(shim, marker) {
+  left({ shim, marker, folder }) {
     const found: number[] = [];
+    const strays: Stray[] = [];
     let vanished = 0;
     for (const pid of younger(shim)) {
       if (pid === shim.pid) continue;
@@ -36,24 +38,24 @@ export const procfs: ProcessTable = {
         const variables = environment(pid);
         // One that may not be read is somebody else's; one that is gone may have left a child.
         if (variables === null) vanished += stat(pid) === null ? 1 : 0;
-        else if (carries(variables, `${marker}\0`)) found.push(pid);
+        else if (carries(variables, `${marker.name}=${marker.value}\0`)) found.push(pid);
+        else if (mayBeStray(known, shim) && !carries(variables, `${marker.name}=`) && worksIn(pid, folder))
+          strays.push({ pid, command: known.command });
       }
     }
-    return { pids: found, vanished };
-  },
-
-  strays(folder, since, variable) {
-    return younger(since).flatMap((pid) => {
-      const found = stat(pid);
-      if (!isAlive(found) || found.hasTerminal || Number(found.startTime) < Number(since.startTime))
-        return [];
-      const cwd = link(`/proc/${pid}/cwd`);
-      const inside = cwd !== null && (cwd === folder || cwd.startsWith(`${folder}/`));
-      if (!inside || carries(environment(pid), `${variable}=`)) return [];
-      return [{ pid, command: found.command }];
-    });
+    return { pids: found, vanished, strays };
   },
 };
+
+/** The shim has no terminal and neither has what it starts: one that has is a person's. */
+function mayBeStray(known: Stat, shim: Birth): boolean {
+  return !known.hasTerminal && Number(known.startTime) >= Number(shim.startTime) && shim.startTime !== '';
+}
+
+function worksIn(pid: number, folder: string): boolean {
+  const cwd = link(`/proc/${pid}/cwd`);
+  return cwd !== null && (cwd === folder || cwd.startsWith(`${folder}/`));
+}
 
 interface Stat {
   readonly command: string;

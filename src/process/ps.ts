@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import type { ProcessTable } from './table.ts';
+import type { Marker, ProcessTable } from './table.ts';
 
 /**
  * Asks `ps`, where there is no `/proc`. Slower, and it sees less: start times to the second, no working folders, and
@@ -16,7 +16,7 @@ export const ps: ProcessTable = {
 
   marked: (marker) => rows().flatMap((row) => (isAlive(row) && carries(row, marker) ? [row.pid] : [])),
 
-  left(shim, marker) {
+  left({ shim, marker }) {
     const pids = rows().flatMap((row) =>
       row.pid !== shim.pid &&
       isAlive(row) &&
@@ -24,10 +24,8 @@ export const ps: ProcessTable = {
         ? [row.pid]
         : [],
     );
-    return { pids, vanished: 0 };
+    return { pids, vanished: 0, strays: [] };
   },
-
-  strays: () => [],
 };
 
 interface Row {
@@ -60,6 +58,6 @@ function isAlive({ state }: Row): boolean {
   return !state.startsWith('Z') && !state.startsWith('X');
 }
 
-function carries({ text }: Row, marker: string): boolean {
-  return ` ${text} `.includes(` ${marker} `);
+function carries({ text }: Row, { name, value }: Marker): boolean {
+  return ` ${text} `.includes(` ${name}=${value} `);
 }

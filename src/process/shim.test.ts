@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { exitStatus, shimPid, startShim, type Shim } from './shim.ts';
 import { stopRun } from './stop.ts';
-import type { Birth } from './table.ts';
+import type { Birth, Marker } from './table.ts';
 
 let folder: string;
-let marker: string;
+let marker: Marker;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
-  marker = `RALPH_RUN_ID=${folder}`;
+  marker = { name: 'RALPH_RUN_ID', value: folder };
 });
 afterEach(() => {
   const pids = procfs.marked(marker);
@@ -92,7 +92,7 @@ describe('the shim', () => {
     await shim.ended;
     expect(exitStatus(folder)).toBeNull();
     await stopRun(
-      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, marker, graceMs: 0 },
+      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, marker, folder, graceMs: 0 },
       procfs,
     );
   });
@@ -103,7 +103,7 @@ describe('stopRun', () => {
     const shim = start('echo ready; exec sleep 300');
     const birth = birthOf(shim);
     await says('ready');
-    const ended = await stopRun({ shim: birth, marker, graceMs: 60_000 }, procfs);
+    const { ended } = await stopRun({ shim: birth, marker, folder, graceMs: 60_000 }, procfs);
     await shim.ended;
     expect(ended).not.toContain(shim.pid);
     expect(exitStatus(folder)).toBe(143);
@@ -113,7 +113,7 @@ describe('stopRun', () => {
     const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     const birth = birthOf(shim);
     await says('ready');
-    await stopRun({ shim: birth, marker, graceMs: 50 }, procfs);
+    await stopRun({ shim: birth, marker, folder, graceMs: 50 }, procfs);
     await shim.ended;
     expect(exitStatus(folder)).toBe(137);
     expect(procfs.marked(marker)).toEqual([]);
@@ -123,7 +123,7 @@ describe('stopRun', () => {
     const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
     const birth = birthOf(shim);
     await says('away');
-    await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs);
+    await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
     await shim.ended;
     expect(procfs.marked(marker)).toEqual([]);
   });
@@ -134,6 +134,6 @@ describe('stopRun', () => {
     writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);
-    expect(await stopRun({ shim: birth, marker, graceMs: 5000 }, procfs)).toHaveLength(2);
+    expect((await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs)).ended).toHaveLength(2);
   });
 });

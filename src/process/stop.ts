@@ -7,17 +7,17 @@
  * 3. Zombies count as gone. What overwrites its environment, `env -i`, sudo and containers cannot be seen this way.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Birth, ProcessTable, Sweep } from './table.ts';
+import type { Marker, ProcessTable, Stray, Sweep, SweptRun } from './table.ts';
 
-/** Ends what is left of a run and tells who had to be ended. */
-export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<readonly number[]> {
+/** Ends what is left of a run, and tells who had to be ended and who may have got away. */
+export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
   const ended = new Set<number>();
   const signal = (pid: number, name: NodeJS.Signals): void => {
     ended.add(pid);
     send(pid, name);
   };
 
-  const look = (): Sweep => table.left(run.shim, run.marker);
+  const look = (): Sweep => table.left(run);
   let left = look();
   for (const pid of left.pids) signal(pid, 'SIGTERM');
   const deadline = performance.now() + run.graceMs;
@@ -33,11 +33,11 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<r
     if (left.pids.length > 0) await sleep(2);
     left = look();
   }
-  return [...ended];
+  return { ended: [...ended], strays: left.strays };
 }
 
 /** Ends at once whoever carries a marker: what an interrupted command left that will be run again. */
-export async function killMarked(marker: string, table: ProcessTable): Promise<void> {
+export async function killMarked(marker: Marker, table: ProcessTable): Promise<void> {
   for (let left = table.marked(marker); left.length > 0; left = table.marked(marker)) {
     for (const pid of left) send(pid, 'SIGKILL');
     // oxlint-disable-next-line no-await-in-loop -- as above
@@ -45,12 +45,13 @@ export async function killMarked(marker: string, table: ProcessTable): Promise<v
   }
 }
 
-export interface StoppableRun {
-  /** The shim: leader of the group, and never killed. */
-  readonly shim: Birth;
-  /** `NAME=value` in the environment of everything that the run started. */
-  readonly marker: string;
+export interface StoppableRun extends SweptRun {
   readonly graceMs: number;
+}
+
+export interface Stopped {
+  readonly ended: readonly number[];
+  readonly strays: readonly Stray[];
 }
 
 function send(pid: number, name: NodeJS.Signals): void {

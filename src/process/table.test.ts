@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { ps } from './ps.ts';
+import type { Marker } from './table.ts';
 
 let folder: string;
 let child: ChildProcess;
 let pid: number;
+let marker: Marker;
 beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-table-')));
+  marker = { name: 'RALPH_RUN_ID', value: folder };
   const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
   child = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
   await new Promise((resolve) => child.once('spawn', resolve));
@@ -38,19 +41,21 @@ describe.each([
     const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
     await new Promise((resolve) => away.once('spawn', resolve));
     const gone = new Promise((resolve) => away.once('exit', resolve));
-    expect(table.left(shim, `RALPH_RUN_ID=${folder}`)).toMatchObject({ pids: [away.pid] });
-    expect(table.left(shim, `RALPH_RUN_ID=${folder}2`)).toMatchObject({ pids: [] });
+    expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [away.pid] });
+    expect(table.left({ shim, marker: { ...marker, value: `${folder}2` }, folder })).toMatchObject({
+      pids: [],
+    });
     away.kill('SIGKILL');
     await gone;
-    expect(table.left(shim, `RALPH_RUN_ID=${folder}`)).toMatchObject({ pids: [] });
+    expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
   });
 
   it('finds a process by the marker in its environment, and by the whole of it', async () => {
-    expect(table.marked(`RALPH_RUN_ID=${folder}`)).toEqual([pid]);
-    expect(table.marked(`RALPH_RUN_ID=${folder.slice(0, -1)}`)).toEqual([]);
-    expect(table.marked(`RUN_ID=${folder}`)).toEqual([]);
+    expect(table.marked(marker)).toEqual([pid]);
+    expect(table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
+    expect(table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
     await dies();
-    expect(table.marked(`RALPH_RUN_ID=${folder}`)).toEqual([]);
+    expect(table.marked(marker)).toEqual([]);
   });
 
   it('tells when a process was born, and whether it still lives', async () => {
@@ -71,9 +76,11 @@ describe('the process table from /proc', () => {
   it('finds who works in a folder since something began and carries no marker', () => {
     const birth = procfs.birth(pid);
     if (birth === null) throw new Error('it is gone');
-    expect(procfs.strays(folder, birth, 'OTHER')).toEqual([{ pid, command: 'sleep' }]);
-    expect(procfs.strays(folder, birth, 'RALPH_RUN_ID')).toEqual([]);
-    expect(procfs.strays(`${folder}-2`, birth, 'OTHER')).toEqual([]);
+    const shim = { ...birth, pid: pid - 1 };
+    const other = { name: 'OTHER', value: 'x' };
+    expect(procfs.left({ shim, marker: other, folder }).strays).toEqual([{ pid, command: 'sleep' }]);
+    expect(procfs.left({ shim, marker: { ...marker, value: 'x' }, folder }).strays).toEqual([]);
+    expect(procfs.left({ shim, marker: other, folder: `${folder}-2` }).strays).toEqual([]);
   });
 
   it('does not take another boot or another namespace for this one', () => {

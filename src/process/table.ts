@@ -4,21 +4,34 @@ export interface ProcessTable {
   birth(pid: number): Birth | null;
   /** Whether it is still the same process, and not a zombie. */
   lives(birth: Birth): boolean;
-  /** The live processes whose environment carries `marker` (`NAME=value`). */
-  marked(marker: string): readonly number[];
-  /** What is left of a run besides its shim: members of its group, and whoever carries its marker. */
-  left(shim: Birth, marker: string): Sweep;
-  /**
-   * Live processes that were born after `since`, work in this folder or below it, have no terminal, and carry no
-   * variable of this name: what may have got away. Empty where the system does not tell.
-   */
-  strays(folder: string, since: Birth, variable: string): readonly Stray[];
+  /** The live processes whose environment carries a marker. */
+  marked(marker: Marker): readonly number[];
+  /** What is left of a run besides its shim: members of its group, whoever carries its marker, and what got away. */
+  left(run: SweptRun): Sweep;
+}
+
+export interface SweptRun {
+  readonly shim: Birth;
+  readonly marker: Marker;
+  /** Where it works. */
+  readonly folder: string;
+}
+
+/** A variable in the environment of everything that a run starts. */
+export interface Marker {
+  readonly name: string;
+  readonly value: string;
 }
 
 export interface Sweep {
   readonly pids: readonly number[];
   /** How many vanished while looking: any of those may have left a child that was not seen. */
   readonly vanished: number;
+  /**
+   * Live processes that were born after the shim, work in the folder or below it, have no terminal, and carry no
+   * marker of any run: what may have got away. Empty where the system does not tell.
+   */
+  readonly strays: readonly Stray[];
 }
 
 /** A process that nobody ended. */

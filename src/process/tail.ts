@@ -7,17 +7,19 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
 const CHUNK = 256 * 1024;
 
+/** One for all: a chunk is lent for the length of one call, and there is only one thread. */
+const buffer = Buffer.allocUnsafeSlow(CHUNK);
+
 export class Tail {
   readonly #descriptor: number;
-  readonly #take: Take;
-  readonly #buffer = Buffer.allocUnsafeSlow(CHUNK);
+  readonly #take: (chunk: Buffer) => void;
   #offset: number;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
   #again = false;
 
   /** Reads from an offset on and hands over every chunk; the chunk is only lent. */
-  constructor(path: string, from: number, take: Take) {
+  constructor(path: string, from: number, take: (chunk: Buffer) => void) {
     this.#descriptor = openSync(path, 'r');
     this.#take = take;
     this.#offset = from;
@@ -47,18 +49,14 @@ export class Tail {
     while (this.#again) {
       this.#again = false;
       for (;;) {
-        const count = readSync(this.#descriptor, this.#buffer, 0, CHUNK, this.#offset);
+        const count = readSync(this.#descriptor, buffer, 0, CHUNK, this.#offset);
         if (count === 0) break;
         this.#offset += count;
-        const taken = this.#take(this.#buffer.subarray(0, count));
-        // oxlint-disable-next-line no-await-in-loop -- whoever takes it may be slow
-        if (taken !== undefined) await taken;
+        this.#take(buffer.subarray(0, count));
         // oxlint-disable-next-line no-await-in-loop -- a flood must not keep timers and signals waiting
-        else if (count === CHUNK) await yieldToOthers();
+        if (count === CHUNK) await yieldToOthers();
       }
     }
     this.#isReading = false;
   }
 }
-
-type Take = (chunk: Buffer) => void | Promise<void>;

@@ -1,0 +1,75 @@
+// What an iteration costs over the bare loop `while :; do cat PROMPT.md | agent; done`.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { median, medians, scratch } from './measure.mjs';
+
+const COUNT = 200;
+
+export function iterations() {
+  const box = scratch();
+  const agent = box.program('agent', '#!/bin/sh\nread line\necho done\n');
+  const bare = box.program(
+    'bare',
+    `#!/bin/sh\ni=0\nwhile [ $i -lt ${COUNT} ]; do cat PROMPT.md | ${agent}; i=$((i+1)); done\n`,
+  );
+  const ours = () => {
+    box.clear();
+    return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', String(COUNT), '--', agent).ms;
+  };
+  const short = () => {
+    box.clear();
+    return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '1', '--', agent).ms;
+  };
+  const all = medians(5, { bare: () => box.time(bare, []).ms, ours, short });
+  const own = (all.ours - all.short) / (COUNT - 1);
+  const theirs = all.bare / COUNT;
+  const gaps = measureGaps(box);
+  box.done();
+  return [
+    {
+      what: 'an iteration (shim, sync and sweep included)',
+      ours: `${own.toFixed(2)} ms`,
+      against: `${theirs.toFixed(2)} ms, bare shell loop`,
+      ratio: own / theirs,
+      limit: 3.5,
+    },
+    {
+      what: "from an agent's exit to the next one's start",
+      ours: `${gaps.ours.toFixed(2)} ms`,
+      against: `${gaps.bare.toFixed(2)} ms, bare shell loop`,
+      value: gaps.ours,
+      limit: 4,
+      unit: 'ms',
+    },
+  ];
+}
+
+/** An agent that writes down when it begins and when it ends, without starting a program for it. */
+function measureGaps(box) {
+  const log = join(box.root, 'times');
+  const agent = box.program(
+    'timed',
+    `#!/bin/bash\necho "$EPOCHREALTIME" >>${log}\nread -r line\necho "$EPOCHREALTIME" >>${log}\n`,
+  );
+  const bare = box.program(
+    'bare-timed',
+    `#!/bin/sh\ni=0\nwhile [ $i -lt ${COUNT} ]; do cat PROMPT.md | ${agent}; i=$((i+1)); done\n`,
+  );
+  const gaps = (work) => {
+    box.program('times', '');
+    work();
+    const times = readFileSync(log, 'utf8').trim().split('\n').map(Number);
+    const between = [];
+    for (let index = 2; index < times.length; index += 2)
+      between.push((times[index] - times[index - 1]) * 1000);
+    return median(between);
+  };
+  return medians(3, {
+    bare: () => gaps(() => box.time(bare, [])),
+    ours: () =>
+      gaps(() => {
+        box.clear();
+        box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', String(COUNT), '--', agent);
+      }),
+  });
+}

@@ -1,0 +1,91 @@
+// What every measurement needs: a scratch folder, the built command, and medians.
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+
+/** A workspace outside of any repository, with a home of its own; `done` removes it. */
+export function scratch() {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
+  const workspace = join(root, 'work');
+  mkdirSync(workspace);
+  writeFileSync(join(workspace, 'PROMPT.md'), 'do it\n');
+  const env = { ...process.env, HOME: root, XDG_STATE_HOME: join(root, 'state') };
+  // A certificate bundle is read at every start of Node and would be measured with it.
+  delete env.NODE_EXTRA_CA_CERTS;
+  return {
+    root,
+    workspace,
+    env,
+    /** An executable with this text. */
+    program(name, text) {
+      const path = join(root, name);
+      writeFileSync(path, text);
+      chmodSync(path, 0o755);
+      return path;
+    },
+    /** Runs something to its end; the time in milliseconds. */
+    time(command, args) {
+      const began = performance.now();
+      const { status, stderr } = spawnSync(command, args, {
+        cwd: workspace,
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const ms = performance.now() - began;
+      return { ms, status, stderr: String(stderr) };
+    },
+    ralph(...args) {
+      return this.time(process.execPath, [MAIN, ...args]);
+    },
+    start(...args) {
+      return spawn(process.execPath, [MAIN, ...args], { cwd: workspace, env, stdio: 'ignore' });
+    },
+    clear() {
+      rmSync(join(workspace, '.ralph'), { recursive: true, force: true });
+    },
+    done() {
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The median of several measurements that take turns, so that a busy moment hits all of them. */
+export function medians(rounds, measurements) {
+  const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measure] of Object.entries(measurements)) results[name].push(measure());
+  }
+  return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
+}
+
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+/** Megabytes that a process has, or has had at most, in memory. */
+export function memory(pid, field = 'VmRSS') {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
+}
+
+export function ended(child) {
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code));
+  });
+}
+
+/** Waits until something is there. */
+export async function until(look) {
+  for (;;) {
+    const found = look();
+    if (found) return found;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2);
+    });
+  }
+}

@@ -1,0 +1,123 @@
+// What a flood of output costs in time and memory.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ended, medians, memory, scratch } from './measure.mjs';
+
+export async function output() {
+  const box = scratch();
+  const flood = box.program(
+    'flood',
+    '#!/bin/sh\nyes "all work and no play makes jack a dull boy" | head -c 500000000\n',
+  );
+  const pipe = box.program(
+    'pipe',
+    `#!/bin/sh\n${flood} | tee ${join(box.root, 'copy')} | grep -c '<promise>'\n`,
+  );
+  const run = (...more) => {
+    box.clear();
+    return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '1', ...more).ms;
+  };
+  const all = medians(3, { pipe: () => box.time(pipe, []).ms, ours: () => run('--', flood) });
+  box.clear();
+  const peak = await peakOf(box, ['run', '-q', '-f', 'PROMPT.md', '-m', '1', '--', flood]);
+  const lines = box.program(
+    'lines',
+    '#!/bin/sh\nfor i in 1 2; do head -c 33554432 /dev/zero | tr "\\\\0" x; echo; done\n',
+  );
+  const long = medians(3, { nothing: () => run('--', 'true'), lines: () => run('--', lines) });
+  box.done();
+  return [
+    {
+      what: '500 MB of output',
+      ours: `${(all.ours / 1000).toFixed(2)} s`,
+      against: `${(all.pipe / 1000).toFixed(2)} s, \`agent | tee file | grep\``,
+      ratio: all.ours / all.pipe,
+      limit: 2.5,
+    },
+    {
+      what: 'memory at most, while it reads 500 MB',
+      ours: `${peak.toFixed(0)} MB`,
+      against: '',
+      value: peak,
+      limit: 90,
+      unit: 'MB',
+    },
+    {
+      what: 'two lines of 32 MB',
+      ours: `${((long.lines - long.nothing) / 1000).toFixed(2)} s`,
+      against: 'over a run that prints nothing',
+      value: (long.lines - long.nothing) / 1000,
+      limit: 1,
+      unit: 's',
+    },
+  ];
+}
+
+/** The most memory that a command had; looked at until it is gone. */
+async function peakOf(box, args) {
+  const child = box.start(...args);
+  let peak = 0;
+  const timer = setInterval(() => {
+    try {
+      peak = Math.max(peak, memory(child.pid, 'VmHWM'));
+    } catch {
+      // It has just ended.
+    }
+  }, 5);
+  await ended(child);
+  clearInterval(timer);
+  return peak;
+}
+
+/** Memory of a loop at rest beside a bare Node process, and over many iterations. */
+export async function memoryOverTime() {
+  const box = scratch();
+  const samples = join(box.root, 'samples');
+  // The agent looks at its harness, which is the parent of the shim that is its own parent.
+  const agent = box.program(
+    'samples-parent',
+    `#!/bin/sh\nshim=$PPID\nharness=$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$shim/stat)\ngrep VmRSS /proc/$harness/status >>${samples}\n`,
+  );
+  box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '500', '--', agent);
+  const values = readFileSync(samples, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => Number(/(\d+)/.exec(line)?.[1]) / 1024);
+  const third = (from) => Math.max(...values.slice(from, from + 100));
+  const bare = box.program('bare.mjs', 'setInterval(() => {}, 1000);\n');
+  const { spawn } = await import('node:child_process');
+  const node = spawn(process.execPath, [bare], { stdio: 'ignore' });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 300);
+  });
+  const base = memory(node.pid);
+  node.kill();
+  const hold = box.program('hold', '#!/bin/sh\nexec sleep 60\n');
+  box.clear();
+  const loop = box.start('run', '-q', '-f', 'PROMPT.md', '-m', '1', '--kill-grace', '1', '--', hold);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1500);
+  });
+  const ours = memory(loop.pid);
+  loop.kill('SIGTERM');
+  loop.kill('SIGTERM');
+  setTimeout(() => loop.kill('SIGTERM'), 50);
+  await ended(loop);
+  box.done();
+  return [
+    {
+      what: 'memory of one loop with a running agent',
+      ours: `${ours.toFixed(0)} MB`,
+      against: `${base.toFixed(0)} MB, bare Node process`,
+      ratio: ours / base,
+      limit: 1.8,
+    },
+    {
+      what: 'memory over 500 iterations: most in the last 100 against the second 100',
+      ours: `${third(400).toFixed(0)} MB`,
+      against: `${third(100).toFixed(0)} MB`,
+      ratio: third(400) / third(100),
+      limit: 1.1,
+    },
+  ];
+}

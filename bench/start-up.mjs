@@ -1,0 +1,80 @@
+// How long the command takes before it does anything, and what recovery adds to that.
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { medians, scratch } from './measure.mjs';
+
+export function startUp() {
+  const box = scratch();
+  const agent = box.program('agent', '#!/bin/sh\nread line\necho done\n');
+  box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'small', '-m', '3', '--', agent);
+  const all = medians(15, {
+    bare: () => box.time(process.execPath, ['-e', '0']).ms,
+    version: () => box.ralph('--version').ms,
+    status: () => box.ralph('status', 'small').ms,
+  });
+  box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'large', '-m', '100', '--', agent);
+  const events = lengthen(join(box.workspace, '.ralph/loops/large/journal.jsonl'), 10_000);
+  const recovery = medians(7, {
+    bare: () => box.time(process.execPath, ['-e', '0']).ms,
+    recovered: () => box.ralph('status', 'large').ms,
+  });
+  box.done();
+  const row = (name, command) => ({
+    what: `start-up of \`ralph ${command}\``,
+    ours: `${all[name].toFixed(0)} ms`,
+    against: `${all.bare.toFixed(0)} ms, \`node -e 0\``,
+    ratio: all[name] / all.bare,
+    limit: 1.45,
+  });
+  const over = recovery.recovered - recovery.bare;
+  return [
+    row('version', '--version'),
+    row('status', 'status'),
+    {
+      what: `recovery of a journal of 10,000 iterations (${events} events)`,
+      ours: `${over.toFixed(0)} ms over bare start-up`,
+      against: `${recovery.bare.toFixed(0)} ms, \`node -e 0\``,
+      value: over,
+      limit: 300,
+      unit: 'ms',
+    },
+  ];
+}
+
+/** Writes the iterations of a journal again and again, with new numbers, until there are enough. */
+function lengthen(path, iterations) {
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
+  const events = lines.slice(1).map((line) => JSON.parse(line).event);
+  const first = events.findIndex(({ type }) => type === 'iteration.started');
+  const created = events.slice(0, first);
+  created[0].policy.limits.iterations = iterations + 1;
+  const turn = events.slice(
+    first,
+    events.findIndex(({ type }, at) => at > first && type === 'iteration.started'),
+  );
+  const all = [...created];
+  for (let iteration = 1; iteration <= iterations; iteration++) {
+    for (const event of turn) all.push(renumber(event, iteration));
+  }
+  writeFileSync(path, `${lines[0]}\n`);
+  let text = '';
+  all.forEach((event, index) => {
+    const json = JSON.stringify(event);
+    const sum = crc32(`${index + 1}:${json}`)
+      .toString(16)
+      .padStart(8, '0');
+    text += `{"n":${index + 1},"sum":"${sum}","event":${json}}\n`;
+  });
+  appendFileSync(path, text);
+  return all.length;
+}
+
+function renumber(event, iteration) {
+  return {
+    ...event,
+    ...('iteration' in event ? { iteration } : {}),
+    ...('run' in event && event.run !== null ? { run: `${iteration}.1` } : {}),
+    ...('key' in event ? { key: event.key.replace(/\d+\.1/, `${iteration}.1`) } : {}),
+  };
+}

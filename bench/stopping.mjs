@@ -1,0 +1,88 @@
+// How long it takes to end an agent, and what a grandchild that holds the output open costs.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { ended, median, scratch, until } from './measure.mjs';
+
+const GRACE = 300;
+
+export async function stopping() {
+  const box = scratch();
+  const ready = join(box.root, 'ready');
+  const cooperative = box.program('cooperative', `#!/bin/sh\n: >${ready}\nexec sleep 300\n`);
+  const stubborn = box.program(
+    'stubborn',
+    `#!/bin/sh\ntrap '' TERM\nsetsid sleep 301 &\nsleep 302 &\n: >${ready}\nwhile :; do sleep 1; done\n`,
+  );
+  const cooperativeMs = await measure(box, ready, cooperative);
+  const stubbornMs = await measure(box, ready, stubborn);
+  const left = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => /^sleep 30[0-2]$/.test(line)).length;
+
+  const times = join(box.root, 'times');
+  const leaves = box.program(
+    'leaves',
+    `#!/bin/bash\necho "$EPOCHREALTIME" >>${times}\n(trap '' TERM; exec sleep 303) &\necho "$EPOCHREALTIME" >>${times}\n`,
+  );
+  box.clear();
+  box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '4', '--kill-grace', `${GRACE}ms`, '--', leaves);
+  const stamps = readFileSync(times, 'utf8').trim().split('\n').map(Number);
+  const gaps = [];
+  for (let index = 2; index < stamps.length; index += 2)
+    gaps.push((stamps[index] - stamps[index - 1]) * 1000);
+  box.done();
+  return [
+    row('ending a cooperative agent', cooperativeMs, 20),
+    row(
+      `ending a stubborn agent with children, one of them in a session of its own (grace ${GRACE} ms)`,
+      stubbornMs,
+      GRACE + 50,
+    ),
+    { what: 'processes left after that', ours: String(left), against: '', value: left, limit: 0, unit: '' },
+    row(
+      `a grandchild that ignores SIGTERM and holds the output open delays the next iteration (grace ${GRACE} ms)`,
+      median(gaps),
+      GRACE + 50,
+    ),
+  ];
+}
+
+/** From the second signal to the journaled end of the run. */
+async function measure(box, ready, agent) {
+  const values = [];
+  for (let round = 0; round < 5; round++) {
+    box.clear();
+    rmSync(ready, { force: true });
+    const child = box.start(
+      'run',
+      '-q',
+      '-f',
+      'PROMPT.md',
+      '--name',
+      'x',
+      '--kill-grace',
+      `${GRACE}ms`,
+      '--',
+      agent,
+    );
+    await until(() => existsSync(ready));
+    const journal = join(box.workspace, '.ralph/loops/x/journal.jsonl');
+    child.kill('SIGINT');
+    await until(() => readFileSync(journal, 'utf8').includes('"signal"'));
+    child.kill('SIGINT');
+    await ended(child);
+    const events = readFileSync(journal, 'utf8')
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => JSON.parse(line).event);
+    const asked = events.findLast(({ type }) => type === 'control.received').at;
+    values.push(events.find(({ type }) => type === 'run.ended').at - asked);
+  }
+  return median(values);
+}
+
+function row(what, value, limit) {
+  return { what, ours: `${value.toFixed(0)} ms`, against: '', value, limit, unit: 'ms' };
+}

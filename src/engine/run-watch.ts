@@ -1,0 +1,117 @@
+import type { RunReader } from '../agents/reader.ts';
+import type { HostedRun, OutputStream } from '../hosts/host.ts';
+import type { Run } from '../loop/state.ts';
+import type { Driver, Wanted } from './ports.ts';
+import type { Task } from './task.ts';
+
+/** Why there is nothing left to wait for. */
+export type Reason =
+  /** Its process has ended. */
+  | 'exited'
+  /** It said that it has finished, and its process did not go within the grace. */
+  | 'finished'
+  /** It is not wanted any more. */
+  | 'interrupted'
+  /** Its own time, the loop's time, the time it may be silent, or the bytes it may print are used up. */
+  | 'wall'
+  | 'total'
+  | 'inactivity'
+  | 'output';
+
+/** How far what is shown may be behind the journal after a crash. */
+const PUBLISH_EVERY_MS = 5000;
+
+/** Watches a run until there is a reason to end it, or none to go on; `reason` tells which came first. */
+export class RunWatch {
+  readonly reason: Promise<Reason>;
+  readonly #driver: Driver;
+  readonly #run: Run;
+  readonly #task: Task;
+  readonly #reader: RunReader;
+  #resolve!: (reason: Reason) => void;
+  #alarms: (() => void)[] = [];
+  #armedFor = '';
+  #bytes = 0;
+  #activeAt: number;
+  #publishedAt: number;
+  #saidAt: number | null = null;
+
+  constructor(driver: Driver, run: Run, live: HostedRun, reader: RunReader, task: Task) {
+    this.#driver = driver;
+    this.#run = run;
+    this.#task = task;
+    this.#reader = reader;
+    this.#activeAt = driver.ports.clock.now();
+    this.#publishedAt = this.#activeAt;
+    this.reason = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    task.onChange(() => this.#arm());
+    task.interrupted.addEventListener('abort', () => this.#resolve('interrupted'));
+    if (task.interrupted.aborted) this.#resolve('interrupted');
+    void live.ended.then(() => this.#resolve('exited'));
+    this.#arm();
+    live.follow((chunk, stream) => this.#read(chunk, stream));
+  }
+
+  /** Nothing rings any more; output is still read. */
+  close(): void {
+    for (const cancel of this.#alarms) cancel();
+    this.#task.onChange(null);
+  }
+
+  get #effect(): Wanted<'run'> | null {
+    const { effect } = this.#task;
+    return effect.type === 'run' ? effect : null;
+  }
+
+  #read(chunk: Buffer, stream: OutputStream): void {
+    const { clock, observer } = this.#driver.ports;
+    this.#activeAt = clock.now();
+    this.#bytes += chunk.length;
+    observer.output?.(this.#run, chunk, stream);
+    const limit = this.#effect?.outputBytes ?? null;
+    if (limit !== null && this.#bytes > limit) this.#resolve('output');
+    if (stream === 'stderr') return;
+    const hasNews = this.#reader.read(chunk);
+    if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
+      this.#saidAt = this.#activeAt;
+      this.#arm();
+    }
+    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) {
+      this.#publishedAt = this.#activeAt;
+      this.#driver.report({ type: 'run.output', run: this.#run.id, ...this.#reader.snapshot(false) });
+    }
+  }
+
+  /** Sets the alarms for the effect in its present form. */
+  #arm(): void {
+    const effect = this.#effect;
+    if (effect === null) return;
+    const { timeoutMs, notAfter, inactivityMs, killGraceMs } = effect;
+    const { clock } = this.#driver.ports;
+    const alarms: [number | null, () => void][] = [
+      [timeoutMs === null ? null : this.#run.plannedAt + timeoutMs, () => this.#resolve('wall')],
+      [notAfter, () => this.#resolve('total')],
+      [this.#saidAt === null ? null : this.#saidAt + killGraceMs, () => this.#resolve('finished')],
+      [inactivityMs === null ? null : this.#activeAt + inactivityMs, () => void this.#inactive()],
+    ];
+    // Output moves only the last of them, and that one looks again by itself.
+    const armedFor = [...alarms.slice(0, 3).map(([moment]) => moment), inactivityMs].join();
+    if (armedFor === this.#armedFor) return;
+    this.#armedFor = armedFor;
+    for (const cancel of this.#alarms) cancel();
+    this.#alarms = alarms.flatMap(([moment, ring]) => (moment === null ? [] : [clock.at(moment, ring)]));
+  }
+
+  /** It has been silent for long enough, unless a tool is at work or a file was changed meanwhile. */
+  async #inactive(): Promise<void> {
+    const { clock, workspace } = this.#driver.ports;
+    const changedAt = this.#reader.hasOpenTool ? clock.now() : await workspace.changedAfter(this.#activeAt);
+    this.#activeAt = Math.max(this.#activeAt, changedAt ?? 0);
+    const limit = this.#effect?.inactivityMs ?? null;
+    if (limit !== null && clock.now() - this.#activeAt >= limit) this.#resolve('inactivity');
+    this.#armedFor = '';
+    this.#arm();
+  }
+}
