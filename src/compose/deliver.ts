@@ -27,8 +27,10 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Fate
   });
   if (!isTaken) return liveOwner(folder) === null ? 'queued' : 'unheard';
   let isKnown = false;
-  readJournal(folder.journal, (event) => {
-    isKnown ||= event.type === 'control.received' && event.id === id;
+  readJournal(folder.journal, {
+    take(event) {
+      isKnown ||= event.type === 'control.received' && event.id === id;
+    },
   });
   return isKnown ? 'delivered' : 'refused';
 }

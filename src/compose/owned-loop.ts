@@ -61,7 +61,8 @@ export class OwnedLoop {
       // The lock went with the folder; whoever was quicker is found out at the next append.
       void takeLock(folder.lock, self());
     };
-    const journal = openJournal(folder.journal, (event) => files.take(event), restored);
+    const journal = openJournal(folder.journal, files, restored);
+    files.follow(() => journal.mark);
     this.#closeJournal = () => journal.close();
     const { state } = files;
     const workspace = loopWorkspace({

@@ -1,13 +1,24 @@
 /**
- * `state.json`, `iterations.log` and `progress.md`: what the journal says, for people and other programs. They are made
- * anew from the journal whenever a loop gets an owner, so nothing depends on them.
+ * `state.json`, `iterations.log` and `progress.md`: what the journal says, for people and other programs. They are
+ * brought up to date from the journal whenever a loop gets an owner, so nothing depends on them.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
+import type { JournalReader } from '../journal/file.ts';
 import { logLines } from '../journal/iterations-log.ts';
 import { completesIteration, progressEntry } from '../journal/progress-file.ts';
+import { readSnapshot, writeSnapshot, type JournalMark, type Snapshot } from '../journal/snapshot.ts';
 import { stateFile, type AboutLoop } from '../journal/state-file.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
@@ -17,14 +28,24 @@ import { firstLine } from './excerpts.ts';
 /** How long a change may take to show in the files. */
 const SHOWN_AFTER_MS = 200;
 
-export class ProjectionFiles {
+/** A journal that is this much longer than its snapshot gets a new one. */
+const EVENTS_A_SNAPSHOT = 1000;
+
+export class ProjectionFiles implements JournalReader {
+  readonly known: JournalMark | null;
+  readonly #snapshot: Snapshot | null;
   readonly #folder: LoopFolder;
   readonly #workspace: string;
   readonly #about: () => AboutLoop;
+  #mark: (() => JournalMark) | null = null;
   #state: LoopState = INITIAL;
   #account: Account = NO_ACCOUNT;
+  /** What is to be written, and how much was written before that. */
   #log = '';
+  #logBytes = 0;
   #entries: (() => string)[] = [];
+  #entriesBefore = 0;
+  #snapshotAt = 0;
   #isLive = false;
   #timer: NodeJS.Timeout | null = null;
   #writtenLimit: number | null = null;
@@ -33,6 +54,8 @@ export class ProjectionFiles {
     this.#folder = folder;
     this.#workspace = workspace;
     this.#about = about;
+    this.#snapshot = readSnapshot(folder.snapshot);
+    this.known = this.#snapshot?.mark ?? null;
   }
 
   get account(): Account {
@@ -43,6 +66,16 @@ export class ProjectionFiles {
     return this.#state;
   }
 
+  begin(isKnown: boolean): void {
+    if (!isKnown || this.#snapshot === null) return;
+    const { state, account: known, logBytes, entries, mark } = this.#snapshot;
+    this.#state = state;
+    this.#account = known;
+    this.#logBytes = logBytes;
+    this.#entriesBefore = entries;
+    this.#snapshotAt = mark.events;
+  }
+
   /** An event of the journal, in its order; live or from before. */
   take(event: LoopEvent): void {
     const before = this.#state;
@@ -51,24 +84,29 @@ export class ProjectionFiles {
     if (completesIteration(event, before, known))
       this.#entries.push(() => progressEntry(before, known, first));
     this.#state = evolve(before, event);
-    this.#account = account(this.#account, event, before);
+    this.#account = account(known, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
     if (this.#isLive) this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
   }
 
-  /** Everything from before has been taken: writes the files anew, and goes on from there. */
+  /** Whom to ask how far the journal is. */
+  follow(mark: () => JournalMark): void {
+    this.#mark = mark;
+  }
+
+  /** Everything from before has been taken: brings the files up to date, and goes on from there. */
   goLive(): void {
     this.#isLive = true;
     this.#quietly(() => {
-      replace(this.#folder.iterationsLog, this.#log);
+      const { iterationsLog, progressFile } = this.#folder;
+      if (sizeOf(iterationsLog) < this.#logBytes) this.#logBytes = sizeOf(iterationsLog);
+      else if (existsSync(iterationsLog)) truncateSync(iterationsLog, this.#logBytes);
       // The complaints of old checks are in old logs: what is written already is not written again.
-      const there = readText(this.#folder.progressFile).match(/^## Iteration /gm)?.length ?? 0;
-      if (there > this.#entries.length) replace(this.#folder.progressFile, '');
-      const missing = this.#entries.slice(there > this.#entries.length ? 0 : there);
-      appendFileSync(this.#folder.progressFile, missing.map((entry) => entry()).join(''));
+      const there = readText(progressFile).match(/^## Iteration /gm)?.length ?? 0;
+      const behind = this.#entriesBefore + this.#entries.length - there;
+      this.#entriesBefore = there;
+      this.#entries = behind > 0 ? this.#entries.slice(-behind) : [];
     });
-    this.#log = '';
-    this.#entries = [];
     this.flush();
   }
 
@@ -80,6 +118,7 @@ export class ProjectionFiles {
     const content = stateFile(this.#state, this.#account, this.#about());
     this.#writtenLimit = this.#state.policy.limits.iterations;
     this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
+    this.#takeSnapshot();
   }
 
   /** A `max_iterations` that somebody wrote into `state.json` by hand. */
@@ -95,12 +134,26 @@ export class ProjectionFiles {
 
   #append(): void {
     if (!this.#isLive || (this.#log === '' && this.#entries.length === 0)) return;
+    const entries = this.#entries.map((entry) => entry());
     this.#quietly(() => {
       if (this.#log !== '') appendFileSync(this.#folder.iterationsLog, this.#log);
-      for (const entry of this.#entries) appendFileSync(this.#folder.progressFile, entry());
+      if (entries.length > 0) appendFileSync(this.#folder.progressFile, entries.join(''));
     });
+    this.#logBytes += Buffer.byteLength(this.#log);
+    this.#entriesBefore += entries.length;
     this.#log = '';
     this.#entries = [];
+  }
+
+  #takeSnapshot(): void {
+    const mark = this.#mark?.();
+    if (mark === undefined || !this.#isLive || mark.events < this.#snapshotAt + EVENTS_A_SNAPSHOT) return;
+    this.#snapshotAt = mark.events;
+    const [state, known] = [this.#state, this.#account];
+    const [logBytes, entries] = [this.#logBytes, this.#entriesBefore];
+    this.#quietly(() =>
+      writeSnapshot(this.#folder.snapshot, { mark, state, account: known, logBytes, entries }),
+    );
   }
 
   /** The journal is the truth: a projection that cannot be written must not stop the loop. */
@@ -118,6 +171,10 @@ function replace(path: string, content: string): void {
   const aside = `${path}.${process.pid}`;
   writeFileSync(aside, content);
   renameSync(aside, path);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function readText(path: string): string {

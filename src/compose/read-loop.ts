@@ -7,6 +7,7 @@ import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
+import { readSnapshot } from '../journal/snapshot.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
@@ -53,10 +54,18 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
   let state = INITIAL;
   let known = NO_ACCOUNT;
   let trouble: string | null = null;
+  const snapshot = readSnapshot(folder.snapshot);
   try {
-    readJournal(folder.journal, (event) => {
-      known = account(known, event, state);
-      state = evolve(state, event);
+    readJournal(folder.journal, {
+      known: snapshot?.mark ?? null,
+      begin(isKnown) {
+        if (snapshot === null || !isKnown) return;
+        ({ state, account: known } = snapshot);
+      },
+      take(event) {
+        known = account(known, event, state);
+        state = evolve(state, event);
+      },
     });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;

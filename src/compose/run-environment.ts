@@ -3,9 +3,9 @@ import type { Spec } from '../control/spec.ts';
 import type { Policy } from '../loop/policy.ts';
 
 /** Carried by everything that a run starts: by it the sweep knows its own. */
-export const RUN_MARKER = 'RALPH_RUN_ID';
+const RUN_MARKER = 'RALPH_RUN_ID';
 export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
-export const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
+const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 
 /** What an agent or a check finds in its environment, besides that of whoever started the loop. */
 export function runEnvironment({

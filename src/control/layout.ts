@@ -17,6 +17,9 @@ export class LoopFolder {
   get lock(): string {
     return join(this.path, 'lock');
   }
+  get snapshot(): string {
+    return join(this.path, 'snapshot.json');
+  }
   get inbox(): string {
     return join(this.path, 'inbox');
   }

@@ -7,7 +7,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 /** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
-export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
+function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const stated = env['XDG_STATE_HOME'];
   const base = stated !== undefined && isAbsolute(stated) ? stated : join(homedir(), '.local', 'state');
   return join(base, 'ralph');

@@ -23,33 +23,37 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError, type Journal } from './journal.ts';
+import type { JournalMark } from './snapshot.ts';
 
 const JOURNAL_VERSION = 1;
 
 /**
- * Opens a journal for its owner, and makes one where there is none. Hands over every event that is there. `restored` is
- * told when somebody removed the file and it was written anew.
+ * Opens a journal for its owner, and makes one where there is none. `restored` is told when somebody removed the file
+ * and it was written anew.
  */
 export function openJournal(
   path: string,
-  take: (event: LoopEvent) => void = () => {},
+  reader: JournalReader = { take: () => {} },
   restored: () => void = () => {},
-): Journal {
+): FileJournal {
   mkdirSync(dirname(path), { recursive: true });
   let descriptor = openSync(path, 'a+');
-  // Only the count is kept: memory must not grow with the journal.
-  let length = 0;
   const content = readAll(descriptor);
-  let size = parse(content, path, (event) => {
-    length++;
-    take(event);
-  });
+  // Only these are kept: memory must not grow with the journal.
+  let { events: length, bytes: size, sum } = read(content, path, reader);
   if (size < content.length) ftruncateSync(descriptor, size);
-  if (size === 0) size += write(descriptor, header(), 0);
+  const add = (text: string): void => {
+    size += write(descriptor, text, size);
+    sum = crc32(text, sum);
+  };
+  if (size === 0) add(header());
 
   return {
     get length() {
       return length;
+    },
+    get mark() {
+      return { events: length, bytes: size, sum };
     },
     append(event, expected) {
       if (expected !== length) {
@@ -61,7 +65,7 @@ export function openJournal(
         descriptor = restore(descriptor, path);
         restored();
       }
-      size += write(descriptor, lineOf(event, length + 1), size);
+      add(lineOf(event, length + 1));
       length++;
     },
     sync() {
@@ -75,14 +79,42 @@ export function openJournal(
   };
 }
 
+export interface FileJournal extends Journal {
+  /** Where it stands now. */
+  readonly mark: JournalMark;
+}
+
+/** Gets the events of a journal in their order. */
+export interface JournalReader {
+  /** What it knows already: where that is really how the journal begins, it gets only what comes after it. */
+  readonly known?: JournalMark | null;
+  /** Told before the first event whether it was. */
+  begin?(isKnown: boolean): void;
+  take(event: LoopEvent): void;
+}
+
 /** Reads a journal without owning it: a torn last line is left out and left alone. */
-export function readJournal(path: string, take: (event: LoopEvent) => void): void {
+export function readJournal(path: string, reader: JournalReader): void {
   const descriptor = openSync(path, 'r');
   try {
-    parse(readAll(descriptor), path, take);
+    read(readAll(descriptor), path, reader);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function read(content: Buffer, path: string, reader: JournalReader): JournalMark {
+  const known = reader.known ?? null;
+  const isKnown =
+    known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
+  const from = isKnown ? known : { events: 0, bytes: 0, sum: 0 };
+  reader.begin?.(isKnown);
+  let { events } = from;
+  const bytes = parse(content, path, from, (event) => {
+    events++;
+    reader.take(event);
+  });
+  return { events, bytes, sum: crc32(content.subarray(from.bytes, bytes), from.sum) };
 }
 
 function header(): string {
@@ -91,24 +123,22 @@ function header(): string {
 
 function lineOf(event: LoopEvent, number: number): string {
   const text = JSON.stringify(event);
-  return `{"n":${number},"sum":"${checksum(number, text)}","event":${text}}\n`;
+  return `{"n":${number},"sum":"${hex(crc32(`${number}:${text}`))}${MIDDLE}${text}}\n`;
 }
 
-function checksum(number: number, text: string): string {
-  return crc32(`${number}:${text}`).toString(16).padStart(8, '0');
+function hex(sum: number): string {
+  return sum.toString(16).padStart(SUM_LENGTH, '0');
 }
 
-const LINE = /^\{"n":(\d+),"sum":"([0-9a-f]{8})","event":(.*)\}$/s;
-
-/** Hands over the events and tells how many bytes of the content are whole lines. */
-function parse(content: Buffer, path: string, take: (event: LoopEvent) => void): number {
-  let size = 0;
-  for (let line = 1; size < content.length; line++) {
+/** Hands over the events behind a mark and tells how many bytes of the content are whole lines. */
+function parse(content: Buffer, path: string, from: JournalMark, take: (event: LoopEvent) => void): number {
+  let size = from.bytes;
+  for (let line = size === 0 ? 1 : from.events + 2; size < content.length; line++) {
     const end = content.indexOf(10, size);
     // Without its line end the last line was never finished.
     if (end < 0) break;
-    const text = content.toString('utf8', size, end);
-    const event = line === 1 ? checkHeader(text, path) : readLine(text, line - 1);
+    const bytes = content.subarray(size, end);
+    const event = line === 1 ? checkHeader(bytes.toString('utf8'), path) : readLine(bytes, line - 1);
     if (event === null) {
       if (end === content.length - 1 && line > 1) break;
       throw new JournalError(
@@ -134,14 +164,21 @@ function checkHeader(text: string, path: string): 'header' | null {
 }
 
 /** The event in the line with this number; null when it is not what was written. */
-export function readLine(text: string, number: number): LoopEvent | null {
-  const match = LINE.exec(text);
-  if (match === null) return null;
-  const [, n, sum, event = ''] = match;
-  if (Number(n) !== number || sum !== checksum(number, event)) return null;
+export function readLine(line: Buffer, number: number): LoopEvent | null {
+  const start = `{"n":${number},"sum":"`;
+  const at = start.length + SUM_LENGTH + MIDDLE.length;
+  const head = line.toString('latin1', 0, at);
+  if (!head.startsWith(start) || !head.endsWith(MIDDLE) || line.at(-1) !== CLOSING_BRACE) return null;
+  const text = line.subarray(at, -1);
+  if (head.slice(start.length, start.length + SUM_LENGTH) !== hex(crc32(text, crc32(`${number}:`))))
+    return null;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum says that we wrote it
-  return JSON.parse(event) as LoopEvent;
+  return JSON.parse(text.toString('utf8')) as LoopEvent;
 }
+
+const SUM_LENGTH = 8;
+const MIDDLE = '","event":';
+const CLOSING_BRACE = 125;
 
 function readAll(descriptor: number): Buffer {
   const { size } = fstatSync(descriptor);

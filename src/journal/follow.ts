@@ -19,7 +19,7 @@ export class JournalFollower {
     const content = Buffer.concat([this.#rest, this.#readOn()]);
     let start = 0;
     for (let end = content.indexOf(10); end >= 0; end = content.indexOf(10, start)) {
-      const event = this.#lines === 0 ? null : readLine(content.toString('utf8', start, end), this.#lines);
+      const event = this.#lines === 0 ? null : readLine(content.subarray(start, end), this.#lines);
       if (event !== null) events.push(event);
       this.#lines++;
       start = end + 1;

@@ -33,7 +33,7 @@ const filled = (journal: Journal, count = 3): Journal => {
 };
 const read = (from: string): LoopEvent[] => {
   const found: LoopEvent[] = [];
-  readJournal(from, (next) => void found.push(next));
+  readJournal(from, { take: (next) => void found.push(next) });
   return found;
 };
 const trouble = (action: () => unknown): { reason: string; line: number | null } | null => {
@@ -80,7 +80,7 @@ describe('a journal file', () => {
   it('is there again after it was closed, and goes on', () => {
     close(filled(openJournal(path)));
     const found: LoopEvent[] = [];
-    const again = openJournal(path, (next) => void found.push(next));
+    const again = openJournal(path, { take: (next) => void found.push(next) });
     expect(found).toEqual(events(3));
     again.append(event(3), 3);
     close(again);

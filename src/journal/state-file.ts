@@ -48,7 +48,7 @@ function time(moment: number | null): string | null {
 }
 
 /** Document 003's four words. */
-export function loopStatus({ control, outcome }: LoopState): 'running' | 'paused' | 'stopped' | 'failed' {
+function loopStatus({ control, outcome }: LoopState): 'running' | 'paused' | 'stopped' | 'failed' {
   if (outcome !== null) return endedStatus(outcome);
   return control.paused ? 'paused' : 'running';
 }

@@ -34,4 +34,26 @@ describe('the layers', () => {
   it.each(['journal', 'control'])('%s/ knows the core and the system, and no other adapter', (folder) => {
     expect(outside(folder).imports.filter((path) => !/^(node:|\.\.\/loop\/)/.test(path))).toEqual([]);
   });
+
+  it.each(['hosts', 'agents', 'checks', 'git'])('%s/ knows the processes as well', (folder) => {
+    const { count, imports } = outside(folder);
+    expect(count).toBeGreaterThan(0);
+    expect(imports.filter((path) => !/^(node:|\.\.\/(loop|process)\/)/.test(path))).toEqual([]);
+  });
+
+  it('engine/ knows the core and the ports, and brings nothing of its own', () => {
+    const { count, imports } = outside('engine');
+    expect(count).toBeGreaterThan(4);
+    const ports = ['agents/reader', 'hosts/host', 'journal/journal'];
+    expect(
+      imports.filter((path) => !path.startsWith('../loop/') && !ports.includes(path.slice(3, -3))),
+    ).toEqual([]);
+  });
+
+  it('cli/ talks to the library and to what composes it', () => {
+    const { imports } = outside('cli');
+    expect(
+      imports.filter((path) => !/^(node:|commander$|\.\.\/(compose\/|index\.ts|user-error\.ts))/.test(path)),
+    ).toEqual([]);
+  });
 });

@@ -1,0 +1,48 @@
+/**
+ * A short cut through a long journal: what its first events fold to. It is only believed while those events are, byte
+ * for byte, the ones that it was made from, so that damage is found as without it; and it can be removed at any time.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { INITIAL } from '../loop/evolve.ts';
+import type { LoopState } from '../loop/state.ts';
+import { NO_ACCOUNT, type Account } from './account.ts';
+
+export interface Snapshot {
+  readonly mark: JournalMark;
+  readonly state: LoopState;
+  readonly account: Account;
+  /** How much of `iterations.log` and how many entries of `progress.md` belong to these events. */
+  readonly logBytes: number;
+  readonly entries: number;
+}
+
+/** A place in a journal: so many events, in so many bytes, with this checksum of all of them. */
+export interface JournalMark {
+  readonly events: number;
+  readonly bytes: number;
+  readonly sum: number;
+}
+
+/** Raised when the fold of the same events gives another state than before. */
+const FOLD_VERSION = 1;
+
+/** The names of everything in a state: one that has other parts was made by another version. */
+const SHAPE = `${FOLD_VERSION} ${Object.keys(INITIAL).join()} ${Object.keys(INITIAL.turn).join()} ${Object.keys(NO_ACCOUNT).join()}`;
+
+export function readSnapshot(path: string): Snapshot | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof value !== 'object' || value === null || !('shape' in value) || value.shape !== SHAPE)
+      return null;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSnapshot` of the same version
+    return value as unknown as Snapshot;
+  } catch {
+    return null;
+  }
+}
+
+export function writeSnapshot(path: string, snapshot: Snapshot): void {
+  const aside = `${path}.${process.pid}`;
+  writeFileSync(aside, `${JSON.stringify({ shape: SHAPE, ...snapshot })}\n`);
+  renameSync(aside, path);
+}
