@@ -47,9 +47,14 @@ export const procfs: ProcessTable = {
   },
 };
 
-/** The shim has no terminal and neither has what it starts: one that has is a person's. */
+/**
+ * What gets away loses its parent, and has no terminal since the shim has none: one that has either is a person's or
+ * another program's.
+ */
 function mayBeStray(known: Stat, shim: Birth): boolean {
-  return !known.hasTerminal && Number(known.startTime) >= Number(shim.startTime) && shim.startTime !== '';
+  if (known.hasTerminal || shim.startTime === '' || Number(known.startTime) < Number(shim.startTime))
+    return false;
+  return known.parent <= 1 || stat(known.parent)?.command === 'systemd';
 }
 
 function worksIn(pid: number, folder: string): boolean {
@@ -60,6 +65,7 @@ function worksIn(pid: number, folder: string): boolean {
 interface Stat {
   readonly command: string;
   readonly state: string;
+  readonly parent: number;
   readonly group: number;
   readonly hasTerminal: boolean;
   readonly startTime: string;
@@ -71,12 +77,13 @@ function stat(pid: number): Stat | null {
   if (text === null) return null;
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ', 20);
-  const [state, , group, , terminal] = fields;
+  const [state, parent, group, , terminal] = fields;
   const startTime = fields[19];
   if (state === undefined || group === undefined || startTime === undefined) return null;
   return {
     command: text.slice(text.indexOf('(') + 1, end),
     state,
+    parent: Number(parent),
     group: Number(group),
     hasTerminal: terminal !== '0',
     startTime,

@@ -73,14 +73,26 @@ describe.each([
 });
 
 describe('the process table from /proc', () => {
-  it('finds who works in a folder since something began and carries no marker', () => {
-    const birth = procfs.birth(pid);
-    if (birth === null) throw new Error('it is gone');
-    const shim = { ...birth, pid: pid - 1 };
-    const other = { name: 'OTHER', value: 'x' };
-    expect(procfs.left({ shim, marker: other, folder }).strays).toEqual([{ pid, command: 'sleep' }]);
-    expect(procfs.left({ shim, marker: { ...marker, value: 'x' }, folder }).strays).toEqual([]);
-    expect(procfs.left({ shim, marker: other, folder: `${folder}-2` }).strays).toEqual([]);
+  it('finds an orphan that works in a folder since something began and carries no marker', async () => {
+    const shim = procfs.birth(pid);
+    if (shim === null) throw new Error('it is gone');
+    const script = `setsid sleep 300 >/dev/null 2>&1 & echo $!`;
+    const parent = spawn('sh', ['-c', script], {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const orphan = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
+    if (parent.exitCode === null) await new Promise((resolve) => parent.once('exit', resolve));
+    try {
+      const other = { name: 'OTHER', value: 'x' };
+      const found = procfs.left({ shim, marker: other, folder }).strays;
+      expect(found.map((stray) => stray.pid)).toEqual([orphan]);
+      expect(procfs.left({ shim, marker: { name: 'PATH', value: 'x' }, folder }).strays).toEqual([]);
+      expect(procfs.left({ shim, marker: other, folder: `${folder}-2` }).strays).toEqual([]);
+    } finally {
+      process.kill(orphan, 'SIGKILL');
+    }
   });
 
   it('does not take another boot or another namespace for this one', () => {

@@ -28,8 +28,8 @@ export interface Sweep {
   /** How many vanished while looking: any of those may have left a child that was not seen. */
   readonly vanished: number;
   /**
-   * Live processes that were born after the shim, work in the folder or below it, have no terminal, and carry no
-   * marker of any run: what may have got away. Empty where the system does not tell.
+   * Live processes that were born after the shim, work in the folder or below it, have neither parent nor terminal, and
+   * carry no marker of any run: what may have got away. Empty where the system does not tell.
    */
   readonly strays: readonly Stray[];
 }
