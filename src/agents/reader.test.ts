@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { presets } from '../loop/presets.ts';
+import type { AgentEvent } from './agent.ts';
+import { custom } from './custom.ts';
+import { readRun, type RunReader } from './reader.ts';
+import { scripted } from './scripted.ts';
+
+const { detectors } = presets.default.policy.completion;
+const line = (event: object): string => `${JSON.stringify(event)}\n`;
+const lines = [
+  line({ type: 'text', message: '1', text: 'wörking 😀\n' }),
+  line({ type: 'tool.start', id: 'a', name: 'Bash', input: 'ls' }),
+  'not json\n',
+  line({ type: 'progress', tokens: { input: 5, output: 1 }, costUsd: 0.5 }),
+  line({ type: 'tool.end', id: 'a', ok: true, output: '' }),
+  line({ type: 'text', message: '2', text: 'done\n<promise>DONE</promise>\n' }),
+  line({ type: 'result', ok: true, tokens: { input: 9, output: 2 }, costUsd: 0.75 }),
+].join('');
+
+describe('reading a run', () => {
+  it('tells what an agent said, used and claimed', () => {
+    const reader = readRun(scripted, detectors, 0, () => {});
+    reader.read(Buffer.from(lines));
+    reader.end();
+    expect(reader.snapshot(true)).toEqual({
+      offset: Buffer.byteLength(lines),
+      tokens: { input: 9, output: 2, cacheRead: 0, cacheWrite: 0 },
+      cost: { usd: 0.75, source: 'reported' },
+      steps: 1,
+      said: 'success',
+      claim: { by: 'promise-tag', text: '<promise>DONE</promise>' },
+      claimEndsRun: false,
+      limit: null,
+    });
+    expect(reader.snapshot(false).claim).toBeNull();
+  });
+
+  it('does not depend on how the bytes were cut, also in the middle of a character', () => {
+    const whole = Buffer.from(lines);
+    const read = (reader: RunReader, cuts: readonly number[]): void => {
+      let at = 0;
+      for (const cut of [...cuts.toSorted((a, b) => a - b), whole.length]) {
+        reader.read(whole.subarray(at, cut));
+        at = cut;
+      }
+      reader.end();
+    };
+    const once = readRun(scripted, detectors, 0, () => {});
+    read(once, []);
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: whole.length })), (cuts) => {
+        const often = readRun(scripted, detectors, 0, () => {});
+        read(often, cuts);
+        expect(often.snapshot(true)).toEqual(once.snapshot(true));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('shows what lies beyond what was shown before, and learns from all of it', () => {
+    const shown: AgentEvent[] = [];
+    const reader = readRun(custom, detectors, 6, (event) => void shown.push(event));
+    reader.read(Buffer.from('known new <promise>'));
+    reader.read(Buffer.from('x</promise>\n<promise>DONE</promise>\n'));
+    reader.end();
+    expect(shown.map((event) => ('text' in event ? event.text : '')).join('')).toBe(
+      'new <promise>x</promise>\n<promise>DONE</promise>\n',
+    );
+    expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
+  });
+
+  it('says at once when there is something that the loop must know, and only then', () => {
+    const reader = readRun(scripted, detectors, 0, () => {});
+    const news = (event: object): boolean => reader.read(Buffer.from(line(event)));
+    expect(news({ type: 'text', text: 'hello' })).toBe(false);
+    expect(news({ type: 'tool.start', id: 'a', name: 'Bash' })).toBe(false);
+    expect(reader.hasOpenTool).toBe(true);
+    expect(news({ type: 'tool.end', id: 'a' })).toBe(false);
+    expect(reader.hasOpenTool).toBe(false);
+    expect(news({ type: 'limit', resetsAt: 12, message: 'later' })).toBe(true);
+    expect(reader.snapshot(false).limit).toEqual({ resetsAt: 12, message: 'later' });
+    expect(news({ type: 'progress', costUsd: 0.1 })).toBe(true);
+    expect(news({ type: 'result', ok: false, error: 'bad' })).toBe(true);
+    expect(reader.error).toEqual({ kind: 'other', message: 'bad' });
+    expect(reader.snapshot(false).said).toBe('error');
+  });
+
+  it('takes half a character, NUL bytes and invalid UTF-8 for data', () => {
+    const reader = readRun(custom, detectors, 0, () => {});
+    reader.read(Buffer.from([0xff, 0x00, 0xf0, 0x9f]));
+    reader.read(Buffer.from('\n<promise>DONE</promise>'));
+    reader.end();
+    expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
+  });
+});

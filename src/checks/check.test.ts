@@ -1,0 +1,111 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { procfs } from '../process/procfs.ts';
+import { watchFolder } from '../process/watch.ts';
+import { runCheck, type CheckSpec } from './check.ts';
+import { checkSlug } from './slug.ts';
+
+let folder: string;
+let spec: CheckSpec;
+const never = new AbortController().signal;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-check-'));
+  spec = {
+    command: 'true',
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '' },
+    marker: { name: 'RALPH_RUN_ID', value: folder },
+    log: join(folder, 'logs', 'check.log'),
+    shownAs: 'check.log',
+    timeoutMs: null,
+    graceMs: 1000,
+    mayBeLeft: false,
+  };
+});
+afterEach(() => {
+  const left = procfs.marked(spec.marker);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+  expect(left).toEqual([]);
+});
+const log = () => readFileSync(spec.log, 'utf8');
+/** Resolves once a file of this name is there. */
+const appears = (name: string) =>
+  new Promise<void>((resolve) => {
+    const stop = watchFolder(folder, () => {
+      if (!readdirSync(folder).includes(name)) return;
+      stop();
+      resolve();
+    });
+  });
+
+describe('a check', () => {
+  it('S2.55 S2.56 S3.22 S3.23 is a shell command in the workspace that passes with exit code 0', async () => {
+    writeFileSync(join(folder, 'there'), '');
+    const passed = await runCheck({ ...spec, command: 'test -f there && echo "yes" | cat' }, procfs, never);
+    expect(passed).toMatchObject({ code: 0, timedOut: false, log: 'check.log' });
+    expect(log()).toBe('yes\n');
+    expect(await runCheck({ ...spec, command: 'exit 7' }, procfs, never)).toMatchObject({ code: 7 });
+  });
+
+  it('S2.57 S3.25 keeps all of its output, what it printed followed by what it complained of', async () => {
+    await runCheck({ ...spec, command: 'echo oops >&2; echo out; exit 1' }, procfs, never);
+    expect(log()).toBe('out\noops\n');
+    await runCheck({ ...spec, command: 'echo fine' }, procfs, never);
+    expect(log()).toBe('fine\n');
+    expect(readdirSync(join(folder, 'logs'))).toEqual(['check.log']);
+  });
+
+  it('S3.24 that takes too long has failed, says Timeout, and leaves nobody behind', async () => {
+    const command = 'sleep 300 & setsid sleep 300 & sleep 300';
+    const result = await runCheck({ ...spec, command, timeoutMs: 100 }, procfs, never);
+    expect(result).toMatchObject({ code: null, timedOut: true });
+    expect(log()).toContain('Timeout');
+    expect(procfs.marked(spec.marker)).toEqual([]);
+  });
+
+  it('ends what it left running, and gives up at once when it is interrupted', async () => {
+    await runCheck({ ...spec, command: 'sleep 300 &' }, procfs, never);
+    expect(procfs.marked(spec.marker)).toEqual([]);
+    const interrupt = new AbortController();
+    const checking = runCheck({ ...spec, command: ': >begun; sleep 300' }, procfs, interrupt.signal);
+    await appears('begun');
+    interrupt.abort();
+    expect(await checking).toBeNull();
+    expect(procfs.marked(spec.marker)).toEqual([]);
+  });
+
+  it('kills what an earlier attempt has left before it begins', async () => {
+    const env = { ...spec.env, RALPH_RUN_ID: folder };
+    const left = spawn('sh', ['-c', 'trap "" TERM; : >begun; sleep 300'], {
+      cwd: folder,
+      env,
+      detached: true,
+    });
+    const gone = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)));
+    await appears('begun');
+    await runCheck({ ...spec, mayBeLeft: true }, procfs, never);
+    expect(await gone).toBe('SIGKILL');
+  });
+});
+
+describe('checkSlug', () => {
+  it('S2.62 S2.63 makes a file name of a command: letters and digits, at most 50, edges trimmed', () => {
+    expect(checkSlug(['./mvnw clean install -T 2C'], 0)).toBe('mvnw_clean_install_T_2C');
+    expect(checkSlug([`echo ${'x'.repeat(80)}`], 0)).toHaveLength(50);
+    expect(checkSlug(['???'], 0)).toBe('check');
+  });
+
+  it('S2.99 tells two checks of the same name apart', () => {
+    const commands = ['npm test', 'npm  test!', 'lint', 'npm-test'];
+    expect(commands.map((_, index) => checkSlug(commands, index))).toEqual([
+      'npm_test',
+      'npm_test_1',
+      'lint',
+      'npm_test_2',
+    ]);
+  });
+});

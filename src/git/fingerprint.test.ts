@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fingerprint } from './fingerprint.ts';
+
+let folder: string;
+const env = {
+  PATH: process.env['PATH'] ?? '',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@b',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@b',
+};
+const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, stdio: 'ignore' });
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const now = () => fingerprint(folder, env);
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-git-')));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the fingerprint of a repository', () => {
+  beforeEach(() => git('init', '--quiet'));
+
+  it('changes with every change of the work, and with nothing else', async () => {
+    write('a', '1');
+    const seen = [await now()];
+    expect(await now()).toBe(seen[0]);
+    const changes: (() => void)[] = [
+      () => write('a', '2'),
+      () => git('add', 'a'),
+      () => git('commit', '--quiet', '-m', 'a'),
+      () => write('a', '3'),
+      // Of the same length and in a file that was changed already.
+      () => write('a', '4'),
+      () => write('ü and blanks', '1'),
+      () => write('ü and blanks', '2'),
+      () => renameSync(join(folder, 'a'), join(folder, 'b')),
+      () => git('add', '-A'),
+    ];
+    for (const change of changes) {
+      change();
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
+      seen.push(await now());
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it('is the same when something was changed and changed back', async () => {
+    write('a', '1');
+    const before = await now();
+    write('a', '2');
+    write('a', '1');
+    expect(await now()).toBe(before);
+  });
+
+  it('does not see what git ignores', async () => {
+    const before = await now();
+    mkdirSync(join(folder, '.ralph'));
+    write('.ralph/.gitignore', '*\n');
+    write('.ralph/journal', 'x');
+    expect(await now()).toBe(before);
+  });
+});
+
+it('there is none outside of a repository', async () => {
+  expect(await now()).toBeNull();
+});

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { processes } from '../process/processes.ts';
+import { watchFolder } from '../process/watch.ts';
+import type { Host, HostedRun } from './host.ts';
+import { processHost, type ProcessSpec } from './process.ts';
+
+let root: string;
+let spec: ProcessSpec;
+let host: Host;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'ralph-host-'));
+  spec = {
+    folder: join(root, 'runs', '0001'),
+    argv: ['sh', '-c', 'cat; echo late; exit 3'],
+    cwd: root,
+    env: { PATH: process.env['PATH'] ?? '' },
+    marker: { name: 'RALPH_RUN_ID', value: root },
+  };
+  host = processHost(() => spec, processes);
+  mkdirSync(spec.folder, { recursive: true });
+  writeFileSync(join(spec.folder, 'prompt.md'), 'prompt\n');
+});
+afterEach(() => {
+  const left = processes.marked(spec.marker);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  rmSync(root, { recursive: true, force: true });
+  expect(left).toEqual([]);
+});
+const request = { run: '1.1', receipt: null };
+const agent = (script: string): void => {
+  spec = { ...spec, argv: ['sh', '-c', script] };
+};
+const found = async (receipt: HostedRun['receipt'] | null = null): Promise<HostedRun> => {
+  const run = await host.find({ run: '1.1', receipt });
+  if (run === null) throw new Error('nothing was found');
+  return run;
+};
+const readAll = async (run: HostedRun): Promise<{ text: string; code: number | null }> => {
+  const chunks: string[] = [];
+  run.follow((chunk, stream) => void (stream === 'stdout' && chunks.push(chunk.toString())));
+  await run.ended;
+  await run.stop(1000);
+  const code = await run.close();
+  return { text: chunks.join(''), code };
+};
+const appears = (name: string): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = watchFolder(root, () => {
+      try {
+        readFileSync(join(root, name));
+      } catch {
+        return;
+      }
+      stop();
+      resolve();
+    });
+  });
+
+describe('an agent as a process', () => {
+  it('S1.34 reads its prompt from a file, writes to files, and its status is known', async () => {
+    const run = await host.start(request);
+    expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });
+    expect(JSON.parse(readFileSync(join(spec.folder, 'receipt.json'), 'utf8'))).toEqual(run.receipt);
+  });
+
+  it('was never started: nothing is found', async () => {
+    expect(await host.find(request)).toBeNull();
+  });
+
+  it('ended while nobody looked: its output and its status are found', async () => {
+    await (
+      await host.start(request)
+    ).ended;
+    expect(await readAll(await found())).toEqual({ text: 'prompt\nlate\n', code: 3 });
+  });
+
+  it('is alive: it is found by its receipt, and followed from its beginning to its end', async () => {
+    agent('echo one; : >begun; until [ -e go ]; do sleep 0.01; done; echo two; exit 4');
+    const first = await host.start(request);
+    await appears('begun');
+    const second = await found(first.receipt);
+    expect(second.receipt).toEqual(first.receipt);
+    const reading = readAll(second);
+    writeFileSync(join(root, 'go'), '');
+    expect(await reading).toEqual({ text: 'one\ntwo\n', code: 4 });
+  });
+
+  it('is alive and its harness died before it could write a receipt: it is found by its marker', async () => {
+    agent(': >begun; until [ -e go ]; do sleep 0.01; done; exit 5');
+    const first = await host.start(request);
+    await appears('begun');
+    rmSync(join(spec.folder, 'receipt.json'));
+    const second = await found();
+    expect(second.receipt.pid).toBe(first.receipt.pid);
+    writeFileSync(join(root, 'go'), '');
+    expect((await readAll(second)).code).toBe(5);
+  });
+
+  it('is not mistaken for another process that has its pid now', async () => {
+    const run = await host.start(request);
+    await run.ended;
+    rmSync(join(spec.folder, 'exit'));
+    const other = spawn('sleep', ['300']);
+    const reused = { ...run.receipt, pid: other.pid ?? 0 };
+    const again = await found(reused);
+    await again.ended;
+    expect(await again.close()).toBeNull();
+    expect(other.kill('SIGKILL')).toBe(true);
+  });
+
+  it('lost its shim: what is left of it is still its own, and is ended', async () => {
+    agent(': >begun; sleep 300 & setsid sleep 300 & wait');
+    const first = await host.start(request);
+    await appears('begun');
+    process.kill(first.receipt.pid, 'SIGKILL');
+    await first.ended;
+    const second = await found(first.receipt);
+    await second.stop(1000);
+    await second.ended;
+    expect(await second.close()).toBeNull();
+    expect(processes.marked(spec.marker)).toEqual([]);
+  });
+
+  it('S1.45 cannot be started: the reason is told, and no shell word is taken for a program', async () => {
+    const kind = async (argv: readonly string[]): Promise<string> => {
+      spec = { ...spec, argv };
+      return host.start(request).then(
+        () => 'started',
+        (error: { error: { kind: string } }) => error.error.kind,
+      );
+    };
+    writeFileSync(join(root, 'plain'), 'no program');
+    expect(await kind(['no-such-program'])).toBe('command-not-found');
+    expect(await kind(['./plain'])).toBe('not-executable');
+    expect(await kind(['exit', '0'])).toBe('command-not-found');
+    expect(await kind([''])).toBe('command-not-found');
+  });
+});
