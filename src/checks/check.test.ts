@@ -29,7 +29,7 @@ afterEach(() => {
   const left = procfs.marked(spec.marker);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
-  expect(left).toEqual([]);
+  if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
 });
 const log = () => readFileSync(spec.log, 'utf8');
 /** Resolves once a file of this name is there. */

@@ -31,9 +31,6 @@ export class Console implements Viewer {
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.#hasLine =
       stderr.isTTY && options.quiet !== true && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;
-    for (const stream of [process.stdout, process.stderr]) {
-      stream.on('error', () => {});
-    }
     if (this.#hasLine) this.#timer = setInterval(() => this.#draw(), 1000).unref();
   }
 
@@ -137,7 +134,7 @@ function write(stream: NodeJS.WriteStream, text: string): void {
 }
 
 /** Colours may stay; everything else that commands a terminal may not. */
-function harmless(text: string): string {
+export function harmless(text: string): string {
   return text.replaceAll(
     // oxlint-disable-next-line no-control-regex -- control characters are what this is about
     /\u001B\[[0-9;]*m|\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F\u0080-\u009F]/gs,

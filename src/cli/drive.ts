@@ -12,6 +12,7 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
   const onTerminate = onSignal('SIGTERM');
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
   try {
+    if (options.verbose === true) view.status(`Agent command: ${loop.shownCommand}`);
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
@@ -21,6 +22,13 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');
     return finish(view, loop.end(), options);
+  } catch (error) {
+    view.close();
+    view.line(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    view.line(
+      `Nothing is lost: go on with ralph resume ${loop.spec.name}, which finds a running agent again.`,
+    );
+    return 3;
   } finally {
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);

@@ -29,7 +29,7 @@ export function linesFor(
       return [`check failed: ${command} (${how}, ${seconds}) — ${result.log}`];
     }
     case 'claim.made':
-      return event.claim.by === 'pattern' ? ['done pattern matched'] : [];
+      return verbose ? [`claim by ${event.claim.by}: ${event.claim.text}`] : [];
     case 'claim.rejected': {
       const count = event.failed.length;
       return [
@@ -57,9 +57,11 @@ export function linesFor(
       return endLines(event, state);
     case 'child.started':
       return [`waiting for 1 children to complete: [${event.child}]`];
-    case 'loop.created':
     case 'run.planned':
+      return verbose && event.prompt !== null ? [`prompt: ${event.prompt.path}`] : [];
     case 'run.started':
+      return verbose ? [`agent started (process ${event.receipt.pid})`] : [];
+    case 'loop.created':
     case 'run.output':
     case 'probe.finished':
     case 'checkpoint.taken':

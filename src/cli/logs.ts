@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { runsOf, followRun } from '../compose/follow-run.ts';
 import { UserError } from '../user-error.ts';
+import { harmless } from './console.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -24,7 +25,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     throw new UserError(`"${name}" has no run ${options.run}${known === '' ? '' : ` (there are ${known})`}`);
   }
   if (options.follow === true && options.run === undefined) {
-    await followRun(loop.folder, file, (chunk) => void process.stdout.write(chunk));
+    await followRun(loop.folder, file, show);
     return 0;
   }
   if (wanted === undefined) {
@@ -40,12 +41,17 @@ function isRun(name: string, wanted: string): boolean {
   return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
 }
 
+/** As it was printed; on a terminal, without what would command it. */
+function show(chunk: Buffer): void {
+  process.stdout.write(process.stdout.isTTY ? harmless(chunk.toString('utf8')) : chunk);
+}
+
 function print(path: string): void {
   if (!existsSync(path)) return;
   const descriptor = openSync(path, 'r');
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (let count = readSync(descriptor, buffer); count > 0; count = readSync(descriptor, buffer)) {
-    process.stdout.write(Buffer.from(buffer.subarray(0, count)));
+    show(Buffer.from(buffer.subarray(0, count)));
   }
   closeSync(descriptor);
 }

@@ -6,6 +6,8 @@ import type { LimitOptions, RunOptions } from './options.ts';
 /** Runs the command that the arguments name and tells what to exit with. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   const { words, command } = splitCommand(withDefaultCommand(args));
+  // Whoever reads what we print may go away at any time.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let code = 0;
   const program = build(command, (result) => {
     code = result;

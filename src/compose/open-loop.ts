@@ -8,6 +8,7 @@ import { nameFrom, problemWithName } from '../control/names.ts';
 import { forget, keep, kept, register } from '../control/registry.ts';
 import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
+import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -134,6 +135,10 @@ async function claimName(request: LoopRequest, workspace: string): Promise<Claim
     if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
     const old = readLoopAt(at);
     if (old === null) return { folder: { name, at }, release: lock.release };
+    if (old.trouble !== null && !request.fresh) {
+      lock.release();
+      throw new UserError(`${old.trouble}; put it aside and start over with: --fresh`);
+    }
     if (old.state.outcome === null && !request.fresh) {
       lock.release();
       const what = old.state.control.paused ? 'is paused' : 'was not finished';
@@ -203,6 +208,7 @@ async function headOf(workspace: string, env: Readonly<Record<string, string>>):
 }
 
 function asUserError(error: unknown, path: string): unknown {
+  if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   const where = 'path' in error && typeof error.path === 'string' ? error.path : path;
   return new UserError(`cannot write ${where}: ${reasonOf(error)}`, 2, { cause: error });

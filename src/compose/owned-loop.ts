@@ -8,7 +8,7 @@ import { list, remove } from '../control/inbox.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
 import { forget } from '../control/registry.ts';
-import { writeSpec, type Spec } from '../control/spec.ts';
+import { redact, writeSpec, type Spec } from '../control/spec.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import type { Observer } from '../engine/ports.ts';
@@ -40,12 +40,14 @@ export class OwnedLoop {
   readonly #engine: Engine;
   readonly #release: () => void;
   readonly #closeJournal: () => void;
+  readonly #env: Readonly<Record<string, string>>;
   #viewer: Viewer = {};
 
   constructor({ spec, folder, env, release }: OwnedLoopSpec) {
     this.spec = spec;
     this.folder = folder;
     this.#release = release;
+    this.#env = env;
     const promptFile = 'file' in spec.prompt ? spec.prompt.file : null;
     const files = new ProjectionFiles(folder, spec.workspace, () => ({
       workspace: spec.workspace,
@@ -102,6 +104,11 @@ export class OwnedLoop {
 
   get state(): LoopState {
     return this.#engine.state;
+  }
+
+  /** The agent's command without its secrets. */
+  get shownCommand(): string {
+    return redact(this.spec.agent.argv, this.#env).join(' ');
   }
 
   get account(): Account {

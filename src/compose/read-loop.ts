@@ -71,6 +71,8 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     if (!(error instanceof JournalError)) throw error;
     trouble = error.message;
   }
+  // Whoever made the folder died before the loop's first event.
+  if (!state.created && trouble === null) return null;
   return { folder, spec: readSpec(folder.spec), state, account: known, owner: liveOwner(folder), trouble };
 }
 

@@ -38,7 +38,7 @@ const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/
 const SECRET_VALUE = /^(?:sk|pk|ghp|gho|xox[abp])[-_]\S{12,}$/;
 
 /** The arguments without anything that looks like a secret or is one in the environment. */
-function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
+export function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
   return argv.map((argument, index) => {
     if (secretIn(argument, env) !== null || SECRET_VALUE.test(argument)) return REDACTED;
     const [name = '', value] = argument.split('=', 2);

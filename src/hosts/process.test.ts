@@ -28,7 +28,7 @@ afterEach(() => {
   const left = processes.marked(spec.marker);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(root, { recursive: true, force: true });
-  expect(left).toEqual([]);
+  if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
 });
 const request = { run: '1.1', receipt: null };
 const agent = (script: string): void => {

@@ -40,7 +40,7 @@ export function openJournal(
   let descriptor = openSync(path, 'a+');
   const content = readAll(descriptor);
   // Only these are kept: memory must not grow with the journal.
-  let { events: length, bytes: size, sum } = read(content, path, reader);
+  let { events: length, bytes: size, sum } = readFrom(content, path, reader);
   if (size < content.length) ftruncateSync(descriptor, size);
   const add = (text: string): void => {
     size += write(descriptor, text, size);
@@ -97,13 +97,13 @@ export interface JournalReader {
 export function readJournal(path: string, reader: JournalReader): void {
   const descriptor = openSync(path, 'r');
   try {
-    read(readAll(descriptor), path, reader);
+    readFrom(readAll(descriptor), path, reader);
   } finally {
     closeSync(descriptor);
   }
 }
 
-function read(content: Buffer, path: string, reader: JournalReader): JournalMark {
+function readFrom(content: Buffer, path: string, reader: JournalReader): JournalMark {
   const known = reader.known ?? null;
   const isKnown =
     known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
