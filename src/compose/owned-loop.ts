@@ -89,7 +89,7 @@ export class OwnedLoop {
     );
     const observer: Observer = {
       appended: (event, after) => {
-        files.take(event);
+        files.take(event, after);
         this.#viewer.appended?.(event, after);
         this.#viewer.seen?.(event, after, files.account);
       },

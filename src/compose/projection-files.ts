@@ -76,14 +76,14 @@ export class ProjectionFiles implements JournalReader {
     this.#snapshotAt = mark.events;
   }
 
-  /** An event of the journal, in its order; live or from before. */
-  take(event: LoopEvent): void {
+  /** An event of the journal, in its order; live, with the state after it, or from before. */
+  take(event: LoopEvent, after?: LoopState): void {
     const before = this.#state;
     const known = this.#account;
     const first = (log: string): string => firstLine(join(this.#workspace, log));
     if (completesIteration(event, before, known))
       this.#entries.push(() => progressEntry(before, known, first));
-    this.#state = evolve(before, event);
+    this.#state = after ?? evolve(before, event);
     this.#account = account(known, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
     if (this.#isLive) this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();

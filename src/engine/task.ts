@@ -35,8 +35,10 @@ export class Task {
 
   /** Sleeps until the moment given, or that of the effect itself, wherever it moves; false when interrupted. */
   sleep(clock: Clock, fixed?: number): Promise<boolean> {
+    const moment = (): number => fixed ?? ('until' in this.#effect ? this.#effect.until : 0);
+    if (this.interrupted.aborted || clock.now() >= moment())
+      return Promise.resolve(!this.interrupted.aborted);
     return new Promise((resolve) => {
-      const moment = (): number => fixed ?? ('until' in this.#effect ? this.#effect.until : 0);
       let armed = moment();
       let cancel = clock.at(armed, () => finish(true));
       const finish = (slept: boolean): void => {
@@ -47,7 +49,6 @@ export class Task {
       };
       const giveUp = (): void => finish(false);
       this.interrupted.addEventListener('abort', giveUp);
-      if (this.interrupted.aborted) return finish(false);
       this.#changed = () => {
         if (moment() === armed) return;
         armed = moment();

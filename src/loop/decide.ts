@@ -36,6 +36,17 @@ import type { LoopState, Run } from './state.ts';
 
 /** The effects that are wanted now, each with a stable key. */
 export function decide(state: LoopState): readonly Effect[] {
+  const known = answers.get(state);
+  if (known !== undefined) return known;
+  const answer = wantedIn(state);
+  answers.set(state, answer);
+  return answer;
+}
+
+/** The same question has the same answer (L11), and it is asked several times for every event. */
+const answers = new WeakMap<LoopState, readonly Effect[]>();
+
+function wantedIn(state: LoopState): readonly Effect[] {
   if (!state.created || state.outcome !== null) return [];
   const open = openRun(state);
   // While a run is open nothing else is wanted, and if not even that is, the driver has to end it.
