@@ -6,7 +6,8 @@
  *     else is started before it is gone.
  * E3  The journal is synced before an effect that touches the world, and before a person is told that they were heard.
  * E4  A run that is open and not wanted is ended, also one that only the journal knows.
- * E5  Trouble with an effect ends the loop as `fatal`; trouble with the journal ends this process and nothing else.
+ * E5  Trouble with an effect ends the loop as `fatal`. Once the journal cannot be written, everything in flight is ended
+ *     and nothing more is done: the next owner finds the loop as the journal has it.
  * E6  `run` returns only when nothing is in flight any more.
  */
 import { JournalError } from '../journal/journal.ts';
@@ -26,7 +27,8 @@ export class Engine implements Driver {
   readonly #tasks = new Map<string, Task>();
   #state: LoopState;
   #length: number;
-  #isSynced = true;
+  /** An owner that died may have left something unsynced. */
+  #isSynced = false;
   #lost: unknown = null;
   #isReconciling = false;
   #askAgain = false;
@@ -252,10 +254,14 @@ export class Engine implements Driver {
   }
 
   #stop(): void {
+    this.sync();
     const { outcome } = this.#state;
-    if (this.#lost instanceof JournalError) this.#settle?.({ why: 'lost', error: this.#lost });
+    const settle = this.#settle;
+    // Whatever comes now comes too late: nobody waits for it.
+    this.#settle = null;
+    if (this.#lost instanceof JournalError) settle?.({ why: 'lost', error: this.#lost });
     else if (this.#lost !== null) this.#fail?.(this.#lost);
-    else this.#settle?.(outcome === null ? { why: 'paused' } : { why: 'ended', outcome });
+    else settle?.(outcome === null ? { why: 'paused' } : { why: 'ended', outcome });
   }
 }
 

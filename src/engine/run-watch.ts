@@ -1,5 +1,6 @@
 import type { RunReader } from '../agents/reader.ts';
 import type { HostedRun, OutputStream } from '../hosts/host.ts';
+import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
 import type { Driver, Wanted } from './ports.ts';
 import type { Task } from './task.ts';
@@ -35,6 +36,7 @@ export class RunWatch {
   #activeAt: number;
   #publishedAt: number;
   #saidAt: number | null = null;
+  #isClosed = false;
 
   constructor(driver: Driver, run: Run, live: HostedRun, reader: RunReader, task: Task) {
     this.#driver = driver;
@@ -56,6 +58,7 @@ export class RunWatch {
 
   /** Nothing rings any more; output is still read. */
   close(): void {
+    this.#isClosed = true;
     for (const cancel of this.#alarms) cancel();
     this.#task.onChange(null);
   }
@@ -80,14 +83,18 @@ export class RunWatch {
     }
     if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) {
       this.#publishedAt = this.#activeAt;
-      this.#driver.report({ type: 'run.output', run: this.#run.id, ...this.#reader.snapshot(false) });
+      const snapshot = this.#reader.snapshot(false);
+      // What is read again after a crash is in the journal already.
+      if (snapshot.offset > (openRun(this.#driver.state)?.output.offset ?? 0))
+        this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
     }
   }
 
   /** Sets the alarms for the effect in its present form. */
   #arm(): void {
     const effect = this.#effect;
-    if (effect === null) return;
+    // The last of the output, and a look at the files, come when there is nothing left to limit.
+    if (effect === null || this.#isClosed) return;
     const { timeoutMs, notAfter, inactivityMs, killGraceMs } = effect;
     const { clock } = this.#driver.ports;
     const alarms: [number | null, () => void][] = [

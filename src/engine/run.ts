@@ -22,26 +22,27 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
   const { run: id, purpose } = effect;
   const { host } = driver.ports;
   const known = openRun(driver.state);
-  if (known === null) {
+  const request = { run: id, receipt: known?.receipt ?? null };
+  let live = known === null ? null : await host.find(request);
+  if (live === null) {
+    // Also for a run that was planned before: its owner may have died over a prompt that could not be written.
     const prompt = await driver.ports.workspace.writePrompt(effect);
-    if (task.interrupted.aborted || !stillWants(driver, effect)) return;
-    const { guidance } = effect;
-    const written = 'error' in prompt ? null : prompt;
-    if (!driver.report({ type: 'run.planned', run: id, purpose, guidance, prompt: written })) return;
+    if (known === null) {
+      if (task.interrupted.aborted || !stillWants(driver, effect)) return;
+      const { guidance } = effect;
+      const written = 'error' in prompt ? null : prompt;
+      if (!driver.report({ type: 'run.planned', run: id, purpose, guidance, prompt: written })) return;
+    }
     if ('error' in prompt) return close(driver, { how: 'not-started', error: prompt.error });
     // A control may have come in between: nothing is started that is not wanted any more.
     if (task.interrupted.aborted) return close(driver, { how: 'interrupted' });
     driver.sync();
-  }
-  const request = { run: id, receipt: known?.receipt ?? null };
-  let live: HostedRun | null;
-  try {
-    live = known === null ? null : await host.find(request);
-    if (live === null && task.interrupted.aborted) return close(driver, { how: 'interrupted' });
-    live ??= await host.start(request);
-  } catch (error) {
-    if (!(error instanceof NotStarted)) throw error;
-    return close(driver, { how: 'not-started', error: error.error });
+    try {
+      live = await host.start(request);
+    } catch (error) {
+      if (!(error instanceof NotStarted)) throw error;
+      return close(driver, { how: 'not-started', error: error.error });
+    }
   }
   if (openRun(driver.state)?.receipt === null) {
     driver.report({ type: 'run.started', run: id, receipt: live.receipt });

@@ -85,14 +85,12 @@ export class ToyDriver {
       const due = this.#interference.scheduled?.[0];
       if (due !== undefined && (next === null || due.at < next.at)) {
         this.#interference.scheduled?.shift();
-        this.#world.clock = Math.max(this.#world.clock, due.at);
-        this.#world.settle();
+        this.#world.goOnTo(due.at);
         this.append(due.happening);
         continue;
       }
       if (next === null) return 'resting';
-      this.#world.clock = Math.max(this.#world.clock, next.at);
-      this.#world.settle();
+      this.#world.goOnTo(next.at);
       this.#tasks.delete(next.effect.key);
       next.finish();
     }
@@ -266,7 +264,7 @@ export class ToyDriver {
 }
 
 /** The key of the effect that an event answers; null for what answers none. */
-function keyOf(event: LoopEvent): string | null {
+export function keyOf(event: LoopEvent): string | null {
   if (event.type === 'check.finished') return `check:${event.iteration}.${event.index + 1}`;
   if ('key' in event) return event.key;
   if ('iteration' in event) return `${KEYS[event.type]}:${event.iteration}`;

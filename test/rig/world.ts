@@ -14,6 +14,8 @@ export class FakeWorld {
   readonly busMessages: string[] = [];
   /** Every process that was ever started, by run. */
   readonly processes: Map<string, AgentProcess> = new Map();
+  /** The runs whose prompt was written. */
+  readonly prompts: Set<string> = new Set();
   #runs = 0;
   #checks = 0;
   readonly #script: WorldScript;
@@ -46,10 +48,17 @@ export class FakeWorld {
     if (process !== undefined && process.endsAt > this.clock) process.killedAt ??= this.clock;
   }
 
+  /** Time passes. */
+  goOnTo(moment: number): void {
+    this.clock = Math.max(this.clock, moment);
+    this.settle();
+  }
+
   /** What a run that has ended leaves behind happens at its end, whether anybody looks or not. */
   settle(): void {
     for (const process of this.processes.values()) {
-      if (process.killedAt !== null || process.endsAt > this.clock || process.script.left === true) continue;
+      if (process.killedAt !== null || saidAllAt(process) > this.clock || process.script.left === true)
+        continue;
       const { leaves } = process.script;
       if (leaves?.done === true) this.doneFile = true;
       if (leaves?.wait === true) this.waitFile = true;
@@ -65,9 +74,17 @@ export class FakeWorld {
       .map(({ run }) => run);
   }
 
-  /** What a run has said when it has come to its end, or as far as it came. */
-  output({ script, startedAt, endsAt, killedAt }: AgentProcess): OutputSnapshot {
-    const until = Math.min(endsAt, killedAt ?? endsAt, this.clock);
+  /** Whether there ever was an agent of this run. */
+  hasLived(run: string): boolean {
+    const process = this.processes.get(run);
+    return process !== undefined && process.script.ending.how !== 'not-started';
+  }
+
+  /** What a run has said when it has come to its end, or as far as it came until then. */
+  output(process: AgentProcess, then: number = this.clock): OutputSnapshot {
+    const { script, startedAt, killedAt } = process;
+    const endsAt = saidAllAt(process);
+    const until = Math.min(endsAt, killedAt ?? endsAt, then);
     const whole = until >= endsAt;
     const { output, resetsInMs } = script;
     return {
@@ -120,6 +137,8 @@ export interface WorldScript {
 
 export interface RunScript {
   readonly ms: number;
+  /** It has said and done everything so long after its start, and lives on in silence. */
+  readonly quietAfterMs?: number;
   readonly ending: RunEnding;
   /** What it puts out; cost and tokens are there from the middle of the run on, a claim at its end. */
   readonly output?: Partial<OutputSnapshot>;
@@ -141,6 +160,10 @@ export interface AgentProcess {
   readonly startedAt: number;
   readonly endsAt: number;
   killedAt: number | null;
+}
+
+function saidAllAt({ script, startedAt, endsAt }: AgentProcess): number {
+  return script.quietAfterMs === undefined ? endsAt : startedAt + script.quietAfterMs;
 }
 
 function pick<T>(list: readonly T[], index: number): T {

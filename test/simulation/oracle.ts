@@ -28,6 +28,7 @@ export class Oracle implements Observer {
   #rung = 0;
   #paused = false;
   #stopped = false;
+  #aborted = false;
   #lastCheck: string | null = null;
   #signals = 0;
   /** The next run may not be planned before this. */
@@ -163,6 +164,7 @@ export class Oracle implements Observer {
       case 'loop.reopened':
         this.#paused = false;
         this.#stopped = false;
+        this.#aborted = false;
         this.#lastCheck = null;
         this.#signals = 0;
         this.#notBefore = 0;
@@ -306,7 +308,8 @@ export class Oracle implements Observer {
       this.#signals = 0;
       if (control.now) this.#notBefore = 0;
     }
-    if (control.type === 'stop') this.#stopped = true;
+    this.#aborted ||= control.type === 'abort';
+    if (control.type === 'stop' || this.#aborted) this.#stopped = true;
     if (control.type !== 'signal') return;
     this.#signals++;
     if (this.#signals === 1 && policy.signals[control.signal] === 'pause') pause();
@@ -336,7 +339,8 @@ export class Oracle implements Observer {
       'the loop ends and a run is open',
     );
     must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
-    if (this.#stopped) must(outcome.type === 'stopped', 'L8', `a stop ends as ${outcome.type}`);
+    if (this.#stopped)
+      must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
     const books = {
       ...this.#spent(),

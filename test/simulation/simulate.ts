@@ -34,8 +34,7 @@ export function simulate(scenario: Scenario): History {
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       restarts++;
-      world.clock += scenario.downtimeMs;
-      world.settle();
+      world.goOnTo(world.clock + scenario.downtimeMs);
       driver = null;
     }
   }
@@ -48,7 +47,7 @@ export interface History {
   readonly restarts: number;
 }
 
-function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
+export function interferenceOf(scenario: Scenario, world: FakeWorld): Interference {
   const {
     crashesAfter,
     crashesBefore,

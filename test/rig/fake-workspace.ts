@@ -1,0 +1,108 @@
+import type { RunReader } from '../../src/agents/reader.ts';
+import type { Workspace } from '../../src/engine/ports.ts';
+import type { Happening, OutputSnapshot, RunError } from '../../src/loop/event.ts';
+import type { Policy } from '../../src/loop/policy.ts';
+import { hasClaimed, NO_OUTPUT } from '../../src/loop/run.ts';
+import type { Life } from './life.ts';
+import type { AgentProcess, FakeWorld } from './world.ts';
+
+/** The folders of a fake world, as one process of the harness sees them. */
+export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspace {
+  return {
+    look: (effect) => life.takes(1, effect.key, () => world.look(effect)),
+    moveAside(markers) {
+      life.touches('a marker is moved and');
+      if (!life.isDead) world.moveAside(markers);
+    },
+    writePrompt: ({ run }) =>
+      life.takes(1, `the prompt of run ${run}`, () => {
+        if (desk.promptLostAt === run) return { error: LOST };
+        world.prompts.add(run);
+        return { path: `runs/${run}/prompt.md`, hash: run };
+      }),
+    read({ id }) {
+      const process = world.processes.get(id);
+      if (process === undefined) throw new Error(`run ${id} was never started and is read`);
+      return reader(process, world);
+    },
+    // A walk over a big tree takes its time, and an agent may end during it.
+    changedAfter: () => life.later(2, () => null),
+    check(effect, graceMs, interrupt) {
+      life.touches(effect.key);
+      const over = life.begin(effect.key);
+      return new Promise((resolve) => {
+        const { clock } = life;
+        const finish = (): void => {
+          over();
+          interrupt.removeEventListener('abort', giveUp);
+          resolve(interrupt.aborted ? null : world.check());
+        };
+        const cancel = clock.at(clock.now() + 10, finish);
+        const giveUp = (): void => {
+          cancel();
+          clock.at(clock.now() + Math.min(graceMs, 3), finish);
+        };
+        interrupt.addEventListener('abort', giveUp);
+      });
+    },
+    commit(effect) {
+      life.touches(effect.key);
+      return life.takes(5, effect.key, () => ({ commit: 'c0ffee', error: null }));
+    },
+    checkpoint(effect) {
+      life.touches(effect.key);
+      return life.takes(5, effect.key, () => ({ ref: 'ref', error: null }));
+    },
+    family({ children }) {
+      const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
+      return [
+        ...living
+          .filter((child) => !children.includes(child))
+          .map((child): Happening => ({ type: 'child.started', child })),
+        ...children
+          .filter((child) => !living.includes(child))
+          .map((child): Happening => ({ type: 'child.ended', child })),
+      ];
+    },
+    edits({ policy }) {
+      const { edited } = desk;
+      if (edited === null) return [];
+      // Whoever dies before it is written finds it again.
+      if (JSON.stringify(edited) !== JSON.stringify(policy))
+        return [{ type: 'policy.changed', policy: edited }];
+      desk.edited = null;
+      return [];
+    },
+  };
+}
+
+/** What people and other loops leave lying about; it outlives the process. */
+export interface Desk {
+  /** Child loops, and when they end. */
+  readonly children: Map<string, number>;
+  /** A policy that somebody wrote into the loop's file. */
+  edited: Policy | null;
+  /** The run whose prompt cannot be written. */
+  readonly promptLostAt: string | null;
+}
+
+const LOST: RunError = { kind: 'prompt-missing', message: 'the prompt is gone' };
+
+/** Knows what was handed over, and not what the world knows beyond that. */
+function reader(process: AgentProcess, world: FakeWorld): RunReader {
+  const { script, startedAt, endsAt } = process;
+  let seen: OutputSnapshot = NO_OUTPUT;
+  return {
+    read(chunk) {
+      const known = JSON.stringify({ ...seen, offset: 0 });
+      seen = world.output(process, chunk.readDoubleLE());
+      return hasClaimed(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
+    },
+    end() {},
+    snapshot: (ended) => ({ ...seen, claim: ended || hasClaimed(seen) ? seen.claim : null }),
+    hasOpenTool: false,
+    get error() {
+      return script.ending.how === 'exited' && startedAt + seen.offset >= endsAt ? script.ending.error : null;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { RunEnding } from '../../src/loop/event.ts';
+import { EXIT_CODES } from '../../src/loop/outcome.ts';
+import { engineScenario } from './engine-scenario.ts';
+import { HISTORIES, replay } from './histories.ts';
+import { simulateEngine } from './simulate-engine.ts';
+
+/** A real driver waits for promises, and takes more than twice as long as the toy. */
+const FEWER = Math.ceil(HISTORIES / 2);
+
+const ENDINGS = ['exited', 'interrupted', 'not-started', 'wall', 'inactivity', 'output', 'total'];
+
+it(
+  `keeps L1 to L12 and E1 to E6 in ${FEWER} histories with the real driver`,
+  { timeout: 600_000 },
+  async () => {
+    // A loop never ends by being paused.
+    const unseen = new Set([...Object.keys(EXIT_CODES).filter((rest) => rest !== 'paused'), ...ENDINGS]);
+    let restarts = 0;
+    let lost = 0;
+    await fc.assert(
+      fc.asyncProperty(engineScenario, async (drawn) => {
+        const history = await simulateEngine(drawn);
+        restarts += history.restarts;
+        lost += history.lost;
+        unseen.delete(history.state.outcome?.type ?? '');
+        for (const event of history.journal)
+          if (event.type === 'run.ended') unseen.delete(nameOf(event.ending));
+      }),
+      { numRuns: FEWER, ...replay },
+    );
+    // Histories that never get anywhere would prove nothing: every way to end must have been taken.
+    expect(FEWER < 2500 || 'path' in replay ? [] : [...unseen]).toEqual([]);
+    expect(restarts + lost).toBeGreaterThan(0);
+  },
+);
+
+it(
+  'kills the real driver before and after every single event of a history',
+  { timeout: 600_000 },
+  async () => {
+    let deaths = 0;
+    let events = 0;
+    await fc.assert(
+      fc.asyncProperty(engineScenario, async (drawn) => {
+        const calm = { ...drawn, crashesAfter: [], crashesBefore: [] };
+        const { journal } = await simulateEngine(calm);
+        events += journal.length;
+        for (let index = 1; index <= journal.length; index++) {
+          // oxlint-disable-next-line no-await-in-loop -- the clock is fake, so nothing is waited for
+          const after = await simulateEngine({ ...calm, crashesAfter: [index] });
+          // oxlint-disable-next-line no-await-in-loop -- see above
+          const before = await simulateEngine({ ...calm, crashesBefore: [index] });
+          deaths += after.restarts + before.restarts;
+        }
+      }),
+      { numRuns: 25, ...replay },
+    );
+    // Nearly two deaths for every event: only that a new owner is there is never died over.
+    expect(deaths).toBeGreaterThan(events);
+  },
+);
+
+function nameOf(ending: RunEnding): string {
+  return ending.how === 'timed-out' ? ending.which : ending.how;
+}

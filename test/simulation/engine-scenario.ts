@@ -1,0 +1,70 @@
+import * as fc from 'fast-check';
+import type { Policy } from '../../src/loop/policy.ts';
+import { FLOOD_BYTES } from '../rig/fake-host.ts';
+import type { RunScript } from '../rig/world.ts';
+import { scenario, type Scenario } from './scenario.ts';
+
+/** A scenario, and what only a real driver can meet. */
+export interface EngineScenario extends Scenario {
+  /** The run whose prompt cannot be written. */
+  readonly promptLostAt: string | null;
+  /** After this event the disk is full, until the process is started again. */
+  readonly diskFullAfter: number | null;
+  /** At the how-manieth effect something goes wrong that nobody has foreseen. */
+  readonly troubleAt: number | null;
+}
+
+/** Once in ten histories. */
+function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
+  return fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+}
+
+export const engineScenario: fc.Arbitrary<EngineScenario> = fc
+  .record({
+    drawn: scenario,
+    lingers: fc.option(fc.nat({ max: 5 }), { freq: 2 }),
+    promptLostAt: rarely(fc.constantFrom('1.1', '1.2', '2.1', '3.1')),
+    diskFullAfter: rarely(fc.integer({ min: 1, max: 70 })),
+    troubleAt: rarely(fc.integer({ min: 1, max: 30 })),
+  })
+  .map(({ drawn, lingers, ...more }) => ({
+    ...drawn,
+    ...more,
+    policy: withReach(drawn.policy),
+    change:
+      drawn.change === null || drawn.change.policy === 'other checks'
+        ? drawn.change
+        : { ...drawn.change, policy: withReach(drawn.change.policy) },
+    runs: drawn.runs.map((script, index) =>
+      index === lingers && index < drawn.runs.length - 1 ? lingering(script) : falls(script),
+    ),
+  }));
+
+/**
+ * Limits that the agents of these histories can reach. The patience is such that it is over one millisecond before
+ * an agent of 90 s says its next word: while the driver looks for changed files, the word comes, or the agent ends.
+ */
+function withReach(policy: Policy): Policy {
+  const { inactivityMs } = policy.timeouts;
+  return {
+    ...policy,
+    limits: { ...policy.limits, outputBytes: FLOOD_BYTES },
+    timeouts: { ...policy.timeouts, inactivityMs: inactivityMs === null ? null : 44_999 },
+  };
+}
+
+/** An agent that has finished, says so, and does not go. */
+function lingering(script: RunScript): RunScript {
+  if (script.ending.how !== 'exited' || script.ms === Number.POSITIVE_INFINITY) return falls(script);
+  return quiet({ ...script, output: { ...script.output, said: script.output?.said ?? 'success' } });
+}
+
+/** An ending that the toy driver just writes comes about by what the agent does. */
+function falls(script: RunScript): RunScript {
+  const { ending } = script;
+  return ending.how === 'timed-out' && ending.which === 'inactivity' ? quiet(script) : script;
+}
+
+function quiet(script: RunScript): RunScript {
+  return { ...script, ms: Number.POSITIVE_INFINITY, quietAfterMs: script.ms };
+}

@@ -1,0 +1,305 @@
+import { Engine, type EngineStop } from '../../src/engine/engine.ts';
+import { decide } from '../../src/loop/decide.ts';
+import type { Happening, LoopEvent } from '../../src/loop/event.ts';
+import { fold } from '../../src/loop/evolve.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import { fakeHost } from '../rig/fake-host.ts';
+import { fakeWorkspace, type Desk } from '../rig/fake-workspace.ts';
+import { Life, type Pages } from '../rig/life.ts';
+import { mortalJournal } from '../rig/mortal-journal.ts';
+import { keyOf, type Interference } from '../rig/toy-driver.ts';
+import { FakeWorld } from '../rig/world.ts';
+import type { EngineScenario } from './engine-scenario.ts';
+import { EngineWatch } from './engine-watch.ts';
+import { Oracle } from './oracle.ts';
+import { must, same } from './plain.ts';
+import { interferenceOf } from './simulate.ts';
+
+/** Lives through one history with the real driver, crashes and all, under the eyes of the oracle. */
+export async function simulateEngine(scenario: EngineScenario): Promise<EngineHistory> {
+  const simulation = new Simulation(scenario);
+  try {
+    return await simulation.live();
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${what}\n${simulation.lastEvents(40)}`, { cause });
+  }
+}
+
+export interface EngineHistory {
+  readonly journal: readonly LoopEvent[];
+  readonly state: LoopState;
+  /** Deaths by a crash, and lives that ended because nothing could be written. */
+  readonly restarts: number;
+  readonly lost: number;
+}
+
+/**
+ * Whoever interferes does so as soon as the driver lets go of the thread, as everybody must who is not the driver
+ * itself: in a microtask after the event, or at a moment of the clock. What a death cuts off is delivered to the next
+ * life, as from an inbox.
+ */
+class Simulation {
+  readonly #scenario: EngineScenario;
+  readonly #world: FakeWorld;
+  readonly #oracle: Oracle;
+  readonly #interference: Interference;
+  readonly #pages: Pages = { events: [], synced: 0 };
+  readonly #desk: Desk;
+  readonly #inbox: Happening[] = [];
+  #diskFull: 'not yet' | 'now' | 'over' = 'not yet';
+  #effects = 0;
+  #trouble: 'none' | 'made' | 'told' = 'none';
+  #restarts = 0;
+  #lost = 0;
+
+  constructor(scenario: EngineScenario) {
+    const { runs, checks, promptLostAt } = scenario;
+    this.#scenario = scenario;
+    this.#world = new FakeWorld({ runs, checks }, START);
+    this.#oracle = new Oracle(this.#world);
+    this.#interference = interferenceOf(scenario, this.#world);
+    this.#desk = { children: new Map(), edited: null, promptLostAt };
+  }
+
+  /** For whoever has to find out what went wrong. */
+  lastEvents(count: number): string {
+    const lines = this.#pages.events.map((event, index) => {
+      const { at, type, ...more } = event;
+      const rest = 'policy' in more ? '' : JSON.stringify(more);
+      return `${index + 1} at ${at - START}: ${type} ${rest}`;
+    });
+    return lines.slice(-count).join('\n');
+  }
+
+  async live(): Promise<EngineHistory> {
+    let { reopens } = this.#scenario;
+    let wish: Happening | null = null;
+    for (let lives = 0; lives < 400; lives++) {
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      const end = await this.#oneLife(wish);
+      wish = null;
+      if (end.why === 'died' || end.why === 'lost') {
+        if (end.why === 'died') this.#restarts++;
+        else this.#lost++;
+        this.#world.goOnTo(this.#world.clock + this.#scenario.downtimeMs);
+      } else if (end.why === 'paused') wish = this.#nextWish(lives);
+      else if (reopens-- > 0) wish = { type: 'loop.reopened', policy: null };
+      else {
+        const { events } = this.#pages;
+        const state = fold(events);
+        this.#oracle.close(state, events);
+        return { journal: events, state, restarts: this.#restarts, lost: this.#lost };
+      }
+    }
+    throw new Error('L10: the history has no end');
+  }
+
+  /** A resting loop has no process; who wants something of it starts one. */
+  #nextWish(life: number): Happening {
+    const due = this.#interference.scheduled?.shift();
+    if (due === undefined)
+      return { type: 'control.received', id: `resume-${life}`, control: { type: 'resume', now: false } };
+    this.#world.goOnTo(due.at);
+    return due.happening;
+  }
+
+  async #oneLife(wish: Happening | null): Promise<EngineStop | { readonly why: 'died' }> {
+    const life = new Life(this.#world, this.#pages, () => this.#makesTrouble());
+    const { events } = this.#pages;
+    const state = fold(events);
+    const watch = new EngineWatch(this.#oracle, this.#world, life, state, (event) =>
+      this.#meddle(event, engine, life, watch),
+    );
+    const engine = new Engine(
+      {
+        journal: mortalJournal(this.#pages, life, {
+          crashesBefore: (index) => this.#interference.crashesBefore?.(index) === true,
+          isDiskFull: (index) => this.#isDiskFull(index),
+        }),
+        clock: life.clock,
+        host: fakeHost(this.#world, life, (key) => decide(engine.state).some((wanted) => wanted.key === key)),
+        workspace: fakeWorkspace(this.#world, life, this.#desk),
+        observer: watch,
+        chance: () => 0.5,
+      },
+      state,
+    );
+    const { policy } = this.#scenario;
+    if (wish?.type === 'loop.reopened') engine.append(wish);
+    if (events.length === 0) engine.append({ type: 'loop.created', name: 'simulated', policy });
+    else engine.append({ type: 'owner.changed', owner: `owner-${events.length}` });
+    if (wish !== null && wish.type !== 'loop.reopened') this.#inbox.unshift(wish);
+    this.#deliver(engine, life);
+    const end = await this.#run(engine, life);
+    if (this.#diskFull === 'now') this.#diskFull = 'over';
+    this.#trouble = 'none';
+    return end;
+  }
+
+  /** Lets the driver go on until it stops or dies; time passes only when it has nothing to do but to wait. */
+  async #run(engine: Engine, life: Life): Promise<EngineStop | { readonly why: 'died' }> {
+    let stop: EngineStop | null = null;
+    const settle = async (): Promise<void> => {
+      try {
+        stop = await engine.run();
+      } catch (error) {
+        // A dead one may say what it likes.
+        if (!life.isDead) life.breaks(error);
+      }
+    };
+    void settle();
+    for (let step = 0; step < 2000; step++) {
+      // oxlint-disable-next-line no-await-in-loop -- every microtask has its turn before time passes
+      await new Promise(setImmediate);
+      if (life.broken !== null) throw life.broken.error;
+      if (life.isDead) return { why: 'died' };
+      must(this.#trouble !== 'made' || this.#diskFull === 'now', 'E5', 'trouble that nobody is told of');
+      if (stop !== null) return this.#stopped(stop, engine, life);
+      this.#goOn(engine, life);
+    }
+    throw new Error('L10: the loop neither ends nor waits');
+  }
+
+  #goOn(engine: Engine, life: Life): void {
+    const { next } = life.clock;
+    const [wanted] = decide(engine.state);
+    const isIdle = life.inFlight.length === 0 && this.#diskFull !== 'now';
+    if (isIdle && wanted !== undefined)
+      must('until' in wanted, 'E2', `${wanted.key} is wanted, nothing is in the way, and it does not begin`);
+    const due = this.#interference.scheduled?.[0];
+    if (due !== undefined && (next === null || due.at < next)) {
+      this.#interference.scheduled?.shift();
+      this.#world.goOnTo(due.at);
+      this.#inbox.push(due.happening);
+      this.#deliver(engine, life);
+      return;
+    }
+    must(next !== null, 'L10', 'the driver goes on and waits for nothing');
+    life.clock.jump();
+  }
+
+  #stopped(stop: EngineStop, { state }: Engine, life: Life): EngineStop {
+    const { events, synced } = this.#pages;
+    must(life.inFlight.length === 0, 'E6', `the driver stops and ${life.inFlight.join(', ')} goes on`);
+    must(life.clock.next === null, 'E6', 'the driver stops and leaves a timer behind');
+    // A driver that could not even write that it is there has nothing to do with an agent that runs.
+    if (stop.why !== 'lost')
+      must(this.#world.alive().length === 0, 'E6', 'the driver stops and an agent lives');
+    if (stop.why === 'ended') must(synced === events.length, 'E3', 'the end is not synced');
+    if (stop.why === 'paused')
+      must(
+        decide(state).some(({ type }) => type === 'rest'),
+        'E4',
+        'the driver stops and does not rest',
+      );
+    must(
+      (stop.why === 'lost') === (this.#diskFull === 'now'),
+      'E5',
+      `a journal makes the driver ${stop.why}`,
+    );
+    life.die();
+    return stop;
+  }
+
+  #makesTrouble(): boolean {
+    if (++this.#effects !== this.#scenario.troubleAt) return false;
+    this.#trouble = 'made';
+    return true;
+  }
+
+  #isDiskFull(index: number): boolean {
+    const { diskFullAfter } = this.#scenario;
+    if (this.#diskFull === 'not yet' && diskFullAfter !== null && index > diskFullAfter)
+      this.#diskFull = 'now';
+    return this.#diskFull === 'now';
+  }
+
+  /** What a scenario does to the driver after an event, by its number. */
+  #meddle(event: LoopEvent, engine: Engine, life: Life, watch: EngineWatch): void {
+    const index = this.#pages.events.length;
+    const fate = this.#interference;
+    const isTrouble = event.type === 'control.received' && event.control.type === 'abort';
+    if (isTrouble) {
+      life.must(this.#trouble === 'made', 'E5', `trouble that nobody made: ${JSON.stringify(event.control)}`);
+      this.#trouble = 'told';
+    }
+    this.#lookAtDesk(event, engine, life);
+    this.#inbox.push(...(fate.events?.(index) ?? []));
+    const late = this.#pages.events[(fate.lateAnswer?.(index) ?? 0) - 1];
+    const isRepeated = fate.repeats?.(index) === true;
+    const isStale = fate.staleTimer?.(index) === true;
+    if (event.type !== 'owner.changed' && fate.crashesAfter?.(index) === true) life.die();
+    if (!isRepeated && !isStale && late === undefined && this.#inbox.length === 0) return;
+    queueMicrotask(() => {
+      if (life.isDead) return;
+      if (isRepeated) this.#repeat(event, engine, watch);
+      if (isStale) engine.report({ type: 'timer.fired', key: `wait:${engine.state.turn.run?.id ?? '0.0'}` });
+      if (late !== undefined) this.#answerLate(late, engine, watch);
+      this.#deliver(engine, life);
+    });
+  }
+
+  /** What lies about is taken up when its time has come. */
+  #lookAtDesk(event: LoopEvent, { state }: Engine, life: Life): void {
+    const { edited, children } = this.#desk;
+    if (event.type === 'iteration.started')
+      life.must(edited === null, 'E1', 'an iteration starts under a policy that somebody has changed');
+    if (event.type !== 'run.ended' || !this.#world.hasLived(event.run)) return;
+    const living = [...children].filter(([, endsAt]) => endsAt > this.#world.clock).map(([child]) => child);
+    life.must(same(living, state.children), 'E1', 'a run has ended and its children are not known');
+  }
+
+  #repeat(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
+    // With something else in between it is no repeat of the last word but an answer that comes late.
+    if (this.#pages.events.at(-1) !== event) return this.#answerLate(event, engine, watch);
+    watch.judging = { as: 'repeat', of: event };
+    engine.append(event);
+    watch.judging = { as: 'news' };
+  }
+
+  #answerLate(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
+    const key = keyOf(event);
+    // Where the same thing is wanted again, an old answer is as good as a new one.
+    if (key === null || decide(engine.state).some((effect) => effect.key === key)) return;
+    watch.judging = { as: 'late' };
+    engine.append(event);
+    watch.judging = { as: 'news' };
+  }
+
+  #deliver(engine: Engine, life: Life): void {
+    for (;;) {
+      const next = this.#inbox[0];
+      if (next === undefined || life.isDead) return;
+      const length = this.#pages.events.length;
+      const isHeard = this.#hand(next, engine, life);
+      // Who dies before it was written, or cannot write, finds it again.
+      if (!isHeard || (life.isDead && this.#pages.events.length === length)) return;
+      this.#inbox.shift();
+    }
+  }
+
+  #hand(happening: Happening, engine: Engine, life: Life): boolean {
+    const { change, child } = this.#scenario;
+    if (happening.type === 'control.received') {
+      const heard = engine.receive(happening.id, happening.control);
+      if (heard === 'taken') life.touches('an answer to a person');
+      return heard !== 'later' || engine.state.outcome !== null;
+    }
+    // Children and some policies are found where they lie: at the end of a run, before the next iteration.
+    if (happening.type === 'child.started')
+      this.#desk.children.set(happening.child, this.#world.clock + lifetime(child?.ends ?? 0));
+    else if (happening.type === 'child.ended') this.#desk.children.delete(happening.child);
+    else if (happening.type === 'policy.changed' && change?.policy === 'other checks')
+      this.#desk.edited = happening.policy;
+    else engine.report(happening);
+    return true;
+  }
+}
+
+/** Some children end while they are waited for, others never do. */
+function lifetime(ends: number): number {
+  return ends > 35 ? Number.POSITIVE_INFINITY : ends * 1000;
+}
+
+const START = 1_000_000;
