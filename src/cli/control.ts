@@ -13,7 +13,7 @@ export async function pause(name: string, options: Where): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(name, loop.state.outcome !== null);
   if (loop.state.control.paused) {
-    process.stderr.write(`ralph: warning: '${name}' is already paused\n`);
+    process.stderr.write(`ralph: warning: worker '${name}' is already paused\n`);
     return 0;
   }
   return sendTo(loop, { type: 'pause' }, `paused ralph loop for ${name}`);

@@ -41,6 +41,10 @@ export function finish(view: Console, end: EndRecord, options: ViewOptions): num
   if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
+  // What went wrong is told like any other error, so that it can be found as one.
+  if (end.status === 'prompt-lost' || end.status === 'bad-input' || end.status === 'fatal') {
+    view.line(`ralph: error: ${end.reason}`);
+  }
   for (const line of summary(end)) view.line(line);
   return end.exitCode;
 }

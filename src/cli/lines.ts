@@ -99,7 +99,8 @@ function runLines(
     }
     case 'restart': {
       const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;
-      return [`inactivity timeout (${seconds}s), restarting`, ...strays];
+      const restarts = run.output.claim === null ? ', restarting' : '';
+      return [`inactivity timeout (${seconds}s)${restarts}`, ...strays];
     }
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
@@ -112,7 +113,7 @@ function runLines(
         ending.how === 'exited'
           ? `exit: ${ending.code ?? 'unknown'}`
           : ending.how === 'timed-out'
-            ? `${ending.which} limit after ${took}`
+            ? `${ending.which === 'output' ? 'too much output' : 'agent timeout'} after ${took}`
             : ending.how;
       const attempt = most === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${most}`;
       const next = most !== null && consecutive >= most ? '' : `, retrying in ${wait}s`;
@@ -154,7 +155,7 @@ function endLines(
     case 'failures-exhausted':
       return [`${outcome.failures} consecutive failures, stopping loop`];
     case 'iterations-exhausted':
-      return [`loop complete after ${state.iteration} iterations`];
+      return state.policy.preset === 'swarm' ? [`loop complete after ${state.iteration} iterations`] : [];
     case 'waiting':
       return ['Wait-without-restart signal detected'];
     case 'done':

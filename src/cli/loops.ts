@@ -12,6 +12,7 @@ export function findLoop(workspace: string, name: string): LoopReading {
 /** Sends a control and says what became of it: queued, delivered or used. */
 export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
   const { name } = loop.spec;
+  if (loop.trouble !== null) throw new UserError(loop.trouble);
   const { deliver } = await import('../compose/deliver.ts');
   const fate = await deliver(loop, control);
   switch (fate) {

@@ -63,7 +63,10 @@ export function policyOf(options: RunOptions, workspace: string): Policy {
         : { timeoutMs: orNone(parseDuration('--check-timeout', options.checkTimeout)) }),
     },
   });
-  if (!resolution.ok) throw new UserError(resolution.problems.map(describeProblem).join('; '));
+  if (!resolution.ok)
+    throw new UserError(
+      resolution.problems.map((problem) => describeProblem(inOptions(problem, options))).join('; '),
+    );
   return resolution.policy;
 }
 
@@ -129,3 +132,30 @@ function detectorsOf(options: RunOptions, base: Policy, workspace: string): read
     ...(file === null ? signs : [...signs.filter(({ kind }) => kind !== 'marker'), ...marker]),
   ];
 }
+
+/** A problem by the name of the option that it came in with. */
+type Problem = Parameters<typeof describeProblem>[0];
+function inOptions(problem: Problem, options: RunOptions): Problem {
+  const { field } = problem;
+  const words = [
+    options.completionPromise === undefined ? [] : ['--completion-promise'],
+    options.completionResponse === undefined ? [] : ['--completion-response'],
+    options.completionTag === undefined ? [] : ['--completion-tag'],
+    options.donePattern === undefined ? [] : ['--done-pattern'],
+  ].flat();
+  const detector = /^completion\.detectors\[(\d+)\]/.exec(field)?.[1];
+  const option =
+    OPTIONS[field] ??
+    (field.startsWith('checks.commands') ? '--check' : undefined) ??
+    (detector === undefined ? undefined : words[Number(detector)]);
+  return option === undefined ? problem : { ...problem, field: option };
+}
+
+const OPTIONS: Readonly<Record<string, string>> = {
+  preset: '--preset',
+  'completion.until': '--until',
+  'limits.iterations': '--max-iterations',
+  'limits.timeMs': '--max-time',
+  'limits.failures': '--max-failures',
+  'limits.outputBytes': '--max-output',
+};

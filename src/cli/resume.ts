@@ -22,7 +22,7 @@ export async function resume(
     if (policy !== null)
       throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
     if (!found.state.control.paused && options.now !== true) {
-      process.stderr.write(`ralph: warning: '${name}' is not paused\n`);
+      process.stderr.write(`ralph: warning: worker '${name}' is not paused\n`);
       return 0;
     }
     return sendTo(found, { type: 'resume', now: options.now === true }, `resumed ralph loop for ${name}`);

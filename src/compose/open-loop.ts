@@ -211,5 +211,6 @@ function asUserError(error: unknown, path: string): unknown {
   if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   const where = 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, 2, { cause: error });
+  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, isFull ? 3 : 2, { cause: error });
 }

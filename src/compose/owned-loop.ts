@@ -42,6 +42,9 @@ export class OwnedLoop {
   readonly #closeJournal: () => void;
   readonly #env: Readonly<Record<string, string>>;
   #viewer: Viewer = {};
+  /** What was journaled before anybody looked. */
+  #unseen: (() => void)[] = [];
+  #isViewed = false;
 
   constructor({ spec, folder, env, release }: OwnedLoopSpec) {
     this.spec = spec;
@@ -76,6 +79,7 @@ export class OwnedLoop {
       show: (event) => this.#viewer.agent?.(event),
       policy: () => this.state.policy,
       edits: (now) => files.edits(now),
+      readProgress: () => files.readProgress(),
     });
     const host = processHost(
       (run) => ({
@@ -90,8 +94,13 @@ export class OwnedLoop {
     const observer: Observer = {
       appended: (event, after) => {
         files.take(event, after);
-        this.#viewer.appended?.(event, after);
-        this.#viewer.seen?.(event, after, files.account);
+        const known = files.account;
+        const show = (): void => {
+          this.#viewer.appended?.(event, after);
+          this.#viewer.seen?.(event, after, known);
+        };
+        if (this.#isViewed) show();
+        else this.#unseen.push(show);
       },
       output: (run, chunk, stream) => this.#viewer.output?.(run, chunk, stream),
       began: (effect) => this.#viewer.began?.(effect),
@@ -142,6 +151,8 @@ export class OwnedLoop {
   /** Drives the loop until it does not go on, and lets go of it. */
   async drive(viewer: Viewer): Promise<EngineStop> {
     this.#viewer = viewer;
+    this.#isViewed = true;
+    for (const show of this.#unseen.splice(0)) show();
     this.#files.goLive();
     mkdirSync(this.folder.inbox, { recursive: true });
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());

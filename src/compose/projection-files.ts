@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -48,6 +49,8 @@ export class ProjectionFiles implements JournalReader {
   #snapshotAt = 0;
   #isLive = false;
   #timer: NodeJS.Timeout | null = null;
+  #wishedLimit: number | null = null;
+  #hasWritten = false;
   #writtenLimit: number | null = null;
 
   constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop) {
@@ -110,26 +113,41 @@ export class ProjectionFiles implements JournalReader {
     this.flush();
   }
 
+  /** The progress file with everything that has happened until now: the next prompt must not miss the last entry. */
+  readProgress(): string {
+    this.#append();
+    return readText(this.#folder.progressFile);
+  }
+
   /** Brings the files up to date now. */
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#append();
+    this.#noticeEdit();
     const content = stateFile(this.#state, this.#account, this.#about());
     this.#writtenLimit = this.#state.policy.limits.iterations;
+    this.#hasWritten = true;
     this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
     this.#takeSnapshot();
   }
 
   /** A `max_iterations` that somebody wrote into `state.json` by hand. */
   edits(state: LoopState): readonly Happening[] {
-    const limit = readLimit(this.#folder.stateFile);
+    this.#noticeEdit();
+    const limit = this.#wishedLimit;
     const { policy } = state;
-    // What we wrote last is not somebody's wish, also when the limit has changed since.
-    if (limit === null || limit === this.#writtenLimit || limit === policy.limits.iterations) return [];
+    this.#wishedLimit = null;
+    if (limit === null || limit === policy.limits.iterations) return [];
     return [
       { type: 'policy.changed', policy: { ...policy, limits: { ...policy.limits, iterations: limit } } },
     ];
+  }
+
+  /** Somebody's wish must not be lost to our own next writing; what we wrote last is nobody's wish. */
+  #noticeEdit(): void {
+    const limit = readLimit(this.#folder.stateFile);
+    if (this.#hasWritten && limit !== null && limit !== this.#writtenLimit) this.#wishedLimit = limit;
   }
 
   #append(): void {
@@ -169,8 +187,13 @@ export class ProjectionFiles implements JournalReader {
 
 function replace(path: string, content: string): void {
   const aside = `${path}.${process.pid}`;
-  writeFileSync(aside, content);
-  renameSync(aside, path);
+  try {
+    writeFileSync(aside, content);
+    renameSync(aside, path);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
 }
 
 function sizeOf(path: string): number {

@@ -23,6 +23,7 @@ import { exec } from '../process/exec.ts';
 import { processes } from '../process/processes.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
+import { reasonOf } from '../user-error.ts';
 import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
@@ -41,7 +42,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       };
     },
     moveAside: (markers) => moveAside(folder, markers),
-    writePrompt: (effect) => writePrompt(loop, effect),
+    writePrompt: (effect) => clearly(() => writePrompt(loop, effect)),
     read: (run, { policy }) => readRun(agent, policy.completion.detectors, run.output.offset, show),
     changedAfter: async (moment) => changedAfter(spec.workspace, moment),
     async check(effect, graceMs, interrupt) {
@@ -49,21 +50,18 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       const policy = loop.policy();
       const commands = policy.checks.commands.map(({ command }) => command);
       const log = join(folder.run(run ?? `${iteration}.1`), 'checks', `${checkSlug(commands, index)}.log`);
-      const result = await runCheck(
-        {
-          command: check.command,
-          cwd: spec.workspace,
-          env: runEnvironment({ spec, folder, env, policy, run: run ?? `${iteration}.1` }),
-          marker: checkMarker(spec, effect.key),
-          log,
-          shownAs: relative(spec.workspace, log),
-          timeoutMs,
-          graceMs,
-          mayBeLeft,
-        },
-        processes,
-        interrupt,
-      );
+      const checking = {
+        command: check.command,
+        cwd: spec.workspace,
+        env: runEnvironment({ spec, folder, env, policy, run: run ?? `${iteration}.1` }),
+        marker: checkMarker(spec, effect.key),
+        log,
+        shownAs: relative(spec.workspace, log),
+        timeoutMs,
+        graceMs,
+        mayBeLeft,
+      };
+      const result = await clearly(() => runCheck(checking, processes, interrupt));
       mayBeLeft = false;
       return result;
     },
@@ -86,6 +84,19 @@ export interface WorkspaceSpec {
   /** As it is now. */
   readonly policy: () => Policy;
   readonly edits: Workspace['edits'];
+  /** The progress file with everything that has happened until now. */
+  readonly readProgress: () => string;
+}
+
+/** What the system refuses, in words: it becomes the reason why the loop ended. */
+async function clearly<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    const path = 'path' in error && typeof error.path === 'string' ? error.path : "the loop's folder";
+    throw new Error(`cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** A marker only has to be there; one that cannot be a marker, or cannot be looked at, is a problem. */
@@ -136,7 +147,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
 
 /** What the sections of the plan ask for, and nothing else. */
 async function gather(
-  { spec, folder, env }: WorkspaceSpec,
+  { spec, env, readProgress }: WorkspaceSpec,
   { plan }: Wanted<'run'>,
   base: string,
 ): Promise<PromptInputs> {
@@ -152,8 +163,7 @@ async function gather(
     has('diff') && spec.startCommit !== null
       ? await exec(['git', 'diff', spec.startCommit], { cwd: spec.workspace, env })
       : null;
-  const progress =
-    has('progress') && existsSync(folder.progressFile) ? readFileSync(folder.progressFile, 'utf8') : '';
+  const progress = has('progress') ? readProgress() : '';
   return {
     base,
     isSpecification: false,

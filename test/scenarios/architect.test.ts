@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { openStage } from './stage.ts';
+
+const architect = ['-p', 'build it', '--preset', 'architect'];
+const complete = 'echo COMPLETE';
+
+describe('architect', () => {
+  it('S3.1 S3.4 S3.19 S3.23 S3.44 is done when every check passes and the word is said (T083)', async () => {
+    const stage = openStage();
+    stage.plans(1, complete);
+    stage.plans(2, `: > fixed; ${complete}`);
+    const { code, stderr } = await stage.run(...architect, '--check', 'true', '--check', 'test -e fixed');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    expect(stderr).toContain('every check passed after the last run');
+    expect(stage.state['outcome']).toMatchObject({ type: 'done', verified: true });
+    // Nothing but its files and its prompt connects one agent with the next.
+    expect(stage.given(2, 'env')).toMatch(/^RALPH_ITERATION=2$/m);
+  });
+
+  it('S3.20 S3.30 S3.44 green checks without the word go on, and so does the word with a red check (T084)', async () => {
+    const stage = openStage();
+    const quiet = await stage.run(...architect, '-m', '3', '--check', 'true');
+    expect({ code: quiet.code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
+    expect(stage.read('.ralph/loops/it/progress.md').match(/— PASS/g)).toHaveLength(3);
+    expect(stage.journal.some(({ type }) => type.startsWith('claim.'))).toBe(false);
+
+    stage.plans('default', complete);
+    const red = await stage.run(...architect, '-m', '2', '--check', 'false');
+    expect({ code: red.code, calls: stage.calls }).toEqual({ code: 1, calls: 5 });
+    expect(stage.journal.filter(({ type }) => type === 'claim.rejected')).toHaveLength(2);
+  });
+
+  it('S3.9 the word is COMPLETE, or the one that was chosen', async () => {
+    const stage = openStage();
+    stage.plans('default', 'echo "it is INCOMPLETE, in other words SHIPPED"');
+    expect((await stage.run(...architect, '--check', 'true')).code).toBe(0);
+    const chosen = await stage.run(...architect, '--completion-tag', 'SHIPPED', '--check', 'true');
+    expect(chosen.code).toBe(0);
+    expect(stage.given(2, 'stdin')).toContain('`SHIPPED`');
+    const other = await stage.run(...architect, '--completion-tag', 'READY', '-m', '1', '--check', 'true');
+    expect(other.code).toBe(1);
+  });
+
+  it('S3.4 no check is bad usage, and nothing is started (T085)', async () => {
+    const stage = openStage();
+    const { code, stderr } = await stage.run(...architect);
+    expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
+    expect(stderr).toMatch(/^ralph: error: .*at least one check \(preset architect\)/);
+  });
+
+  it('S3.14 --quiet leaves the final result only (T085)', async () => {
+    const stage = openStage();
+    stage.plans(2, `: > fixed; echo working; ${complete}`);
+    const { code, stdout, stderr } = await stage.run(...architect, '--quiet', '--check', 'test -e fixed');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).not.toContain('[ralph]');
+    expect(stderr.split('\n')[0]).toBe('ralph: it done');
+    expect(stderr).toContain('  iterations  2 of 25\n');
+  });
+
+  it('S3.25 of a check the last 2000 characters are kept, its stdout before its stderr (T088)', async () => {
+    const stage = openStage();
+    stage.write('out', 'o'.repeat(1500));
+    stage.write('err', 'e'.repeat(1500));
+    await stage.run(...architect, '-m', '2', '--check', 'cat err >&2; cat out; exit 1');
+    const prompt = stage.given(2, 'stdin');
+    expect(prompt).toContain(`\`\`\`\n${'o'.repeat(500)}${'e'.repeat(1500)}\n\`\`\``);
+    expect(prompt).not.toContain('o'.repeat(501));
+  });
+
+  it('S3.8 S3.32 the time ends the loop after the iteration that used it up, and cuts no run short (T090)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'sleep 1.2');
+    const { code, stderr } = await stage.run(...architect, '--max-time', '1', '--check', 'false');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
+    expect(stage.has(1, 'end')).toBe(true);
+    expect(stage.state['outcome']).toMatchObject({ type: 'time-exhausted', limitMs: 1000 });
+    expect(stderr).toContain('time limit reached: 1 s');
+    expect(stage.journal.some(({ type }) => type === 'check.finished')).toBe(true);
+  });
+
+  it('S3.21 in the last iteration the reason is the number of iterations; a success in it is a success (T090)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'sleep 0.3');
+    stage.plans(2, `sleep 0.3; ${complete}`);
+    const args = ['-m', '1', '--max-time', '200ms', '--check', 'true'];
+    expect((await stage.run(...architect, ...args)).code).toBe(1);
+    expect(stage.state['outcome']).toMatchObject({ type: 'iterations-exhausted' });
+    expect((await stage.run(...architect, ...args)).code).toBe(0);
+  });
+
+  it('an agent that crashes is not checked; the next one is told what happened (T091)', async () => {
+    const stage = openStage();
+    stage.plans(1, `${complete}; exit 9`);
+    stage.plans(2, complete);
+    const { code } = await stage.run(...architect, '--check', ': > "$FAKE_PLAN/checked-$RALPH_ITERATION"');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    expect([stage.left('checked-1'), stage.left('checked-2')]).toEqual([false, true]);
+    expect(stage.given(2, 'stdin')).toContain('## Execution Error\n\n```\nagent exited with code 9\n```');
+    expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/^## Iteration 1 — FAIL$/m);
+  });
+
+  it('S3.27 S3.28 every iteration adds its entry to progress.md (T092)', async () => {
+    const stage = openStage();
+    const says = (event: object) => `echo '${JSON.stringify(event)}'`;
+    stage.plans(
+      1,
+      [
+        says({ type: 'tool.start', id: 'a', name: 'Read', input: 'x' }),
+        says({ type: 'tool.end', id: 'a', ok: true, output: '' }),
+        says({ type: 'tool.start', id: 'b', name: 'Edit', input: 'x' }),
+        says({ type: 'tool.end', id: 'b', ok: true, output: '' }),
+        says({ type: 'result', ok: true, text: 'half of it', costUsd: 0.0234 }),
+      ].join('\n'),
+    );
+    stage.plans(2, `: > fixed; ${says({ type: 'result', ok: true, text: 'COMPLETE', costUsd: 0.01 })}`);
+    const checks = [
+      '--check',
+      'test -e README.md',
+      '--check',
+      'test -e fixed || { echo; echo no fix; exit 1; }',
+    ];
+    const { code } = await stage.run(...architect, '--agent', 'scripted', ...checks);
+    expect(code).toBe(0);
+    expect(stage.read('.ralph/loops/it/progress.md').replaceAll(/\d+\.\ds/g, '#.#s')).toBe(
+      [
+        '## Iteration 1 — FAIL',
+        '',
+        '- Steps: 2',
+        '- Cost: $0.0234',
+        '- Duration: #.#s',
+        '- Checks:',
+        '  - test -e README.md: PASS',
+        '  - test -e fixed || { echo; echo no fix; exit 1; }: FAIL — no fix',
+        '',
+        '## Iteration 2 — PASS',
+        '',
+        '- Steps: 0',
+        '- Cost: $0.0100',
+        '- Duration: #.#s',
+        '- Checks:',
+        '  - test -e README.md: PASS',
+        '  - test -e fixed || { echo; echo no fix; exit 1; }: PASS',
+        '',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('S3.29 S3.48 the second prompt has task, instructions, diff, failed check and progress, in this order (T086)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo changed >> README.md');
+    await stage.run(...architect, '-m', '2', '--check', 'true', '--check', 'echo broken; false');
+    const headings = (call: number) => stage.given(call, 'stdin').match(/^##+ .*$/gm);
+    expect(headings(1)).toEqual(['## Task', '## Iteration Instructions']);
+    expect(headings(2)).toEqual([
+      '## Task',
+      '## Iteration Instructions',
+      '## Changes from Previous Iterations',
+      '## Errors from Previous Iteration',
+      '### echo broken; false',
+      '## Accumulated Progress',
+      '## Iteration 1 — FAIL',
+    ]);
+    const prompt = stage.given(2, 'stdin');
+    expect(prompt).toContain('This is **iteration 2/2** of an automatic correction loop.');
+    expect(prompt).toContain('\n+changed\n');
+    expect(prompt).toContain('```\nbroken\n');
+    expect(prompt).not.toContain('.ralph/');
+  });
+
+  it('S3.49 a long diff is cut, an empty one left out, and without git there is none (T093 T095)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'head -c 9000 /dev/zero | tr "\\0" x >> README.md; printf "\\377\\376" >> README.md');
+    await stage.run(...architect, '-m', '3', '--check', 'false');
+    expect(stage.given(2, 'stdin')).toMatch(/x\n\.\.\. \(diff truncated\)\n```/);
+    stage.git('checkout', '--quiet', 'README.md');
+    await stage.run(...architect, '-m', '2', '--check', 'false');
+    expect(stage.given(5, 'stdin')).not.toContain('## Changes');
+    const elsewhere = stage.env['HOME'] ?? '';
+    const args = ['--name', 'x', '--cwd', elsewhere, '-m', '2', '--check', 'false'];
+    expect((await stage.ralph('run', ...architect, ...args, '--', stage.agent).ended).code).toBe(1);
+    expect(stage.given(7, 'stdin')).not.toContain('## Changes');
+    expect(stage.given(7, 'cwd').trim()).toBe(elsewhere);
+  });
+});

@@ -1,0 +1,211 @@
+/**
+ * What cannot be done is refused at once: exit code 2, one message that names the thing, what was expected and what was
+ * found, no agent started and no loop made.
+ */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+describe('the prompt', () => {
+  it('is missing or given twice', async () => {
+    const stage = openStage();
+    stage.write('P.md', 'x');
+    const cases: readonly Case[] = [
+      [run(), 'must specify prompt (--prompt or --prompt-file)'],
+      [run('-f', ''), 'must specify prompt (--prompt or --prompt-file)'],
+      [run('a task', '-f', 'P.md'), 'cannot specify both'],
+      [run('a task', '-p', 'another'), 'cannot specify both a task and --prompt'],
+      [run('two', 'tasks'), 'too many arguments'],
+    ];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+
+  it('is a file that is missing, a folder, or not to be read', async () => {
+    const stage = openStage();
+    mkdirSync(stage.path('folder'));
+    const cases: readonly Case[] = [
+      [run('-f', './missing.md'), 'prompt file not found: ./missing.md'],
+      [run('-f', 'README.md/x'), /prompt file.*README\.md\/x/],
+      [run('-f', 'folder'), 'prompt file is a folder: folder'],
+      // Nobody can read its own memory from the start, not even root.
+      [run('-f', '/proc/self/mem'), 'cannot read prompt file: /proc/self/mem'],
+    ];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+
+  it.skipIf(isRoot)('is a file without permission (skipped for root, who may read everything)', async () => {
+    const stage = openStage();
+    stage.write('P.md', 'x');
+    chmodSync(stage.path('P.md'), 0);
+    const cases: readonly Case[] = [[run('-f', 'P.md'), 'cannot read prompt file: P.md: permission denied']];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+});
+
+describe('the agent command', () => {
+  it('is missing, empty, not found or not executable', async () => {
+    const stage = openStage();
+    writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
+    const cases: readonly Case[] = [
+      [['run', '-p', 'x'], 'no agent command'],
+      [['run', '-p', 'x', '--'], 'no agent command'],
+      [['run', '-p', 'x', '--', ''], 'agent command not found: ""'],
+      [['run', '-p', 'x', '--', 'no-such-agent'], 'agent command not found: no-such-agent'],
+      [['run', '-p', 'x', '--', './no/agent'], 'agent command not found: ./no/agent'],
+      [['run', '-p', 'x', '--', './script'], /not executable: .*\/script; try: chmod \+x/],
+      [['run', '-p', 'x', '--', '.'], 'agent command not found: .'],
+      [run('-p', 'x', '--agent', 'clod'), /--agent must be one of .*custom.*got "clod"/],
+    ];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+});
+
+describe('options and commands', () => {
+  it('that do not exist are named, with one that does', async () => {
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '--chek', 'true'), /unknown option '--chek'\n\(Did you mean --check/],
+      [run('-p', 'x', '--max-iteration', '3'), 'Did you mean --max-iterations?'],
+      [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+      [['resum', 'it'], 'Did you mean resume?'],
+      [['run', '-p'], "option '-p, --prompt <text>' argument missing"],
+      [['pause'], "missing required argument 'name'"],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+
+  it('times', async () => {
+    const options = ['--max-time', '--iteration-timeout', '--inactivity-timeout', '--restart-delay'];
+    const cases: readonly Case[] = [
+      ...[...options, '--kill-grace', '--check-timeout'].map((option): Case => [
+        run('-p', 'x', option, '10 parsecs'),
+        `${option} must be a time such as 90, 90s, 15m or 2h, got "10 parsecs"`,
+      ]),
+      [run('-p', 'x', '--max-time', '-5'), /--max-time must be a time.*got "-5"/],
+      [run('-p', 'x', '--max-time', ''), /--max-time must be a time.*got ""/],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+
+  it('sizes and numbers', async () => {
+    const cases: readonly Case[] = [
+      [
+        run('-p', 'x', '--max-output', 'much'),
+        '--max-output must be a size such as 500k, 20m or 1g, got "much"',
+      ],
+      [run('-p', 'x', '-m', 'ten'), '--max-iterations must be a whole number >= 0, got "ten"'],
+      [run('-p', 'x', '-m', '-1'), '--max-iterations must be a whole number >= 0, got "-1"'],
+      [run('-p', 'x', '-m', '1.5'), '--max-iterations must be a whole number >= 0, got "1.5"'],
+      [run('-p', 'x', '-m', '99999999999999999999'), '--max-iterations must be a whole number'],
+      [run('-p', 'x', '--max-failures', '0'), '--max-failures must be a whole number >= 1, got "0"'],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+
+  it('names', async () => {
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '--name', '../x'), /bad name "\.\.\/x": .*only letters/],
+      [run('-p', 'x', '--name', 'a/b'), /bad name "a\/b": .*only letters/],
+      [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must begin with/],
+      [run('-p', 'x', '--name=-x'), /bad name "-x": it must begin with/],
+      [run('-p', 'x', '--name', ''), 'bad name "": it is empty'],
+      [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters, at most 64 are allowed'],
+      [run('-p', 'x', '--name', 'zwei wörter'), 'bad name "zwei wörter"'],
+      [['status', '../../x'], 'bad name "../../x"'],
+      [['rm', '..'], 'bad name ".."'],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+
+  it('presets, ways to be done and patterns', async () => {
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '--preset', 'swam'), /preset must be one of default, .*swarm.*, got "swam"/],
+      [run('-p', 'x', '--until', 'tired'), /until must be one of .*both.*, got "tired"/],
+      [run('-p', 'x', '--until', 'checks'), /at least one check/],
+      [run('-p', 'x', '--done-pattern', 'a(b'), /regular expression.*"a\(b".*at position \d+/],
+      [run('-p', 'x', '--done-pattern', '*x'), /"\*x".*at position 0/],
+      [run('-p', 'x', '--done-pattern', ''), /regular expression.*got ""/],
+      [run('-p', 'x', '--check', ''), /got ""/],
+      [run('-p', 'x', '-c', ' '), /got " "/],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+
+  it('what is wrong is told in the words of the command line', async () => {
+    const architect = ['-p', 'x', '--preset', 'architect'];
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '-m', '0'), /--max-iterations must be a whole number >= 1, got/],
+      [
+        run(...architect, '--check', 'true', '-m', '101'),
+        /--max-iterations must be a whole number .*<= 100, got/,
+      ],
+      [run(...architect), /--check/],
+      [run('-p', 'x', '--preset', 'swarm'), /--max-iterations/],
+      [run('-p', 'x', '--max-time', '0'), /^ralph: error: --max-time must be/],
+      [run('-p', 'x', '--max-output', '0'), /^ralph: error: --max-output must be/],
+      [run('-p', 'x', '--until', 'tired'), /^ralph: error: --until must be/],
+      [run('-p', 'x', '--preset', 'swam'), /^ralph: error: --preset must be/],
+      [run('-p', 'x', '--done-pattern', 'a(b'), /^ralph: error: --done-pattern must be/],
+      [run('-p', 'x', '--check', ''), /^ralph: error: --check must/],
+      [run('-p', 'x', '-c', ' '), /^ralph: error: --completion-response must be/],
+    ];
+    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+  });
+});
+
+describe('the workspace', () => {
+  it('is not there, or a file', async () => {
+    const stage = openStage();
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '--cwd', 'nowhere'), `there is no folder ${stage.path('nowhere')}`],
+      [run('-p', 'x', '--cwd', 'README.md'), `there is no folder ${stage.path('README.md')}`],
+      [['status', '--cwd', 'nowhere'], `there is no folder ${stage.path('nowhere')}`],
+    ];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+
+  it('cannot be written', async () => {
+    const stage = openStage();
+    // Root may write everywhere, but nobody makes folders there.
+    const place = isRoot ? '/sys/kernel' : stage.path('locked');
+    if (!isRoot) mkdirSync(place, { mode: 0o555 });
+    const cases: readonly Case[] = [
+      [run('-p', 'x', '--cwd', place), new RegExp(`cannot write ${place}/\\.ralph[^:]*: .+`)],
+    ];
+    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+  });
+
+  it('has a file where the loops should be', async () => {
+    const stage = openStage();
+    stage.write('.ralph', 'in the way');
+    const { code, stderr } = await stage.ralph(...run('-p', 'x'), stage.agent).ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
+    expect(stderr).toMatch(/^ralph: error: cannot write .*\/\.ralph[^\n]*: [^\n]+\n$/);
+  });
+});
+
+/** What is typed, and what has to be in the answer; the planned agent is added where the arguments end with `--`. */
+type Case = readonly [args: readonly string[], message: RegExp | string];
+
+function run(...args: readonly string[]): readonly string[] {
+  return ['run', ...args, '--'];
+}
+
+/** The cases that were not refused as they should have been, with what was answered. */
+async function wronglyAnswered(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
+  const wrong: object[] = [];
+  for (const [args, message] of cases) {
+    const isAboutAgent = typeof message === 'string' && message.includes('agent command');
+    const agent = args.at(-1) === '--' && !isAboutAgent ? [stage.agent] : [];
+    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+    const { code, stdout, stderr } = await stage.ralph(...args, ...agent).ended;
+    const isTold = typeof message === 'string' ? stderr.includes(message) : message.test(stderr);
+    const isOneMessage = /^ralph: error: [^\n]+\n(?:\([^\n]+\)\n)?$/.test(stderr);
+    const hasDoneNothing = stage.calls === 0 && stage.loops.length === 0;
+    if (code !== 2 || stdout !== '' || !isTold || !isOneMessage || !hasDoneNothing) {
+      wrong.push({ args, code, stdout, stderr, expected: String(message), loops: stage.loops });
+    }
+  }
+  return wrong;
+}

@@ -1,0 +1,186 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const work = ['-p', 'work', '-m', '1'];
+
+/** Commands that need to know what a loop has been through, and may not go on without. */
+const needing = [
+  ['resume', 'it'],
+  ['run', '--name', 'it', '-p', 'again', '--', 'true'],
+  ['stop', 'it'],
+  ['pause', 'it'],
+  ['tell', 'it', 'something'],
+  ['set', 'it', 'max-iterations=5'],
+];
+
+async function spoiled(stage: Stage, spoil: (lines: string[]) => readonly string[]): Promise<string> {
+  await stage.run(...work);
+  const path = stage.file('journal.jsonl');
+  const content = spoil(readFileSync(path, 'utf8').split('\n')).join('\n');
+  writeFileSync(path, content);
+  return content;
+}
+
+/** What every command that needs the journal answers. */
+async function answers(stage: Stage, message: RegExp): Promise<readonly object[]> {
+  const given: object[] = [];
+  for (const args of needing) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other: each must leave everything as it was
+    const { code, stderr } = await stage.ralph(...args).ended;
+    given.push({
+      command: args[0],
+      code,
+      isTold: message.test(stderr),
+      lines: stderr.split('\n').length - 1,
+    });
+  }
+  return given;
+}
+
+const refusals = needing.map(([command]) => ({ command, code: 2, isTold: true, lines: 1 }));
+
+describe('a journal that cannot be read', () => {
+  const newer = /journal\.jsonl was written by a newer version of ralph \(journal 99, this one reads 1\)/;
+  const damaged = /journal\.jsonl:4: this is not what was written/;
+  const fromTheFuture = (lines: string[]) => ['{"journal":99}', ...lines.slice(1)];
+  const withDamage = (lines: string[]) =>
+    lines.map((line, index) => (index === 3 ? line.replace('"type"', '"tpye"') : line));
+
+  it('written by a newer version: resume says so and changes nothing', async () => {
+    const stage = openStage();
+    const content = await spoiled(stage, fromTheFuture);
+    const { code, stderr } = await stage.ralph('resume', 'it').ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(newer);
+    expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
+  });
+
+  it('written by a newer version: no command goes on with it', async () => {
+    const stage = openStage();
+    const content = await spoiled(stage, fromTheFuture);
+    expect(await answers(stage, newer)).toEqual(refusals);
+    expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
+    expect(stage.calls).toBe(1);
+  });
+
+  it('damaged in the middle: resume names the line and changes nothing', async () => {
+    const stage = openStage();
+    const content = await spoiled(stage, withDamage);
+    const { code, stderr } = await stage.ralph('resume', 'it').ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(damaged);
+    expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
+  });
+
+  it('damaged in the middle: no command goes on with it', async () => {
+    const stage = openStage();
+    const content = await spoiled(stage, withDamage);
+    expect(await answers(stage, damaged)).toEqual(refusals);
+    expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
+    expect(stage.calls).toBe(1);
+  });
+
+  it('status and ls tell what is wrong, and the other loops as ever', async () => {
+    const stage = openStage();
+    await stage.ralph('run', '--name', 'other', ...work, '--', stage.agent).ended;
+    await spoiled(stage, fromTheFuture);
+    const status = await stage.ralph('status', 'it').ended;
+    expect(status.stdout + status.stderr).toMatch(newer);
+    expect(status.code).not.toBe(0);
+    const list = await stage.ralph('ls').ended;
+    expect(list.code).toBe(0);
+    expect(list.stdout).toMatch(/^it +unreadable .*newer version/m);
+    expect(list.stdout).toMatch(/^other +ended/m);
+  });
+
+  it('--fresh puts it aside as it is and starts anew', async () => {
+    const stage = openStage();
+    const content = await spoiled(stage, withDamage);
+    const { code } = await stage.run(...work, '--fresh');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+    expect(stage.read('.ralph/archive/it-1/journal.jsonl')).toBe(content);
+  });
+
+  it('rm removes it', async () => {
+    const stage = openStage();
+    await spoiled(stage, withDamage);
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    expect(stage.loops).toEqual([]);
+  });
+
+  it('a torn last line is no damage: the loop goes on', async () => {
+    const stage = openStage();
+    await spoiled(stage, (lines) => [...lines.slice(0, -2), (lines.at(-2) ?? '').slice(0, 20)]);
+    const { code } = await stage.ralph('resume', 'it').ended;
+    expect(code).toBe(1);
+    expect(stage.state['outcome']).toEqual({ type: 'iterations-exhausted', limit: 1 });
+    expect(stage.calls).toBe(1);
+  });
+});
+
+describe('loops that cannot do what is asked', () => {
+  it('one that is done cannot be resumed, and is told how to start it again', async () => {
+    const stage = openStage();
+    stage.plans(1, "echo '<promise>DONE</promise>'");
+    await stage.run('-p', 'work');
+    const { code, stderr } = await stage.ralph('resume', 'it').ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 1 });
+    expect(stderr).toMatch(/^ralph: error: "it" is done; .*ralph run --name it.*\n$/);
+  });
+
+  it('one that has ended can be told nothing', async () => {
+    const stage = openStage();
+    await stage.run(...work);
+    for (const args of [
+      ['pause', 'it'],
+      ['set', 'it', 'max-iterations=3'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+      const { code, stderr } = await stage.ralph(...args).ended;
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).toBe('ralph: error: "it" has ended; go on with it: ralph resume it\n');
+    }
+    const stop = await stage.ralph('stop', 'it').ended;
+    expect(stop).toMatchObject({ code: 0, stderr: "ralph: warning: 'it' has ended already\n" });
+  });
+
+  it('settings that there are not are named, with those that there are', async () => {
+    const stage = openStage();
+    await stage.run(...work);
+    const bad = {
+      'foo=1': /max-iterations.*got "foo=1"/,
+      'max-iterations': /KEY=VALUE.*got "max-iterations"/,
+      'max-iterations=lots': /max-iterations must be a whole number >= 1, got "lots"/,
+      'max-time=soon': /max-time must be a time.*got "soon"/,
+      'max-output=big': /max-output must be a size.*got "big"/,
+      'max-cost=-1': /max-cost must be an amount > 0, got "-1"/,
+    };
+    for (const [setting, message] of Object.entries(bad)) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+      const { code, stderr } = await stage.ralph('set', 'it', setting).ended;
+      expect({ setting, code }).toEqual({ setting, code: 2 });
+      expect(stderr).toMatch(message);
+      expect(stderr).toMatch(/^ralph: error: [^\n]+\n$/);
+    }
+  });
+
+  it('a run that there was not is named, with those that there were', async () => {
+    const stage = openStage();
+    await stage.run(...work);
+    const { code, stderr } = await stage.ralph('logs', 'it', '--run', '7').ended;
+    expect(code).toBe(2);
+    expect(stderr).toBe('ralph: error: "it" has no run 7 (there are 0001)\n');
+  });
+
+  it('a loop that ended at its limit says how to go on, and that works', async () => {
+    const stage = openStage();
+    const ended = await stage.run(...work);
+    const [, next = ''] = /go on with {2}ralph (.*)\n/.exec(ended.stderr) ?? [];
+    expect(next).toBe('resume it -m 2');
+    const { code } = await stage.ralph(...next.split(' ')).ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+    const again = await stage.ralph('resume', 'it').ended;
+    expect({ code: again.code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+  });
+});

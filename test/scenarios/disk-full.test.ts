@@ -1,0 +1,97 @@
+/**
+ * The workspace is a file system of a few hundred kilobytes, mounted in a namespace of its own that goes away with its
+ * last process. Where nobody may mount (some containers forbid it), the tests skip themselves.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+import type { Ended } from './ralph.ts';
+
+const fills = 'head -c 100m /dev/zero > big 2>/dev/null';
+
+describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
+  it('ends the loop with exit code 3 and one reason; with room again it goes on (T149)', async () => {
+    const stage = openStage();
+    stage.plans(1, `${fills}; exit 0`);
+    stage.plans(2, "echo '<promise>DONE</promise>'");
+    const { stdout, stderr } = await onSmallDisk(stage, [
+      '$RALPH run -p work --name it -- "$AGENT"; echo "run $?"',
+      '$RALPH status it; echo "status $?"',
+      'rm big',
+      '$RALPH resume it; echo "resume $?"',
+      'cp .ralph/loops/it/state.json "$FAKE_PLAN/state.json"',
+    ]);
+    expect(stdout).toContain('run 3\n');
+    expect(stderr.match(/^ +result .*no space.*$/gm)).toHaveLength(1);
+    expect(stdout).toContain('Status: ended\n');
+    expect(stdout).toMatch(/^Reason: .*no space.*$/m);
+    expect(stdout).toContain('status 1\n');
+    expect(stdout).toContain('resume 0\n');
+    expect(stage.calls).toBe(2);
+    expect(JSON.parse(readFileSync(`${stage.plan}/state.json`, 'utf8'))).toMatchObject({
+      outcome: { type: 'done' },
+      current_iteration: 2,
+    });
+  });
+
+  it('a journal that cannot be written any more: exit code 3, nothing left running, nothing lost (T149)', async () => {
+    const stage = openStage();
+    // The disk gives whole blocks: the journal has to be near the end of one when the agent fills the rest.
+    stage.plans(1, 'wc -c < "$TASK_FOLDER/journal.jsonl" > "$FAKE_PLAN/size"');
+    await stage.run('-p', 'work', '-m', '1', '--check', 'true #');
+    const size = Number(readFileSync(`${stage.plan}/size`, 'utf8'));
+    const padding = 'x'.repeat((2 * BLOCK - 100 - (size % BLOCK)) % BLOCK);
+
+    stage.plans(2, `sleep 300 & ${fills}; exit 0`);
+    stage.plans(3, "echo '<promise>DONE</promise>'");
+    const { stdout, stderr } = await onSmallDisk(stage, [
+      `$RALPH run -p work -m 2 --name it --check 'true #${padding}' -- "$AGENT"; echo "run $?"`,
+      'rm big',
+      '$RALPH status it; echo "status $?"',
+      '$RALPH resume it; echo "resume $?"',
+    ]);
+    expect(stdout).toContain('run 3\n');
+    expect(stderr).toMatch(
+      /^ralph: error: the journal cannot be written any more: .*; what was written before is intact$/m,
+    );
+    expect(stderr).toContain('go on with  ralph resume it\n');
+    expect(stdout).toContain('Status: crashed\n');
+    expect(stdout).toContain('resume 0\n');
+    expect(stage.calls).toBe(3);
+  });
+
+  it('refuses at once to begin where there is no room (T149)', async () => {
+    const stage = openStage();
+    const { stdout, stderr } = await onSmallDisk(stage, [
+      fills,
+      '$RALPH run -p work --name it -- "$AGENT"; echo "run $?"',
+      'rm big',
+      '$RALPH run -p work --name it -m 1 -- "$AGENT"; echo "again $?"',
+    ]);
+    expect(stderr).toMatch(/^ralph: error: cannot write .*: no space is left on the disk$/m);
+    expect(stdout).toContain('run 3\n');
+    expect(stdout).toContain('again 1\n');
+    expect(stage.calls).toBe(1);
+  });
+});
+
+const BLOCK = 4096;
+
+/** Runs lines of shell in a workspace that is its own small file system. */
+function onSmallDisk(stage: Stage, lines: readonly string[]): Promise<Ended> {
+  const script = [
+    'mount -t tmpfs -o size=400k none "$PLACE"',
+    'cd "$PLACE"',
+    'git init --quiet',
+    ...lines,
+  ].join('\n');
+  const env = { PLACE: stage.workspace, AGENT: stage.agent, SCRIPT: script };
+  return stage.shell('exec unshare --user --map-root-user --mount sh -c "$SCRIPT"', env).ended;
+}
+
+function canMount(): boolean {
+  const line = `unshare --user --map-root-user --mount mount -t tmpfs -o size=64k none "${tmpdir()}"`;
+  return spawnSync('/bin/sh', ['-c', line]).status === 0;
+}

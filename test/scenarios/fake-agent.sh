@@ -1,0 +1,20 @@
+#!/bin/sh
+# An agent that does what a plan says: call N runs $FAKE_PLAN/N.sh, or default.sh, or nothing. What the call was given is
+# written down before, and `end` only when nobody has ended it.
+n=$(($(cat "$FAKE_PLAN/count" 2>/dev/null || echo 0) + 1))
+echo "$n" >"$FAKE_PLAN/count"
+call="$FAKE_PLAN/calls/$n"
+mkdir -p "$call"
+export FAKE_CALL="$call"
+pwd >"$call/cwd"
+env >"$call/env"
+for argument in "$@"; do printf '%s\n' "$argument"; done >"$call/argv"
+cat >"$call/stdin.part"
+mv "$call/stdin.part" "$call/stdin"
+script="$FAKE_PLAN/$n.sh"
+[ -e "$script" ] || script="$FAKE_PLAN/default.sh"
+[ -e "$script" ] || script=/dev/null
+sh "$script"
+code=$?
+: >"$call/end"
+exit "$code"

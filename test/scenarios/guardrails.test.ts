@@ -1,0 +1,126 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage } from './stage.ts';
+
+const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
+const done = "echo '<response>DONE</response>'";
+
+describe('guardrails', () => {
+  it('S2.45 S2.53 with one that fails the response does not count; once they pass it does (T050)', async () => {
+    const stage = openStage();
+    stage.plans(1, done);
+    stage.plans(2, `: > fixed; ${done}`);
+    const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e fixed');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    expect(stderr).toContain('claim rejected');
+    expect(stage.given(2, 'stdin')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
+    expect(
+      stage.journal.flatMap(({ type, ...event }) => (type === 'check.finished' ? [event['result']] : [])),
+    ).toEqual([expect.objectContaining({ code: 1 }), expect.objectContaining({ code: 0 })]);
+  });
+
+  it('S2.43 S2.56 S2.60 the next prompt is the base, a blank line and what failed, byte for byte (T051)', async () => {
+    const stage = openStage();
+    stage.plans(2, done);
+    const check = "sh -c 'echo boom; exit 3'";
+    await stage.run(...ralphCli, '-m', '2', '--check', check);
+    expect(stage.given(1, 'stdin')).toBe('work');
+    const log = '.ralph/loops/it/runs/0001/checks/sh_c_echo_boom_exit_3.log';
+    expect(stage.given(2, 'stdin')).toBe(
+      [
+        'work',
+        '',
+        `Guardrail "${check}" failed with exit code 3.`,
+        `Output file: ${log}`,
+        'Output (truncated):',
+        'boom\n',
+      ].join('\n'),
+    );
+    expect(stage.read(log)).toBe('boom\n');
+  });
+
+  it('S2.55 are lines for the shell, in the workspace', async () => {
+    const stage = openStage();
+    stage.plans(1, done);
+    const check = `test "$(pwd)" = "${stage.workspace}" && for i in 1 2; do echo $i; done | grep -q 2`;
+    expect((await stage.run(...ralphCli, '--check', check)).code).toBe(0);
+  });
+
+  it('S2.48 what failed is in the very next prompt only (T054)', async () => {
+    const stage = openStage();
+    stage.plans(2, ': > fixed');
+    stage.plans(3, done);
+    const { code } = await stage.run(...ralphCli, '--check', 'test -e fixed');
+    expect(code).toBe(0);
+    expect(stage.given(2, 'stdin')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
+    expect(stage.given(3, 'stdin')).toBe('work');
+  });
+
+  it('S2.58 the agent sees the first 5000 characters, and a mark only where something was left out (T055)', async () => {
+    const stage = openStage();
+    // Characters, not bytes, and each of them whole.
+    stage.write('exact', '€'.repeat(5000));
+    stage.write('more', `${'€'.repeat(4999)}😀!`);
+    await stage.run(...ralphCli, '-m', '2', '--check', 'cat exact; false', '--check', 'cat more; false');
+    const [, exact = '', more = ''] = stage.given(2, 'stdin').split('Output (truncated):\n');
+    expect(exact).toBe(
+      `${'€'.repeat(5000)}\n\nGuardrail "cat more; false" failed with exit code 1.\nOutput file: .ralph/loops/it/runs/0001/checks/cat_more_false.log\n`,
+    );
+    expect(more).toBe(`${'€'.repeat(4999)}😀... [truncated]`);
+  });
+
+  it('without a hint there is no line for one (T055)', async () => {
+    const stage = openStage();
+    await stage.run(...ralphCli, '-m', '2', '--check', 'false');
+    expect(stage.given(2, 'stdin')).not.toContain('Hint:');
+  });
+
+  it('S3.26 all of them are run, in their order, and every log is kept, of the good ones too (T060)', async () => {
+    const stage = openStage();
+    const checks = ['echo one; false', 'echo two >&2', 'echo three; exit 7'];
+    const { stderr } = await stage.run(
+      ...ralphCli,
+      '-m',
+      '1',
+      ...checks.flatMap((check) => ['--check', check]),
+    );
+    const finished = stage.journal.flatMap(({ type, ...event }) =>
+      type === 'check.finished' ? [event] : [],
+    );
+    expect(finished.map(({ command }) => command)).toEqual(checks);
+    const logs = '.ralph/loops/it/runs/0001/checks';
+    expect(stage.read(`${logs}/echo_one_false.log`)).toBe('one\n');
+    expect(stage.read(`${logs}/echo_two_2.log`)).toBe('two\n');
+    expect(stage.read(`${logs}/echo_three_exit_7.log`)).toBe('three\n');
+    expect(stderr).toContain('check failed: echo one; false (exit 1');
+    expect(stderr).toContain('check passed: echo two >&2');
+    expect(stderr).toContain('check failed: echo three; exit 7 (exit 7');
+  });
+
+  it('S2.62 S2.63 logs are named after the command: letters and digits, `_` between, at most 50 (T058)', async () => {
+    const stage = openStage();
+    const checks = ['./mvnw clean install -T 2C', `true ${'very '.repeat(20)}long`, 'true', '(true)'];
+    await stage.run(...ralphCli, '-m', '1', ...checks.flatMap((check) => ['--check', check]));
+    const names = readdirSync(stage.file('runs/0001/checks')).toSorted();
+    expect(names).toEqual(
+      [
+        'mvnw_clean_install_T_2C.log',
+        `${`true_${'very_'.repeat(20)}`.slice(0, 50)}.log`,
+        'true.log',
+        'true_1.log',
+      ].toSorted(),
+    );
+  });
+
+  it('S3.24 one that takes too long is ended with all that it started, and its log says Timeout', async () => {
+    const stage = openStage();
+    const args = ['--check', 'echo begun; sleep 300 & sleep 300', '--check-timeout', '300ms'];
+    const { code, stderr } = await stage.run('-p', 'work', '--preset', 'architect', '-m', '1', ...args);
+    expect(code).toBe(1);
+    expect(stderr).toContain('(Timeout, ');
+    expect(stage.read('.ralph/loops/it/runs/0001/checks/echo_begun_sleep_300_sleep_300.log')).toMatch(
+      /^begun\n(?:Terminated\n)?\nTimeout/,
+    );
+    expect(stage.running).toEqual([]);
+  });
+});

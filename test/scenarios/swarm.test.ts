@@ -1,0 +1,219 @@
+import { crc32 } from 'node:zlib';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+const swarm = ['-p', 'work', '--preset', 'swarm'];
+const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
+
+describe('iterations', () => {
+  it('S4.21 S4.48 S4.50 S4.55 S4.77 S4.78 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'first');
+    stage.plans(3, 'printf second > PROMPT.md');
+    const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '4');
+    expect(code).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.startsWith('[ralph]'))).toEqual([
+      ...[1, 2, 3, 4].flatMap((n) => [
+        `[ralph] it: starting iteration ${n}/4`,
+        `[ralph] it: iteration ${n} completed (exit: 0, duration: 0s)`,
+      ]),
+      '[ralph] it: loop complete after 4 iterations',
+    ]);
+    expect([1, 2, 3, 4].map((call) => stage.given(call, 'stdin'))).toEqual([
+      'first',
+      'first',
+      'first',
+      'second',
+    ]);
+    expect(stage.state['status']).toBe('stopped');
+  });
+
+  it('S4.28 state.json has the fields of the document (T101)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'x');
+    await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '2', '--done-pattern', 'never');
+    const precise = new RegExp(`^${local}\\.\\d{6}$`);
+    expect(stage.state).toMatchObject({
+      worker_name: 'it',
+      prompt_file: stage.path('PROMPT.md'),
+      max_iterations: 2,
+      current_iteration: 2,
+      status: 'stopped',
+      consecutive_failures: 0,
+      total_failures: 0,
+      done_pattern: 'never',
+      inactivity_timeout: 60,
+    });
+    expect(stage.state['started']).toMatch(precise);
+    expect(stage.state['last_iteration_started']).toMatch(precise);
+  });
+
+  it('S4.30 iterations.log has a line for every start and end (T101)', async () => {
+    const stage = openStage();
+    await stage.run(...swarm, '-m', '2');
+    expect(stage.log).toMatch(
+      new RegExp(
+        `^${[
+          `${local} \\[START\\] iteration 1/2`,
+          `${local} \\[END\\] iteration 1 exit=0 duration=\\ds`,
+          `${local} \\[START\\] iteration 2/2`,
+          `${local} \\[END\\] iteration 2 exit=0 duration=\\ds`,
+          `${local} \\[DONE\\] loop complete after 2 iterations reason=max_iterations`,
+        ].join('\n')}\n$`,
+      ),
+    );
+  });
+
+  it('S4.30 S4.32 S4.49 a loop that lost its owner goes on; long durations have a blank on the console and none in the log', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.starts(...swarm, '-m', '2');
+    await stage.called(1);
+    ralph.signal('SIGKILL');
+    expect((await ralph.ended).code).toBe('SIGKILL');
+    backdate(stage, 222_000);
+    const resumed = stage.ralph('resume', 'it');
+    await stage.journaled('owner.changed');
+    stage.release();
+    const { code, stderr } = await resumed.ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    expect(stderr).toMatch(/^\[ralph\] it: iteration 1 completed \(exit: 0, duration: 3m 4\ds\)$/m);
+    expect(stage.log).toMatch(/\[END\] iteration 1 exit=0 duration=3m4\ds$/m);
+  });
+
+  it('whoever goes on with a loop is told where it stood', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.starts(...swarm, '-m', '1');
+    await stage.called(1);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    const crashed = stage.ralph('resume', 'it');
+    await stage.journaled('owner.changed');
+    stage.release();
+    expect((await crashed.ended).stderr).toContain('[ralph] it: found again in iteration 1/1: going on');
+    const ended = await stage.ralph('resume', 'it', '-m', '2').ended;
+    expect(ended.stderr).toContain('[ralph] it: resumed after iteration 1/2');
+  });
+
+  it('a new owner does not take itself for something that the agent left behind', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.starts(...swarm, '-m', '1');
+    await stage.called(1);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    const resumed = stage.ralph('resume', 'it');
+    await stage.journaled('owner.changed');
+    stage.release();
+    expect((await resumed.ended).stderr).not.toContain('left behind');
+  });
+
+  it('S4.11 S4.100 the last iteration is waited for before the loop is complete (T102)', async () => {
+    const stage = openStage();
+    stage.plans(2, waitFor());
+    const ralph = stage.starts(...swarm, '-m', '2');
+    await stage.called(2);
+    expect(ralph.stderr).not.toContain('loop complete');
+    stage.release();
+    const { code, stderr } = await ralph.ended;
+    expect(code).toBe(0);
+    expect(stage.has(2, 'end')).toBe(true);
+    expect(stderr).toMatch(/iteration 2 completed .*\n.*loop complete after 2 iterations/);
+  });
+
+  it('S4.33 a limit written into state.json by hand is obeyed (T119)', async () => {
+    const stage = openStage();
+    stage.plans(
+      1,
+      `sed -i 's/"max_iterations": 2/"max_iterations": 4/' .ralph/loops/it/state.json; echo edited`,
+    );
+    const { code, stderr } = await stage.run(...swarm, '-m', '2');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 4 });
+    expect(stderr).toContain('loop complete after 4 iterations');
+  });
+
+  it('S4.33 also when things happen between the edit and the next iteration (T119)', async () => {
+    const stage = openStage();
+    stage.plans(
+      1,
+      `sed -i 's/"max_iterations": 2/"max_iterations": 4/' .ralph/loops/it/state.json; echo edited`,
+    );
+    const { code } = await stage.run(...swarm, '-m', '2', '--restart-delay', '200ms');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 4 });
+  });
+
+  it('a state.json that is emptied in mid-loop is made anew, and nothing is counted again (T124)', async () => {
+    const stage = openStage();
+    stage.plans(2, ': > .ralph/loops/it/state.json');
+    const { code } = await stage.run(...swarm, '-m', '3');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
+    expect(stage.state).toMatchObject({ current_iteration: 3, max_iterations: 3, runs: 3 });
+  });
+});
+
+describe('the prompt file', () => {
+  it('S4.25 a relative path is meant from where the command was given, also when the work is elsewhere (T116)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'from here');
+    stage.write('elsewhere/PROMPT.md', 'not this one');
+    const args = ['-f', 'PROMPT.md', '--cwd', 'elsewhere', '--preset', 'swarm', '-m', '1'];
+    const { code } = await stage.ralph('run', ...args, '--', stage.agent).ended;
+    expect(code).toBe(0);
+    expect(stage.given(1, 'stdin')).toBe('from here');
+    expect(stage.given(1, 'cwd').trim()).toBe(stage.path('elsewhere'));
+  });
+
+  it('S4.26 an empty one is given to the agent as it is (T116)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', '');
+    const { code } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '1');
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stage.given(1, 'stdin')).toBe('');
+  });
+
+  it('S4.23 one that disappears ends the loop as failed, with 1 and the message of the document (T114)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'x');
+    stage.plans(1, 'rm PROMPT.md');
+    const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '5');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
+    expect(stage.state['status']).toBe('failed');
+    expect(stderr).toContain(`ralph: error: prompt file not found: ${stage.path('PROMPT.md')}\n`);
+  });
+
+  it('S4.24 one that cannot be read any more ends it likewise (T114)', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'x');
+    stage.plans(1, 'rm PROMPT.md; mkdir PROMPT.md');
+    const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '5');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
+    expect(stage.state['status']).toBe('failed');
+    expect(stderr).toContain(`ralph: error: cannot read prompt file: ${stage.path('PROMPT.md')}`);
+  });
+
+  it('S4.34 removing the folder of a loop is all the clean-up it needs', async () => {
+    const stage = openStage();
+    await stage.run(...swarm, '-m', '1');
+    rmSync(stage.file(''), { recursive: true });
+    expect((await stage.ralph('ls').ended).stdout).toBe('');
+    expect((await stage.ralph('ls', '--all').ended).stdout).toBe('');
+    expect((await stage.run(...swarm, '-m', '1')).code).toBe(0);
+  });
+});
+
+/** Moves everything that the journal says into the past, as if the loop had begun earlier. */
+function backdate(stage: Stage, ms: number): void {
+  const path = stage.file('journal.jsonl');
+  const [header = '', ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const moved = stage.journal.map((event, index) => {
+    const text = JSON.stringify({ ...event, at: event.at - ms });
+    const sum = crc32(`${index + 1}:${text}`)
+      .toString(16)
+      .padStart(8, '0');
+    return `{"n":${index + 1},"sum":"${sum}","event":${text}}`;
+  });
+  expect(moved).toHaveLength(lines.length);
+  writeFileSync(path, `${[header, ...moved].join('\n')}\n`);
+}
