@@ -2,10 +2,25 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { build } from 'rolldown';
 
+// commander loads node:child_process for commands that are programs of their own; we have none, and it takes its time.
+const withoutPrograms = {
+  name: 'without-programs',
+  resolveId: (id, importer) =>
+    id === 'node:child_process' && importer?.includes('/commander/') ? '\0no-programs' : null,
+  load: (id) => (id === '\0no-programs' ? 'module.exports = {};' : null),
+};
+
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
-  output: { dir: 'dist/cli', format: 'cjs', chunkFileNames: '[name].js' },
+  plugins: [withoutPrograms],
+  output: {
+    dir: 'dist/cli',
+    format: 'cjs',
+    chunkFileNames: '[name].js',
+    // Names stay, so that a stack trace can be read; what only people need goes.
+    minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
+  },
 });
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // Its code is in the bundle, so its licence goes with it.

@@ -119,7 +119,11 @@ function hosted(
   let openTails: (() => void) | null = null;
   const adopted = ended === null ? waitUntil(folder, isOver) : null;
   let status: number | null = null;
-  const over = ended?.then((code) => void (status = code)) ?? adopted?.over ?? Promise.resolve();
+  let hasEnded = false;
+  const over = (async () => {
+    status = (await (ended ?? adopted?.over)) ?? null;
+    hasEnded = true;
+  })();
 
   return {
     receipt: birth,
@@ -142,9 +146,7 @@ function hosted(
     },
     async stop(graceMs) {
       const { strays } = await stopRun({ ...swept, graceMs }, table);
-      // Nothing is left for the shim to wait for; one that does not end now has been stopped by somebody.
-      const ends = await Promise.race([over.then(() => true), sleep(2000, false, { ref: false })]);
-      if (!ends && table.lives(birth)) process.kill(birth.pid, 'SIGKILL');
+      if (!hasEnded) await endShim(birth, over, table);
       return strays;
     },
     async close() {
@@ -155,6 +157,17 @@ function hosted(
       return exitStatus(folder) ?? status;
     },
   };
+}
+
+/** Nothing is left for the shim to wait for; one that does not end now has been stopped by somebody. */
+async function endShim(birth: Birth, over: Promise<void>, table: ProcessTable): Promise<void> {
+  const patience = new AbortController();
+  const ends = await Promise.race([
+    over.then(() => true),
+    sleep(2000, false, { signal: patience.signal }).catch(() => false),
+  ]);
+  patience.abort();
+  if (!ends && table.lives(birth)) process.kill(birth.pid, 'SIGKILL');
 }
 
 function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>; forget: () => void } {

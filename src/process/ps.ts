@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import type { Marker, ProcessTable } from './table.ts';
 
 /**
@@ -41,6 +40,8 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\
 
 function rows(): readonly Row[] {
   const withEnvironment = process.platform === 'darwin' ? ['-axEww'] : ['axeww'];
+  // Loaded when it is needed: where there is a /proc it never is, and it takes its time.
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { stdout } = spawnSync('ps', [...withEnvironment, '-o', 'pid=,pgid=,stat=,lstart=,command='], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
