@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { spawn } from 'node:child_process';
 import { procfs } from '../process/procfs.ts';
 import { watchFolder } from '../process/watch.ts';
 import { runCheck, type CheckSpec } from './check.ts';
@@ -22,7 +21,6 @@ beforeEach(() => {
     shownAs: 'check.log',
     timeoutMs: null,
     graceMs: 1000,
-    mayBeLeft: false,
   };
 });
 afterEach(() => {
@@ -78,17 +76,16 @@ describe('a check', () => {
     expect(procfs.marked(spec.marker)).toEqual([]);
   });
 
-  it('kills what an earlier attempt has left before it begins', async () => {
-    const env = { ...spec.env, RALPH_RUN_ID: folder };
-    const left = spawn('sh', ['-c', 'trap "" TERM; : >begun; sleep 300'], {
-      cwd: folder,
-      env,
-      detached: true,
+  it('S1.37 survives a check that removes everything around it, and one that stops its shim', async () => {
+    expect(await runCheck({ ...spec, command: 'rm -rf logs; exit 3' }, procfs, never)).toMatchObject({
+      code: 3,
     });
-    const gone = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)));
-    await appears('begun');
-    await runCheck({ ...spec, mayBeLeft: true }, procfs, never);
-    expect(await gone).toBe('SIGKILL');
+    const stopped = runCheck(
+      { ...spec, command: 'kill -STOP $PPID', graceMs: 50, timeoutMs: 200 },
+      procfs,
+      never,
+    );
+    expect(await stopped).toMatchObject({ code: null, timedOut: true });
   });
 });
 
@@ -106,6 +103,11 @@ describe('checkSlug', () => {
       'npm_test_1',
       'lint',
       'npm_test_2',
+    ]);
+    expect(['x', 'x', 'x 1'].map((_, index) => checkSlug(['x', 'x', 'x 1'], index))).toEqual([
+      'x',
+      'x_1',
+      'x_1_1',
     ]);
   });
 });

@@ -3,13 +3,23 @@
  *
  * 1. All of its output is kept, what it printed followed by what it complained of.
  * 2. When it is over, whatever it started is over too; so it is when it is interrupted or takes too long.
- * 3. One that a dead harness left running is never adopted: it is killed, and the check is run again.
+ * 3. One that a dead harness left running is never adopted: it is killed before anything else (`compose/leftovers.ts`),
+ *    and the check is run again.
  */
-import { closeSync, mkdirSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { CheckResult } from '../loop/event.ts';
 import { exitStatus, startShim } from '../process/shim.ts';
-import { killMarked, stopRun } from '../process/stop.ts';
+import { endShim, stopRun } from '../process/stop.ts';
 import type { Marker, ProcessTable } from '../process/table.ts';
 
 /** Runs it; null when it was interrupted. */
@@ -20,7 +30,6 @@ export async function runCheck(
 ): Promise<CheckResult | null> {
   const { command, log, cwd, env, marker, timeoutMs, graceMs } = spec;
   const began = performance.now();
-  if (spec.mayBeLeft) await killMarked(marker, table);
   // A folder of its own for every attempt: a shim that comes too late finds its folder gone.
   const folder = `${log}.${process.pid}.${Math.round(began * 1000)}`;
   const errors = `${folder}/stderr`;
@@ -40,13 +49,17 @@ export async function runCheck(
     const birth = table.birth(shim.pid) ?? { pid: shim.pid, startTime: '', bootId: '', pidNamespace: '' };
     const ending = await race(shim.ended, timeoutMs, interrupt);
     await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
-    await shim.ended;
+    await endShim(birth, table);
+    const status = await shim.ended;
+    // A check may have removed what is not in the repository, its own log with it.
+    mkdirSync(dirname(log), { recursive: true });
     append(log, errors);
     if (ending === 'interrupted') return null;
     const timedOut = ending === 'timed out';
     if (timedOut) appendText(log, `\nTimeout: ended after ${(timeoutMs ?? 0) / 1000} s\n`);
     const durationMs = Math.round(performance.now() - began);
-    return { code: timedOut ? null : exitStatus(folder), timedOut, durationMs, log: spec.shownAs };
+    const code = timedOut ? null : (exitStatus(folder) ?? (existsSync(folder) ? null : status));
+    return { code, timedOut, durationMs, log: spec.shownAs };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -62,8 +75,6 @@ export interface CheckSpec {
   readonly shownAs: string;
   readonly timeoutMs: number | null;
   readonly graceMs: number;
-  /** An earlier attempt may still be running. */
-  readonly mayBeLeft: boolean;
 }
 
 type CheckEnding = 'ended' | 'timed out' | 'interrupted';
@@ -91,6 +102,7 @@ function race(
 }
 
 function append(to: string, from: string): void {
+  if (!existsSync(from)) return;
   const source = openSync(from, 'a+');
   const target = openSync(to, 'a');
   const buffer = Buffer.allocUnsafe(64 * 1024);

@@ -1,8 +1,15 @@
 /** The name of a check's log: letters and digits of its command, and a number where two would be the same. */
 export function checkSlug(commands: readonly string[], index: number): string {
-  const own = slug(commands[index] ?? '');
-  const before = commands.slice(0, index).filter((command) => slug(command) === own).length;
-  return before === 0 ? own : `${own}_${before}`;
+  const taken = new Set<string>();
+  let name = '';
+  for (const command of commands.slice(0, index + 1)) {
+    const own = slug(command);
+    name = own;
+    // Some file systems do not tell upper from lower case.
+    for (let number = 1; taken.has(name.toLowerCase()); number++) name = `${own}_${number}`;
+    taken.add(name.toLowerCase());
+  }
+  return name;
 }
 
 function slug(command: string): string {

@@ -1,5 +1,7 @@
 import { followLoop } from '../compose/follow-loop.ts';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
+import type { OwnedLoop } from '../compose/owned-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
 import { startOwner } from '../compose/start-owner.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
@@ -14,10 +16,18 @@ export async function runAsChild(
   parent: { readonly run: string; readonly folder: string },
   options: ViewOptions,
 ): Promise<number> {
-  const loop = await createLoop({ ...request, parent });
+  return leaveToOwner(await createLoop({ ...request, parent }), parent.run, options);
+}
+
+/** Gives a loop to an owner that the clean-up after our run does not reach, and shows what it does. */
+export async function leaveToOwner(
+  loop: OwnedLoop,
+  parentRun: string,
+  options: ViewOptions,
+): Promise<number> {
   const { folder, spec } = loop;
   loop.close();
-  await startOwner(folder, request.env, parent.run);
+  await startOwner(folder, startersEnvironment(process.env), parentRun);
   const view = new Console(spec.name, options);
   return finish(view, await followLoop(folder, view), options);
 }

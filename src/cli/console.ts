@@ -12,6 +12,13 @@ import type { Viewer } from '../compose/owned-loop.ts';
 import { duration } from '../compose/times.ts';
 import { linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
+import { Harmless, harmless } from './terminal.ts';
+
+/** Bytes that may wait for a slow reader. */
+const MOST_WAITING = 8 * 1024 * 1024;
+
+/** How long one that does not read at all is waited for. */
+const PATIENCE_MS = 5000;
 
 export class Console implements Viewer {
   readonly #name: string;
@@ -21,8 +28,12 @@ export class Console implements Viewer {
   #state: LoopState | null = null;
   #account: Account | null = null;
   #isDrawn = false;
+  #isStalled = false;
   #atLineStart = true;
   #activeAt = Date.now();
+  readonly #leftOut = new Set<NodeJS.WriteStream>();
+  readonly #words = new Harmless();
+  readonly #complaints = new Harmless();
 
   constructor(name: string, options: ViewOptions) {
     this.#name = name;
@@ -47,9 +58,33 @@ export class Console implements Viewer {
     const { quiet, json, streamAgentOutput } = this.#options;
     if (stream === 'stdout' || quiet === true || json === true || streamAgentOutput === false) return;
     this.#erase();
-    const text = chunk.toString('utf8');
-    write(process.stderr, process.stderr.isTTY ? harmless(text) : text);
-    this.#atLineStart = text.endsWith('\n');
+    const text = process.stderr.isTTY ? this.#complaints.read(chunk) : Buffer.from(chunk);
+    this.#write(process.stderr, text);
+    if (text.length > 0) this.#atLineStart = text.at(-1) === '\n' || text.at(-1) === 10;
+  }
+
+  /**
+   * Output waits for a reader that is slower than the agent, where it costs nothing: in its file. One that has not read
+   * for a while is not waited for.
+   */
+  ready(): Promise<void> | undefined {
+    const { stdout } = process;
+    if (this.#isStalled || !stdout.writableNeedDrain || stdout.destroyed) return undefined;
+    return new Promise((resolve) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        stdout.off('drain', go).off('close', go);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#isStalled = true;
+        stdout.once('drain', () => {
+          this.#isStalled = false;
+        });
+        go();
+      }, PATIENCE_MS);
+      stdout.on('drain', go).on('close', go);
+    });
   }
 
   seen(event: LoopEvent, state: LoopState, account: Account): void {
@@ -68,23 +103,34 @@ export class Console implements Viewer {
   /** A line on the standard error, whatever else is there. */
   line(text: string): void {
     this.#erase();
-    if (!this.#atLineStart) write(process.stderr, '\n');
+    if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
-    write(process.stderr, `${text}\n`);
+    this.#write(process.stderr, `${process.stderr.isTTY ? harmless(text) : text}\n`);
   }
 
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#erase();
-    if (!this.#atLineStart) write(process.stderr, '\n');
+    if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
   }
 
   #say(text: string): void {
     this.#erase();
-    write(process.stdout, process.stdout.isTTY ? harmless(text) : text);
+    const shown = process.stdout.isTTY ? this.#words.read(text) : text;
+    this.#write(process.stdout, shown);
     // Only where both go to the same terminal does one have to mind the other's unfinished line.
-    if (process.stdout.isTTY) this.#atLineStart = text.endsWith('\n');
+    if (process.stdout.isTTY && shown !== '') this.#atLineStart = shown.endsWith('\n');
+  }
+
+  /** Memory must not grow with what a slow reader does not take: that is left out, and said. */
+  #write(stream: NodeJS.WriteStream, content: string | Buffer): void {
+    if (stream.destroyed) return;
+    if (stream.writableLength < MOST_WAITING) {
+      if (this.#leftOut.delete(stream))
+        stream.write(`\n[… left out: this was not read fast enough; ralph logs ${this.#name} has it]\n`);
+      stream.write(content);
+    } else this.#leftOut.add(stream);
   }
 
   #draw(): void {
@@ -100,13 +146,13 @@ export class Console implements Viewer {
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
     const line = `${this.#name}: ${parts.join(' · ')}`.slice(0, (process.stderr.columns ?? 80) - 1);
-    write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
+    this.#write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
     this.#isDrawn = true;
   }
 
   #erase(): void {
     if (!this.#isDrawn) return;
-    write(process.stderr, '\r\u001B[K');
+    this.#write(process.stderr, '\r\u001B[K');
     this.#isDrawn = false;
   }
 }
@@ -127,19 +173,6 @@ function describe(event: Exclude<AgentEvent, { type: 'text' }>): readonly string
     case 'unknown':
       return [];
   }
-}
-
-function write(stream: NodeJS.WriteStream, text: string): void {
-  if (!stream.destroyed) stream.write(text);
-}
-
-/** Colours may stay; everything else that commands a terminal may not. */
-export function harmless(text: string): string {
-  return text.replaceAll(
-    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
-    /\u001B\[[0-9;]*m|\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F\u0080-\u009F]/gs,
-    (match) => (match.startsWith('\u001B[') && match.endsWith('m') ? match : ''),
-  );
 }
 
 /** Colour only where there is one (`NO_COLOR`, `FORCE_COLOR` and no terminal are respected). */

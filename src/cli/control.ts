@@ -26,9 +26,10 @@ export async function stop(name: string, options: Where & { readonly now?: boole
     process.stderr.write(`ralph: warning: '${name}' has ended already\n`);
     return 0;
   }
+  if (loop.trouble !== null) throw new UserError(loop.trouble);
   if (loop.owner === null) {
     const { stopOrphan } = await import('./stop-orphan.ts');
-    return stopOrphan(loop);
+    return stopOrphan(loop, options.now === true);
   }
   const now = options.now === true;
   return sendTo(

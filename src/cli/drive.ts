@@ -16,6 +16,8 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
+      const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
+      if (options.json === true) process.stdout.write(`${JSON.stringify(record)}\n`);
       view.line(`ralph: error: ${stop.error.message}; what was written before is intact`);
       view.line(`  go on with  ralph resume ${loop.spec.name}`);
       return 3;

@@ -113,12 +113,28 @@ function runLines(
         ending.how === 'exited'
           ? `exit: ${ending.code ?? 'unknown'}`
           : ending.how === 'timed-out'
-            ? `${ending.which === 'output' ? 'too much output' : 'agent timeout'} after ${took}`
+            ? timeLimit(ending.which, state, took)
             : ending.how;
       const attempt = most === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${most}`;
       const next = most !== null && consecutive >= most ? '' : `, retrying in ${wait}s`;
       return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...strays];
     }
+  }
+}
+
+function timeLimit(
+  which: 'wall' | 'inactivity' | 'output' | 'total',
+  { policy }: LoopState,
+  took: string,
+): string {
+  switch (which) {
+    case 'output':
+      return `too much output after ${took}`;
+    case 'inactivity':
+      return `inactivity timeout (${(policy.timeouts.inactivityMs ?? 0) / 1000}s)`;
+    case 'wall':
+    case 'total':
+      return `agent timeout after ${took}`;
   }
 }
 

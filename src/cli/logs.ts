@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { runsOf, followRun } from '../compose/follow-run.ts';
 import { UserError } from '../user-error.ts';
-import { harmless } from './console.ts';
+import { Harmless } from './terminal.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -41,9 +41,11 @@ function isRun(name: string, wanted: string): boolean {
   return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
 }
 
+const view = new Harmless();
+
 /** As it was printed; on a terminal, without what would command it. */
 function show(chunk: Buffer): void {
-  process.stdout.write(process.stdout.isTTY ? harmless(chunk.toString('utf8')) : chunk);
+  process.stdout.write(process.stdout.isTTY ? view.read(chunk) : chunk);
 }
 
 function print(path: string): void {

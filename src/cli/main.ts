@@ -1,7 +1,13 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-void main(process.argv.slice(2)).then((code) => (process.exitCode = code));
+void main(process.argv.slice(2)).then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    process.stderr.write(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exitCode = 3;
+  },
+);
 
 /** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
 async function main(args: readonly string[]): Promise<number> {
@@ -20,7 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
   return runProgram(args);
 }
 
-/** Set when the package is built; `dev` where nobody did. */
+/** As the package says; `dev` where it does not. */
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest

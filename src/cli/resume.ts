@@ -1,6 +1,5 @@
 import { takeOver } from '../compose/open-loop.ts';
-import { readLoopAt } from '../compose/read-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
+import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { findProblems, describeProblem, mergePolicy } from '../index.ts';
 import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
@@ -32,14 +31,18 @@ export async function resume(
     throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
   }
   const loop = await takeOver(workspace, name, startersEnvironment(process.env));
+  loop.forgetPauses();
   // Between our look and the lock somebody else may have driven it on.
-  const now = readLoopAt(found.folder)?.state ?? found.state;
+  const now = loop.state;
   if (now.outcome !== null) loop.reopen(policy);
   else if (policy !== null) loop.change(policy);
   if (now.outcome === null && (now.control.paused || options.now === true)) {
     loop.receive({ type: 'resume', now: options.now === true });
   }
-  return drive(loop, options);
+  const parent = insideRun(process.env);
+  if (parent === null) return drive(loop, options);
+  const { leaveToOwner } = await import('./child.ts');
+  return leaveToOwner(loop, parent.run, options);
 }
 
 /** The policy with the limits that were given; null when none was. */

@@ -55,11 +55,18 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Loop
   const [text] = texts;
   if (text !== undefined && text !== null) return { text };
   if (file === null) throw new UserError('must specify prompt (--prompt or --prompt-file)');
-  if (file === '-') return { text: readFileSync(0, 'utf8') };
+  if (file === '-') {
+    const read = readFileSync(0, 'utf8');
+    if (read.trim() === '') throw new UserError('there is no prompt on the standard input (--prompt-file -)');
+    return { text: read };
+  }
   const path = resolve(file);
   try {
-    if (statSync(path).isDirectory()) throw new UserError(`prompt file is a folder: ${file}`);
-    readFileSync(path);
+    const found = statSync(path);
+    if (found.isDirectory()) throw new UserError(`prompt file is a folder: ${file}`);
+    const read = readFileSync(path, 'utf8');
+    // A pipe can be read once.
+    if (!found.isFile()) return { text: read };
   } catch (error) {
     if (error instanceof UserError) throw error;
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')

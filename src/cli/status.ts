@@ -42,7 +42,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...account.checks.map(
       ({ command, result }) =>
-        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (exit ${result.code ?? 'Timeout'}) — ${result.log}`}`,
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${result.timedOut ? 'Timeout' : `exit ${result.code ?? 'unknown'}`}) — ${result.log}`}`,
     ),
     ...(account.rejectedClaims === 0 ? [] : [`Rejected claims: ${account.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),

@@ -4,10 +4,10 @@ import type { LoopReading } from '../compose/read-loop.ts';
 import { drive } from './drive.ts';
 
 /** Stops a loop that nobody drives: its agent may still be running, so somebody has to end it and say so. */
-export async function stopOrphan(found: LoopReading): Promise<number> {
+export async function stopOrphan(found: LoopReading, now: boolean): Promise<number> {
   const { spec } = found;
   const loop = await takeOver(spec.workspace, spec.name, startersEnvironment(process.env));
-  loop.receive({ type: 'stop', now: true, by: 'person' });
-  await drive(loop, { quiet: true });
-  return 0;
+  loop.receive({ type: 'stop', now, by: 'person' });
+  const code = await drive(loop, {});
+  return code === 3 ? 3 : 0;
 }

@@ -15,9 +15,9 @@ export function summary(end: EndRecord): readonly string[] {
       'iterations',
       `${iterations}${iterationLimit === null ? '' : ` of ${iterationLimit}`}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
     ],
-    ...failingChecks.map(({ command, exit, log }): [string, string] => [
+    ...failingChecks.map(({ command, exit, timedOut, log }): [string, string] => [
       'failing',
-      `${command} (${exit === null ? 'Timeout' : `exit ${exit}`}) — ${log}`,
+      `${command} (${timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`}) — ${log}`,
     ]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
     ...end.childrenLeft.map((child): [string, string] => ['left', `child loop ${child} is still at work`]),

@@ -20,7 +20,9 @@ export interface EndRecord {
   /** The checks that failed when they were last run. */
   readonly failingChecks: readonly {
     readonly command: string;
+    /** Null where nobody saw it, and when it took too long. */
     readonly exit: number | null;
+    readonly timedOut: boolean;
     readonly log: string;
   }[];
   readonly rejectedClaims: number;
@@ -55,7 +57,7 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     usageLimits: known.usageLimits,
     failingChecks: known.checks
       .filter(({ result }) => result.code !== 0)
-      .map(({ command, result }) => ({ command, exit: result.code, log: result.log })),
+      .map(({ command, result: { code, timedOut, log } }) => ({ command, exit: code, timedOut, log })),
     rejectedClaims: known.rejectedClaims,
     tokens: spent.tokens,
     costUsd: spent.source === null ? null : spent.usd,

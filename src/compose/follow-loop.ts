@@ -41,7 +41,8 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
       const changed = new Promise<void>((resolve) => {
         hint = resolve;
       });
-      const hasOwner = liveOwner(folder) !== null;
+      // A folder that was removed comes back with its owner's next look.
+      const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const event of journal.look()) await take(event);
       if (state.outcome !== null || !hasOwner) break;

@@ -1,12 +1,18 @@
+import { loopFolder } from '../control/layout.ts';
+import type { Spec } from '../control/spec.ts';
 import { processHost } from '../hosts/process.ts';
 import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
-import { killMarked } from '../process/stop.ts';
-import { checkMarker, runMarker } from './run-environment.ts';
+import { killAll } from '../process/stop.ts';
 import type { LoopReading } from './read-loop.ts';
+import { checkMarker, runMarker } from './run-environment.ts';
 
 /** Ends what a loop without an owner may still have running, before it is put aside for good. */
-export async function endLeftovers({ state, spec, folder }: LoopReading): Promise<void> {
+export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
+  // What runs for a loop whose folder was copied belongs to the original.
+  if (loopFolder(spec.workspace, spec.name).path !== folder.path) return;
+  if (trouble !== null) return killAll(() => processes.markedWith(runMarker(spec, '')));
   const open = openRun(state);
   if (open !== null) {
     const describe = (run: string) => ({
@@ -18,11 +24,15 @@ export async function endLeftovers({ state, spec, folder }: LoopReading): Promis
     });
     const live = await processHost(describe, processes).find({ run: open.id, receipt: open.receipt });
     await live?.stop(state.policy.timeouts.killGraceMs);
-    await live?.close();
+    await live?.close('leave');
   }
-  const { iteration, checks } = state.turn;
-  const checking = checks.indexOf(null);
-  if (checking >= 0) {
-    await killMarked(checkMarker(spec, `check:${iteration}.${checking + 1}`), processes);
-  }
+  await endCheck(state, spec);
+}
+
+/** Kills the check that an owner did not live to finish: it is run again, if it is wanted at all. */
+export async function endCheck({ turn }: LoopState, spec: Spec): Promise<void> {
+  const index = turn.checks.indexOf(null);
+  if (index < 0) return;
+  const marker = checkMarker(spec, `check:${turn.iteration}.${index + 1}`);
+  await killAll(() => processes.marked(marker));
 }

@@ -1,4 +1,6 @@
 import { decide } from '../loop/decide.ts';
+import { openRun } from '../loop/run.ts';
+import { processes } from '../process/processes.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
 import type { LoopReading } from './read-loop.ts';
 import { localTime } from './times.ts';
@@ -30,7 +32,10 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
   }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
   const limit = state.policy.limits.iterations;
-  const crashed = status === 'crashed' ? 'its process is gone' : null;
+  const agent = openRun(state)?.receipt ?? null;
+  const orphan =
+    agent !== null && processes.lives(agent) ? `, its agent (process ${agent.pid}) is still at work` : '';
+  const crashed = status === 'crashed' ? `its process is gone${orphan}` : null;
   return {
     name: spec.name,
     status,

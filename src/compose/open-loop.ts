@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
 import { nameFrom, problemWithName } from '../control/names.ts';
-import { forget, keep, kept, register } from '../control/registry.ts';
+import { forget, keep, kept, register, unregister } from '../control/registry.ts';
 import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { JournalError } from '../journal/journal.ts';
@@ -36,12 +36,14 @@ export interface LoopRequest {
 export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(request.workspace);
   prepare(workspace);
-  for (const { command } of request.policy.checks.commands) refuseSecret(command, request.env);
+  for (const { command } of request.policy.checks.commands) refuseSecret('a check', command, request.env);
+  if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
   const { folder, release } = await claimName(request, workspace);
+  let id: string | null = null;
   try {
     const spec: Spec = {
       version: 1,
-      id: `${folder.name}-${randomUUID().slice(0, 8)}`,
+      id: newId(folder.name),
       name: folder.name,
       workspace,
       created: new Date().toISOString(),
@@ -50,6 +52,7 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
       startCommit: await headOf(workspace, request.env),
       parent: request.parent,
     };
+    ({ id } = spec);
     keepQuietly(spec, request.env);
     writeSpec(folder.at.spec, spec, request.env);
     const { completion } = request.policy;
@@ -64,6 +67,8 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
     loop.create(request.policy);
     return loop;
   } catch (error) {
+    if (id !== null) forget(id);
+    if (id !== null) unregister(id);
     release();
     throw asUserError(error, folder.at.path);
   }
@@ -75,20 +80,29 @@ export async function takeOver(
   name: string,
   env: Readonly<Record<string, string>>,
 ): Promise<OwnedLoop> {
-  const folder = loopFolder(realpathSync(workspace), name);
+  const here = realpathSync(workspace);
+  const folder = loopFolder(here, name);
   if (!existsSync(folder.journal)) throw unknownLoop(name, folder);
   const lock = await takeLock(folder.lock, self());
   if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
   try {
     const written = readSpec(folder.spec);
     const known = kept(written.id);
+    const theirs = known?.env ?? env;
     if (known === null && written.agent.argv.some((argument) => argument.includes(REDACTED))) {
       throw new UserError(
         `the command of ${name} had a secret in it that is not kept after its end; start it again with ralph run --name ${name}`,
       );
     }
-    const spec = { ...written, agent: { ...written.agent, argv: known?.argv ?? written.agent.argv } };
-    const theirs = known?.env ?? env;
+    const isCopy = written.workspace !== here && existsSync(loopFolder(written.workspace, name).journal);
+    const spec = {
+      ...written,
+      // What runs for the original is not ours.
+      id: isCopy ? newId(name) : written.id,
+      workspace: here,
+      agent: { ...written.agent, argv: known?.argv ?? written.agent.argv },
+    };
+    if (isCopy || written.workspace !== here) writeSpec(folder.spec, spec, theirs);
     keepQuietly(spec, theirs);
     return new OwnedLoop({ spec, folder, env: theirs, release: lock.release });
   } catch (error) {
@@ -115,6 +129,10 @@ function prepare(workspace: string): void {
   }
 }
 
+function newId(name: string): string {
+  return `${name}-${randomUUID().slice(0, 8)}`;
+}
+
 interface ClaimedName {
   readonly folder: { readonly name: string; readonly at: LoopFolder };
   readonly release: () => void;
@@ -134,7 +152,14 @@ async function claimName(request: LoopRequest, workspace: string): Promise<Claim
     const lock = await takeLock(at.lock, self());
     if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
     const old = readLoopAt(at);
-    if (old === null) return { folder: { name, at }, release: lock.release };
+    if (old === null) {
+      const isNew = !existsSync(at.journal) && !existsSync(join(at.path, 'runs'));
+      if (isNew) return { folder: { name, at }, release: lock.release };
+      // What is left of a loop must not be taken for this one's.
+      archive(workspace, name, at);
+      lock.release();
+      continue;
+    }
     if (old.trouble !== null && !request.fresh) {
       lock.release();
       throw new UserError(`${old.trouble}; put it aside and start over with: --fresh`);
@@ -182,12 +207,12 @@ function archive(workspace: string, name: string, at: LoopFolder): void {
   renameSync(at.path, join(folder, `${name}-${number}`));
 }
 
-/** What is in a check goes into the journal and into prompts. */
-function refuseSecret(command: string, env: Readonly<Record<string, string>>): void {
-  const name = secretIn(command, env);
+/** What is in a check or a prompt is written down, in the workspace and in the journal. */
+function refuseSecret(what: string, text: string, env: Readonly<Record<string, string>>): void {
+  const name = secretIn(text, env);
   if (name === null) return;
   throw new UserError(
-    `a check contains the value of $${name}; write '$${name}' in single quotes instead, so that it stays out of the journal`,
+    `${what} contains the value of $${name}; write '$${name}' in single quotes instead, so that it stays out of all logs`,
   );
 }
 

@@ -1,12 +1,12 @@
 /** A loop and its owner: this process drives it until it ends, rests, or is left to somebody else. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import type { AgentEvent } from '../agents/agent.ts';
 import { list, remove } from '../control/inbox.ts';
 import type { LoopFolder } from '../control/layout.ts';
-import { takeLock } from '../control/lock.ts';
+import { retakeLock } from '../control/lock.ts';
 import { forget } from '../control/registry.ts';
 import { redact, writeSpec, type Spec } from '../control/spec.ts';
 import { systemClock } from '../engine/clock.ts';
@@ -21,6 +21,7 @@ import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { watchFolder } from '../process/watch.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
+import { endCheck } from './leftovers.ts';
 import { ProjectionFiles } from './projection-files.ts';
 import { runEnvironment, runMarker } from './run-environment.ts';
 import { self } from './self.ts';
@@ -41,6 +42,8 @@ export class OwnedLoop {
   readonly #release: () => void;
   readonly #closeJournal: () => void;
   readonly #env: Readonly<Record<string, string>>;
+  /** Somebody was the owner before us. */
+  readonly #isRecovery: boolean;
   #viewer: Viewer = {};
   /** What was journaled before anybody looked. */
   #unseen: (() => void)[] = [];
@@ -58,24 +61,25 @@ export class OwnedLoop {
       end: files.state.outcome === null ? null : this.end(),
     }));
     this.#files = files;
-    const restored = (): void => {
-      writeFileSync(join(spec.workspace, '.ralph', '.gitignore'), '*\n');
-      writeSpec(folder.spec, spec, env);
-      mkdirSync(folder.inbox, { recursive: true });
-      files.flush();
-      // The lock went with the folder; whoever was quicker is found out at the next append.
-      void takeLock(folder.lock, self());
-    };
-    const journal = openJournal(folder.journal, files, restored);
+    const journal = openJournal(folder.journal, files, {
+      // The lock went with the folder: whoever has it now is the owner.
+      mayRestore: () => retakeLock(folder.lock, self()),
+      restored() {
+        writeFileSync(join(spec.workspace, '.ralph', '.gitignore'), '*\n');
+        writeSpec(folder.spec, spec, env);
+        mkdirSync(folder.inbox, { recursive: true });
+        files.rebuild();
+      },
+    });
     files.follow(() => journal.mark);
     this.#closeJournal = () => journal.close();
     const { state } = files;
+    this.#isRecovery = state.created;
     const workspace = loopWorkspace({
       spec,
       folder,
       env,
       agent: agentNamed(spec.agent.kind),
-      isRecovery: state.created,
       show: (event) => this.#viewer.agent?.(event),
       policy: () => this.state.policy,
       edits: (now) => files.edits(now),
@@ -103,6 +107,7 @@ export class OwnedLoop {
         else this.#unseen.push(show);
       },
       output: (run, chunk, stream) => this.#viewer.output?.(run, chunk, stream),
+      ready: () => this.#viewer.ready?.(),
       began: (effect) => this.#viewer.began?.(effect),
     };
     const clock = systemClock(state.now);
@@ -118,10 +123,6 @@ export class OwnedLoop {
   /** The agent's command without its secrets. */
   get shownCommand(): string {
     return redact(this.spec.agent.argv, this.#env).join(' ');
-  }
-
-  get account(): Account {
-    return this.#files.account;
   }
 
   /** The first event of a new loop. */
@@ -144,6 +145,13 @@ export class OwnedLoop {
     this.#engine.receive(id, control);
   }
 
+  /** Whoever says that it should go on does not mean a pause that was asked for before. */
+  forgetPauses(): void {
+    for (const { id, control } of list(this.folder.inbox)) {
+      if (control.type === 'pause') remove(this.folder.inbox, id);
+    }
+  }
+
   end(): EndRecord {
     return endRecord(this.state, this.#files.account, this.spec);
   }
@@ -157,6 +165,7 @@ export class OwnedLoop {
     mkdirSync(this.folder.inbox, { recursive: true });
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
+      if (this.#isRecovery) await endCheck(this.state, this.spec);
       this.#hear();
       return await this.#engine.run();
     } finally {
@@ -173,11 +182,16 @@ export class OwnedLoop {
     this.#release();
   }
 
+  /** Looks whether somebody wants something, and whether everything is still where it was. */
   #hear(): void {
-    if (!existsSync(this.folder.inbox)) return;
-    for (const { id, control } of list(this.folder.inbox).messages) {
-      // What came after the end waits for the next owner.
-      if (this.#engine.receive(id, control) !== 'later') remove(this.folder.inbox, id);
+    this.#engine.look();
+    try {
+      for (const { id, control } of list(this.folder.inbox)) {
+        // What came after the end waits for the next owner.
+        if (this.#engine.receive(id, control) !== 'later') remove(this.folder.inbox, id);
+      }
+    } catch {
+      // It may come and go while we look; the next look comes within a second.
     }
   }
 

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
-import type { JournalReader } from '../journal/file.ts';
+import { readJournal, type JournalReader } from '../journal/file.ts';
 import { logLines } from '../journal/iterations-log.ts';
 import { completesIteration, progressEntry } from '../journal/progress-file.ts';
 import { readSnapshot, writeSnapshot, type JournalMark, type Snapshot } from '../journal/snapshot.ts';
@@ -50,7 +50,6 @@ export class ProjectionFiles implements JournalReader {
   #isLive = false;
   #timer: NodeJS.Timeout | null = null;
   #wishedLimit: number | null = null;
-  #hasWritten = false;
   #writtenLimit: number | null = null;
 
   constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop) {
@@ -89,7 +88,10 @@ export class ProjectionFiles implements JournalReader {
     this.#state = after ?? evolve(before, event);
     this.#account = account(known, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
-    if (this.#isLive) this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
+    if (!this.#isLive) return;
+    // Another limit must be in the file before anybody can take the old one for a wish.
+    if (before.policy !== this.#state.policy) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
   }
 
   /** Whom to ask how far the journal is. */
@@ -100,6 +102,7 @@ export class ProjectionFiles implements JournalReader {
   /** Everything from before has been taken: brings the files up to date, and goes on from there. */
   goLive(): void {
     this.#isLive = true;
+    this.#writtenLimit = this.#state.policy.limits.iterations;
     this.#quietly(() => {
       const { iterationsLog, progressFile } = this.#folder;
       if (sizeOf(iterationsLog) < this.#logBytes) this.#logBytes = sizeOf(iterationsLog);
@@ -111,6 +114,18 @@ export class ProjectionFiles implements JournalReader {
       this.#entries = behind > 0 ? this.#entries.slice(-behind) : [];
     });
     this.flush();
+  }
+
+  /** The files were removed: makes them anew from the whole journal. */
+  rebuild(): void {
+    const anew = new ProjectionFiles(this.#folder, this.#workspace, this.#about);
+    readJournal(this.#folder.journal, { take: (event) => anew.take(event) });
+    anew.goLive();
+    this.#logBytes = anew.#logBytes;
+    this.#entriesBefore = anew.#entriesBefore;
+    this.#log = '';
+    this.#entries = [];
+    this.#writtenLimit = anew.#writtenLimit;
   }
 
   /** The progress file with everything that has happened until now: the next prompt must not miss the last entry. */
@@ -126,8 +141,9 @@ export class ProjectionFiles implements JournalReader {
     this.#append();
     this.#noticeEdit();
     const content = stateFile(this.#state, this.#account, this.#about());
-    this.#writtenLimit = this.#state.policy.limits.iterations;
-    this.#hasWritten = true;
+    this.#writtenLimit = this.#wishedLimit ?? this.#state.policy.limits.iterations;
+    // Until it is journaled a wish stays where it was written, or a crash would lose it.
+    if (this.#wishedLimit !== null) content['max_iterations'] = this.#wishedLimit;
     this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
     this.#takeSnapshot();
   }
@@ -147,7 +163,7 @@ export class ProjectionFiles implements JournalReader {
   /** Somebody's wish must not be lost to our own next writing; what we wrote last is nobody's wish. */
   #noticeEdit(): void {
     const limit = readLimit(this.#folder.stateFile);
-    if (this.#hasWritten && limit !== null && limit !== this.#writtenLimit) this.#wishedLimit = limit;
+    if (this.#isLive && limit !== null && limit !== this.#writtenLimit) this.#wishedLimit = limit;
   }
 
   #append(): void {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { LoopFolder, loopFolder, loopsFolder } from '../control/layout.ts';
 import { readOwner } from '../control/owner.ts';
-import { registered } from '../control/registry.ts';
+import { forget, registered, unregister } from '../control/registry.ts';
 import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal } from '../journal/file.ts';
@@ -43,7 +43,8 @@ export function readLoopIn(path: string): LoopReading {
 }
 
 export function unknownLoop(name: string, folder: LoopFolder): UserError {
-  const others = existsSync(dirname(folder.path)) ? readdirSync(dirname(folder.path)) : [];
+  const parent = dirname(folder.path);
+  const others = existsSync(parent) ? readdirSync(parent).filter((other) => other !== name) : [];
   const known = others.length === 0 ? 'there are none here' : `known here: ${others.toSorted().join(', ')}`;
   return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
 }
@@ -73,8 +74,27 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
   }
   // Whoever made the folder died before the loop's first event.
   if (!state.created && trouble === null) return null;
-  return { folder, spec: readSpec(folder.spec), state, account: known, owner: liveOwner(folder), trouble };
+  let spec = UNREADABLE_SPEC;
+  try {
+    spec = readSpec(folder.spec);
+  } catch {
+    trouble ??= `${folder.spec} cannot be read`;
+    spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
+  }
+  return { folder, spec, state, account: known, owner: liveOwner(folder), trouble };
 }
+
+const UNREADABLE_SPEC: Spec = {
+  version: 1,
+  id: 'unreadable',
+  name: '',
+  workspace: '',
+  created: '',
+  agent: { kind: 'custom', argv: [] },
+  prompt: { text: '' },
+  startCommit: null,
+  parent: null,
+};
 
 /** The process that owns a loop now; null when nobody does. */
 export function liveOwner(folder: LoopFolder): number | null {
@@ -99,6 +119,10 @@ export function readAllLoops(): readonly LoopReading[] {
     .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
     .flatMap(({ id, folder }) => {
       const loop = readLoopAt(new LoopFolder(folder));
-      return loop === null || loop.spec.id !== id ? [] : [loop];
+      if (loop !== null && loop.spec.id === id) return [loop];
+      // Removed by hand, with its workspace or without.
+      unregister(id);
+      forget(id);
+      return [];
     });
 }

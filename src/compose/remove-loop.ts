@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { takeLock } from '../control/lock.ts';
 import { forget, unregister } from '../control/registry.ts';
 import { UserError } from '../user-error.ts';
 import { endLeftovers } from './leftovers.ts';
-import type { LoopReading } from './read-loop.ts';
+import { readLoopAt, type LoopReading } from './read-loop.ts';
 import { self } from './self.ts';
 
 /** Removes a loop that nobody drives, with what it may have left running. */
@@ -16,8 +16,11 @@ export async function removeLoop(loop: LoopReading): Promise<void> {
     );
   }
   try {
-    await endLeftovers(loop);
-    rmSync(folder.path, { recursive: true, force: true });
+    await endLeftovers(readLoopAt(folder) ?? loop);
+    // All of it at once, or what is left could be taken for another loop's.
+    const aside = `${folder.path}.removed-${process.pid}`;
+    renameSync(folder.path, aside);
+    rmSync(aside, { recursive: true, force: true });
     forget(spec.id);
     unregister(spec.id);
   } finally {

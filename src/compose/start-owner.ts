@@ -22,7 +22,7 @@ export async function startOwner(
   const log = openSync(join(folder.path, 'owner.log'), 'a');
   const child = spawn(process.execPath, [MAIN, 'run', '--owner', folder.path], {
     cwd: '/',
-    env: { ...env, [PARENT_RUN]: parentRun, RALPH_OWNER_OF: folder.path },
+    env: { ...env, [PARENT_RUN]: parentRun },
     detached: true,
     stdio: ['ignore', log, log],
   });

@@ -30,7 +30,6 @@ import { checkMarker, runEnvironment } from './run-environment.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show } = loop;
-  let mayBeLeft = loop.isRecovery;
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...lookFor(folder.marker(name), name) }));
@@ -59,10 +58,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         shownAs: relative(spec.workspace, log),
         timeoutMs,
         graceMs,
-        mayBeLeft,
       };
       const result = await clearly(() => runCheck(checking, processes, interrupt));
-      mayBeLeft = false;
       return result;
     },
     commit: async () => ({ commit: null, error: 'this version cannot commit' }),
@@ -78,8 +75,6 @@ export interface WorkspaceSpec {
   /** Of whoever started the loop. */
   readonly env: Readonly<Record<string, string>>;
   readonly agent: Agent;
-  /** Somebody was the owner before us. */
-  readonly isRecovery: boolean;
   readonly show: (event: AgentEvent) => void;
   /** As it is now. */
   readonly policy: () => Policy;
@@ -161,7 +156,10 @@ async function gather(
   );
   const diff =
     has('diff') && spec.startCommit !== null
-      ? await exec(['git', 'diff', spec.startCommit], { cwd: spec.workspace, env })
+      ? await exec(['git', 'diff', '--no-ext-diff', '--no-textconv', '--no-color', spec.startCommit], {
+          cwd: spec.workspace,
+          env,
+        })
       : null;
   const progress = has('progress') ? readProgress() : '';
   return {
@@ -181,6 +179,8 @@ const MOST_FILES = 200_000;
 function changedAfter(workspace: string, moment: number): number | null {
   let newest: number | null = null;
   let seen = 0;
+  // A time that has not come yet says nothing about what was done.
+  const now = Date.now();
   const folders = [workspace];
   for (let folder = folders.pop(); folder !== undefined && seen < MOST_FILES; folder = folders.pop()) {
     let entries;
@@ -194,9 +194,17 @@ function changedAfter(workspace: string, moment: number): number | null {
       seen++;
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
-      const changed = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      if (changed > moment && changed > (newest ?? 0)) newest = Math.floor(changed);
+      const changed = changeOf(path);
+      if (changed > moment && changed <= now && changed > (newest ?? 0)) newest = Math.floor(changed);
     }
   }
   return newest;
+}
+
+function changeOf(path: string): number {
+  try {
+    return lstatSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
 }

@@ -23,20 +23,14 @@ export function post(folder: string, control: Control, now: number): string {
   return id;
 }
 
-/** The messages that lie in the inbox, oldest first, and the files that are none. */
-export function list(folder: string): {
-  readonly messages: readonly Message[];
-  readonly unreadable: readonly string[];
-} {
-  const messages: Message[] = [];
-  const unreadable: string[] = [];
-  for (const name of existsSync(folder) ? readdirSync(folder).toSorted() : []) {
-    if (name.startsWith('.') || !name.endsWith('.json')) continue;
+/** The messages that lie in the inbox, oldest first; what is none is left lying there. */
+export function list(folder: string): readonly Message[] {
+  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  return names.flatMap((name) => {
+    if (name.startsWith('.') || !name.endsWith('.json')) return [];
     const control = readControl(join(folder, name));
-    if (control === null) unreadable.push(name);
-    else messages.push({ id: name.slice(0, -'.json'.length), control });
-  }
-  return { messages, unreadable };
+    return control === null ? [] : [{ id: name.slice(0, -'.json'.length), control }];
+  });
 }
 
 /** Whether a message still waits to be heard. */

@@ -36,6 +36,8 @@ export async function takeLock(path: string, owner: LockOwner): Promise<LockResu
       return {
         taken: true,
         release: () => {
+          // Whoever lives on after this is not the owner any more.
+          ftruncateSync(descriptor, 0);
           release();
           closeSync(descriptor);
         },
@@ -52,11 +54,35 @@ export type LockResult =
 
 /** Locks an open file; the lock stays with our descriptor when the program that set it has gone. */
 async function lock(descriptor: number, path: string): Promise<(() => void) | null> {
+  const taken = flock(descriptor);
+  if (taken === null) return listen(path);
+  return taken ? () => {} : null;
+}
+
+/** Whether the lock could be had; null where there is no `flock` program. Any other trouble is no answer. */
+function flock(descriptor: number): boolean | null {
   const { status, error } = spawnSync('flock', ['-n', '3'], {
     stdio: ['ignore', 'ignore', 'ignore', descriptor],
   });
-  if (error === undefined) return status === 0 ? () => {} : null;
-  return listen(path);
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return null;
+  if (error !== undefined) throw error;
+  if (status !== 0 && status !== 1) throw new Error(`flock ended with ${status ?? 'a signal'}`);
+  return status === 0;
+}
+
+/** Takes the lock again after its file was removed; false when somebody else has it. It is held until this process ends. */
+export function retakeLock(path: string, owner: LockOwner): boolean {
+  mkdirSync(dirname(path), { recursive: true });
+  const descriptor = process.platform === 'darwin' ? openExclusively(path) : openSync(path, 'a+');
+  // A socket's name does not go with a file.
+  const taken = descriptor !== null && (process.platform === 'darwin' || (flock(descriptor) ?? true));
+  if (!taken || !isAt(descriptor, path)) {
+    if (descriptor !== null) closeSync(descriptor);
+    return false;
+  }
+  ftruncateSync(descriptor, 0);
+  writeSync(descriptor, `${JSON.stringify(owner)}\n`);
+  return true;
 }
 
 /** Where there is no `flock` program: an abstract socket, whose name the kernel gives to one process only. */

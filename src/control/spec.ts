@@ -27,7 +27,8 @@ export function readSpec(path: string): Spec {
 export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
   const argv = redact(spec.agent.argv, env);
   const aside = `${path}.${process.pid}`;
-  writeFileSync(aside, `${JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2)}\n`);
+  const text = JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2);
+  writeFileSync(aside, `${text}\n`, { flush: true });
   renameSync(aside, path);
 }
 
@@ -35,7 +36,7 @@ export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string,
 export const REDACTED = '<redacted>';
 
 const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/i;
-const SECRET_VALUE = /^(?:sk|pk|ghp|gho|xox[abp])[-_]\S{12,}$/;
+const SECRET_VALUE = /\bBearer\s+\S{8,}|^(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp]|AKIA)[-_]?\S{12,}$/;
 
 /** The arguments without anything that looks like a secret or is one in the environment. */
 export function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {

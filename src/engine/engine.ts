@@ -106,6 +106,16 @@ export class Engine implements Driver {
     }
   }
 
+  /** Somebody may have removed the journal while nothing was written. */
+  look(): void {
+    if (this.#lost !== null) return;
+    try {
+      this.#ports.journal.look();
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
   /** Asks what is wanted until the answer is what is going on already. */
   #reconcile(): void {
     this.#askAgain = true;
@@ -152,11 +162,18 @@ export class Engine implements Driver {
   }
 
   #record({ event, moveAside }: Wanted<'record'>): void {
-    const edits = event.type === 'iteration.started' ? this.#ports.workspace.edits(this.#state) : [];
+    const isAboutLimit =
+      event.type === 'iteration.started' ||
+      (event.type === 'loop.ended' && event.outcome.type === 'iterations-exhausted');
+    const edits = isAboutLimit ? this.#ports.workspace.edits(this.#state) : [];
     if (edits.some((edit) => this.append(edit))) return;
     if (moveAside.length > 0) {
       this.sync();
-      this.#ports.workspace.moveAside(moveAside);
+      try {
+        this.#ports.workspace.moveAside(moveAside);
+      } catch (error) {
+        return this.#trouble(error);
+      }
     }
     if (!this.append(event) && this.#lost === null)
       throw new Error(`${event.type} was decided and not admitted`);

@@ -6,7 +6,7 @@ import type { CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
 
-/** Everything that the engine needs from outside; `compose.ts` brings the real ones, the simulation brings others. */
+/** Everything that the engine needs from outside; `compose/` brings the real ones, the simulation brings others. */
 export interface Ports {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -61,6 +61,8 @@ export interface Observer {
   appended?(event: LoopEvent, state: LoopState): void;
   /** A running agent put something out. */
   output?(run: Run, chunk: Buffer, stream: OutputStream): void;
+  /** When it can take more output; nothing where it can at once. */
+  ready?(): Promise<void> | undefined;
   /** Something is going on that a person may have to wait for. */
   began?(effect: Effect): void;
 }

@@ -68,14 +68,14 @@ export class RunWatch {
     return effect.type === 'run' ? effect : null;
   }
 
-  #read(chunk: Buffer, stream: OutputStream): void {
+  #read(chunk: Buffer, stream: OutputStream): void | Promise<void> {
     const { clock, observer } = this.#driver.ports;
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
     observer.output?.(this.#run, chunk, stream);
     const limit = this.#effect?.outputBytes ?? null;
     if (limit !== null && this.#bytes > limit) this.#resolve('output');
-    if (stream === 'stderr') return;
+    if (stream === 'stderr') return observer.ready?.();
     const hasNews = this.#reader.read(chunk);
     if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
       this.#saidAt = this.#activeAt;
@@ -88,6 +88,7 @@ export class RunWatch {
       if (snapshot.offset > (openRun(this.#driver.state)?.output.offset ?? 0))
         this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
     }
+    return observer.ready?.();
   }
 
   /** Sets the alarms for the effect in its present form. */
@@ -101,7 +102,10 @@ export class RunWatch {
       [timeoutMs === null ? null : this.#run.plannedAt + timeoutMs, () => this.#resolve('wall')],
       [notAfter, () => this.#resolve('total')],
       [this.#saidAt === null ? null : this.#saidAt + killGraceMs, () => this.#resolve('finished')],
-      [inactivityMs === null ? null : this.#activeAt + inactivityMs, () => void this.#inactive()],
+      [
+        inactivityMs === null ? null : this.#activeAt + inactivityMs,
+        () => void this.#inactive().catch(() => this.#resolve('inactivity')),
+      ],
     ];
     // Output moves only the last of them, and that one looks again by itself.
     const armedFor = [...alarms.slice(0, 3).map(([moment]) => moment), inactivityMs].join();

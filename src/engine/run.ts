@@ -34,9 +34,9 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
       if (!driver.report({ type: 'run.planned', run: id, purpose, guidance, prompt: written })) return;
     }
     if ('error' in prompt) return close(driver, { how: 'not-started', error: prompt.error });
-    // A control may have come in between: nothing is started that is not wanted any more.
-    if (task.interrupted.aborted) return close(driver, { how: 'interrupted' });
+    // Neither what is not wanted any more is started, nor what could not be synced.
     driver.sync();
+    if (task.interrupted.aborted) return close(driver, { how: 'interrupted' });
     try {
       live = await host.start(request);
     } catch (error) {
@@ -60,7 +60,7 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
   live.follow((chunk, stream) => {
     if (stream === 'stdout') reader.read(chunk);
   });
-  await finish(driver, live, reader, () => ({ how: 'interrupted' }));
+  await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
 }
 
 function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {
@@ -75,7 +75,9 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   const watch = new RunWatch(driver, open, live, reader, task);
   const reason = await watch.reason;
   watch.close();
-  await finish(driver, live, reader, (code) => endingFor(reason, code, reader));
+  // More than enough was read already.
+  const rest = reason === 'output' ? 'leave' : 'read';
+  await finish(driver, live, reader, rest, (code) => endingFor(reason, code, reader));
 }
 
 function endingFor(reason: Reason, code: number | null, reader: RunReader): RunEnding {
@@ -98,10 +100,11 @@ async function finish(
   driver: Driver,
   live: HostedRun,
   reader: RunReader,
+  rest: 'read' | 'leave',
   ending: (code: number | null) => RunEnding,
 ): Promise<void> {
   const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
-  const code = await live.close();
+  const code = await live.close(rest);
   reader.end();
   const open = openRun(driver.state);
   if (open === null) return;

@@ -13,7 +13,17 @@ export async function fingerprint(
 ): Promise<string | null> {
   if (!isInRepository(workspace)) return null;
   const status = await exec(
-    ['git', 'status', '--porcelain=v2', '--branch', '--untracked-files=all', '-z'],
+    // A monitor is a program of somebody's own.
+    [
+      'git',
+      '-c',
+      'core.fsmonitor=false',
+      'status',
+      '--porcelain=v2',
+      '--branch',
+      '--untracked-files=all',
+      '-z',
+    ],
     // Our look must not get into the way of the agent's own git commands.
     { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } },
   );
@@ -21,7 +31,8 @@ export async function fingerprint(
   const top = await topLevel(workspace, env);
   const hash = createHash('sha256').update(status.stdout);
   const paths = changedPaths(status.stdout.toString('utf8'));
-  for (const path of paths) addContent(hash, join(top ?? workspace, path), paths.length > MANY_FILES);
+  let budget = MOST_BYTES;
+  for (const path of paths) budget -= addContent(hash, join(top ?? workspace, path), budget);
   return hash.digest('hex');
 }
 
@@ -30,9 +41,8 @@ export function isInRepository(folder: string): boolean {
   return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
 }
 
-/** Beyond this a file counts by its size and time only. */
-const MANY_FILES = 2000;
-const LARGE_FILE = 4 * 1024 * 1024;
+/** What is read of all files together; beyond it a file counts by its size and time only. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 let knownTop: { readonly workspace: string; readonly top: string | null } | null = null;
 async function topLevel(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
@@ -62,15 +72,19 @@ function changedPaths(status: string): readonly string[] {
   return paths;
 }
 
-function addContent(hash: Hash, path: string, briefly: boolean): void {
+/** Adds a file and tells how many bytes were read for it. */
+function addContent(hash: Hash, path: string, budget: number): number {
   try {
     const { size, mtimeMs, mode } = lstatSync(path);
     const kind = mode & 0o170000;
     hash.update(`\0${path}\0${mode}\0`);
     if (kind === 0o120000) hash.update(readlinkSync(path));
-    else if (kind === 0o100000 && size <= LARGE_FILE && !briefly) hash.update(readFileSync(path));
-    else hash.update(`${size} ${mtimeMs}`);
+    else if (kind === 0o100000 && size <= budget) {
+      hash.update(readFileSync(path));
+      return size;
+    } else hash.update(`${size} ${mtimeMs}`);
   } catch {
     hash.update(`\0${path}\0gone`);
   }
+  return 0;
 }

@@ -20,11 +20,11 @@ export interface HostedRun {
   /** The agent has ended, by itself or by `stop`; what it started may still be there. */
   readonly ended: Promise<void>;
   /** Hands over all output from the beginning, as it comes. A chunk is only lent. */
-  follow(take: (chunk: Buffer, stream: OutputStream) => void): void;
+  follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void;
   /** Ends the agent and all that it started, gently at first, and names what may have got away. */
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
-  /** Hands over the last of the output and lets go of it; tells the exit status, or null when nobody saw it. */
-  close(): Promise<number | null>;
+  /** Hands over the last of the output, unless it is to be left, and lets go of it; null when nobody saw its status. */
+  close(rest: 'read' | 'leave'): Promise<number | null>;
 }
 
 export type OutputStream = 'stdout' | 'stderr';

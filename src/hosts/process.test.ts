@@ -44,7 +44,7 @@ const readAll = async (run: HostedRun): Promise<{ text: string; code: number | n
   run.follow((chunk, stream) => void (stream === 'stdout' && chunks.push(chunk.toString())));
   await run.ended;
   await run.stop(1000);
-  const code = await run.close();
+  const code = await run.close('read');
   return { text: chunks.join(''), code };
 };
 const appears = (name: string): Promise<void> =>
@@ -105,10 +105,10 @@ describe('an agent as a process', () => {
     await run.ended;
     rmSync(join(spec.folder, 'exit'));
     const other = spawn('sleep', ['300']);
-    const reused = { ...run.receipt, pid: other.pid ?? 0 };
+    const reused = { ...run.receipt, pid: other.pid ?? 0, startTime: '1' };
     const again = await found(reused);
     await again.ended;
-    expect(await again.close()).toBeNull();
+    expect(await again.close('read')).toBeNull();
     expect(other.kill('SIGKILL')).toBe(true);
   });
 
@@ -121,7 +121,7 @@ describe('an agent as a process', () => {
     const second = await found(first.receipt);
     await second.stop(1000);
     await second.ended;
-    expect(await second.close()).toBeNull();
+    expect(await second.close('read')).toBeNull();
     expect(processes.marked(spec.marker)).toEqual([]);
   });
 

@@ -6,12 +6,12 @@
  * 3. A run that was started is never started again.
  * 4. After `stop` nothing is left that carries the marker or belongs to the group.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
 import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
-import { stopRun } from '../process/stop.ts';
+import { endShim, stopRun } from '../process/stop.ts';
 import type { Birth, Marker, ProcessTable } from '../process/table.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -65,7 +65,11 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stderr: join(folder, 'stderr.log'),
   });
   const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
-  writeFileSync(join(folder, 'receipt.json'), `${JSON.stringify(birth)}\n`);
+  try {
+    writeFileSync(join(folder, 'receipt.json'), `${JSON.stringify(birth)}\n`);
+  } catch {
+    // The journal will have it, and the marker finds it.
+  }
   return hosted(spec, birth, shim.ended, table);
 }
 
@@ -81,13 +85,15 @@ async function find(spec: ProcessSpec, known: Birth | null, table: ProcessTable)
   const marked = await settled(spec, table);
   const pid = shimPid(folder);
   if (marked.length > 0) {
-    const birth = (pid === null ? null : table.birth(pid)) ?? known ?? written ?? unknownBirth(pid ?? 0);
+    const shim = pid !== null && marked.includes(pid) ? table.birth(pid) : null;
+    const birth = shim ?? known ?? written ?? unknownBirth(0);
     return hosted(spec, birth, null, table);
   }
-  if (!hasStarted(folder)) return null;
+  if (known === null && written === null && !hasStarted(folder)) return null;
   return hosted(spec, known ?? written ?? unknownBirth(pid ?? 0), OVER, table);
 }
 
+/** Ended before we came. */
 const OVER = Promise.resolve(null);
 
 /** Who carries the marker, once a shim that has only just been started has got as far as to say so. */
@@ -116,29 +122,25 @@ function hosted(
   const isOver = (): boolean =>
     exitStatus(folder) !== null || (!table.lives(birth) && table.left(swept).pids.length === 0);
   let stopWatching: (() => void) | null = null;
-  let openTails: (() => void) | null = null;
   const adopted = ended === null ? waitUntil(folder, isOver) : null;
+  const wasFound = ended === null || ended === OVER;
   let status: number | null = null;
-  let hasEnded = false;
   const over = (async () => {
     status = (await (ended ?? adopted?.over)) ?? null;
-    hasEnded = true;
   })();
 
   return {
     receipt: birth,
     ended: over,
     follow(take) {
-      const open = (): void => {
-        for (const stream of ['stdout', 'stderr'] as const) {
-          const path = join(folder, `${stream}.log`);
-          if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
-        }
-        openTails = null;
-      };
-      openTails = open;
+      for (const stream of ['stdout', 'stderr'] as const) {
+        const path = join(folder, `${stream}.log`);
+        if (!existsSync(path)) continue;
+        // What somebody complained of before we came was shown by whoever was there.
+        const from = stream === 'stderr' && wasFound ? statSync(path).size : 0;
+        tails.push(new Tail(path, from, (chunk) => take(chunk, stream)));
+      }
       const timer = setTimeout(() => {
-        openTails?.();
         stopWatching = watchFolder(folder, look);
         look();
       }, QUICK_MS);
@@ -146,28 +148,19 @@ function hosted(
     },
     async stop(graceMs) {
       const { strays } = await stopRun({ ...swept, graceMs }, table);
-      if (!hasEnded) await endShim(birth, over, table);
+      await endShim(birth, table);
+      await over;
       return strays;
     },
-    async close() {
+    async close(rest) {
       stopWatching?.();
-      openTails?.();
       adopted?.forget();
-      await Promise.all(tails.map((tail) => tail.close()));
-      return exitStatus(folder) ?? status;
+      await Promise.all(tails.map((tail) => tail.close(rest)));
+      // A shim that could not begin has a status of its own, which is not the agent's.
+      const isAgents = hasStarted(folder) || !existsSync(folder);
+      return exitStatus(folder) ?? (isAgents ? status : null);
     },
   };
-}
-
-/** Nothing is left for the shim to wait for; one that does not end now has been stopped by somebody. */
-async function endShim(birth: Birth, over: Promise<void>, table: ProcessTable): Promise<void> {
-  const patience = new AbortController();
-  const ends = await Promise.race([
-    over.then(() => true),
-    sleep(2000, false, { signal: patience.signal }).catch(() => false),
-  ]);
-  patience.abort();
-  if (!ends && table.lives(birth)) process.kill(birth.pid, 'SIGKILL');
 }
 
 function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>; forget: () => void } {
@@ -184,7 +177,7 @@ function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>
   return { over, forget: () => forget?.() };
 }
 
-/** A run that is over by then is read once, at its end, and not watched. */
+/** A run that is over by then is not watched. */
 const QUICK_MS = 15;
 
 /** A run whose harness died before it could write who it was. */

@@ -16,6 +16,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
@@ -27,14 +28,11 @@ import type { JournalMark } from './snapshot.ts';
 
 const JOURNAL_VERSION = 1;
 
-/**
- * Opens a journal for its owner, and makes one where there is none. `restored` is told when somebody removed the file
- * and it was written anew.
- */
+/** Opens a journal for its owner, and makes one where there is none. */
 export function openJournal(
   path: string,
   reader: JournalReader = { take: () => {} },
-  restored: () => void = () => {},
+  keeper: JournalKeeper = { mayRestore: () => true, restored: () => {} },
 ): FileJournal {
   mkdirSync(dirname(path), { recursive: true });
   let descriptor = openSync(path, 'a+');
@@ -47,6 +45,12 @@ export function openJournal(
     sum = crc32(text, sum);
   };
   if (size === 0) add(header());
+  const putBack = (): void => {
+    if (!keeper.mayRestore())
+      throw new JournalError('fenced', `${path} was removed, and somebody else owns it now`);
+    descriptor = restore(descriptor, path);
+    keeper.restored();
+  };
 
   return {
     get length() {
@@ -61,12 +65,12 @@ export function openJournal(
       }
       const { nlink, size: actual } = fstatSync(descriptor);
       if (actual !== size) throw new JournalError('fenced', `${path} was written by somebody else`);
-      if (nlink === 0) {
-        descriptor = restore(descriptor, path);
-        restored();
-      }
+      if (nlink === 0) putBack();
       add(lineOf(event, length + 1));
       length++;
+    },
+    look() {
+      if (fstatSync(descriptor).nlink === 0) putBack();
     },
     sync() {
       try {
@@ -77,6 +81,13 @@ export function openJournal(
     },
     close: () => closeSync(descriptor),
   };
+}
+
+/** Told when somebody has removed the file and it is written anew. */
+export interface JournalKeeper {
+  /** Whether the loop is still ours. */
+  mayRestore(): boolean;
+  restored(): void;
 }
 
 export interface FileJournal extends Journal {
@@ -217,10 +228,10 @@ function restore(descriptor: number, path: string): number {
   try {
     linkSync(aside, path);
   } catch (error) {
+    renameSync(aside, `${path}.lost-${Date.now()}`);
     throw new JournalError('fenced', `${path} was removed and made anew by somebody else`, null, error);
-  } finally {
-    unlinkSync(aside);
   }
+  unlinkSync(aside);
   closeSync(descriptor);
   return fresh;
 }

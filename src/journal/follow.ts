@@ -29,7 +29,9 @@ export class JournalFollower {
   }
 
   #readOn(): Buffer {
-    const descriptor = openSync(this.#path, 'r');
+    const descriptor = openOrNull(this.#path);
+    // Somebody has removed it; its owner writes it anew within a second.
+    if (descriptor === null) return Buffer.alloc(0);
     const chunks: Buffer[] = [];
     for (;;) {
       const chunk = Buffer.allocUnsafe(64 * 1024);
@@ -40,5 +42,13 @@ export class JournalFollower {
     }
     closeSync(descriptor);
     return Buffer.concat(chunks);
+  }
+}
+
+function openOrNull(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch {
+    return null;
   }
 }

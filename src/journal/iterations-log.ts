@@ -23,7 +23,9 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
     case 'check.finished':
       return event.result.code === 0
         ? []
-        : [`[CHECK] iteration ${event.iteration} exit=${event.result.code ?? 'timeout'} ${event.command}`];
+        : [
+            `[CHECK] iteration ${event.iteration} exit=${event.result.timedOut ? 'timeout' : (event.result.code ?? 'unknown')} ${event.command}`,
+          ];
     case 'claim.rejected':
       return [`[REJECT] iteration ${event.iteration} claim rejected, failing checks: ${event.failed.length}`];
     case 'control.received':

@@ -152,7 +152,29 @@ describe('a journal file', () => {
     expect(trouble(() => journal.append(event(3), 3))?.reason).toBe('fenced');
     close(journal);
     expect(read(path)).toEqual(events(1));
-    expect(readdirSync(join(folder, 'loops', 'a'))).toEqual(['journal.jsonl']);
+    // What we knew is kept, under another name.
+    const [, ours = ''] = readdirSync(join(folder, 'loops', 'a')).toSorted();
+    expect(ours).toMatch(/^journal\.jsonl\.lost-/);
+    expect(read(join(folder, 'loops', 'a', ours))).toEqual(events(3));
+  });
+
+  it('is put back when somebody looks, and not when it is somebody else’s now', () => {
+    let isOurs = true;
+    let restored = 0;
+    const journal = filled(
+      openJournal(path, undefined, { mayRestore: () => isOurs, restored: () => void restored++ }),
+    );
+    journal.look();
+    expect(restored).toBe(0);
+    rmSync(join(folder, 'loops'), { recursive: true });
+    journal.look();
+    expect(restored).toBe(1);
+    expect(read(path)).toEqual(events(3));
+    rmSync(join(folder, 'loops'), { recursive: true });
+    isOurs = false;
+    expect(trouble(() => journal.look())?.reason).toBe('fenced');
+    close(journal);
+    expect(existsSync(path)).toBe(false);
   });
 
   it('starts anew where not even the header was written', () => {

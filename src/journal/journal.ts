@@ -6,6 +6,8 @@ export interface Journal {
   readonly length: number;
   /** Writes the next event; refused when `expected` is not the number of events so far. */
   append(event: LoopEvent, expected: number): void;
+  /** Looks whether it is still where it was, and puts it back if it can. */
+  look(): void;
   /** Returns when everything that was appended would survive a crash of the machine. */
   sync(): void;
   close(): void;

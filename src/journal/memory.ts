@@ -12,6 +12,7 @@ export function memoryJournal(events: LoopEvent[] = []): Journal {
         throw new JournalError('fenced', `expected event ${events.length}, got ${expected}`);
       events.push(event);
     },
+    look() {},
     sync() {},
     close() {},
   };

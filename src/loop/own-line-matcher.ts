@@ -13,6 +13,8 @@ export function ownLineTag(name: string, value: string): Matcher {
   };
   const reading = (state: Lines): Matcher => ({
     read(text) {
+      const known = skip(state, text);
+      if (known !== null) return reading(known);
       const lines = text.split('\n');
       const last = lines.pop() ?? '';
       let current = state;
@@ -23,6 +25,17 @@ export function ownLineTag(name: string, value: string): Matcher {
     held: state.line.length + state.begun.length,
   });
   return reading({ line: '', overlong: false, inside: null, begun: '', quoted: 'no', match: null });
+}
+
+/** What cannot be in a line that changes nothing. */
+const NEEDS_A_LOOK = /[<>`~"'“”„«»‘’‚]/;
+
+/** The state after a text that has no mark in it, so that every line of it ends without a consequence; else null. */
+function skip(state: Lines, text: string): Lines | null {
+  if (state.inside !== null || state.begun !== '' || state.quoted !== 'no') return null;
+  if (NEEDS_A_LOOK.test(state.line) || NEEDS_A_LOOK.test(text)) return null;
+  const end = text.lastIndexOf('\n');
+  return end < 0 ? extend(state, text) : extend({ ...state, line: '', overlong: false }, text.slice(end + 1));
 }
 
 interface Tag {

@@ -12,7 +12,13 @@ export function exec(
   const { cwd, env, maxBytes = 64 * 1024 * 1024 } = options;
   const [program, ...more] = argv;
   return new Promise((resolve) => {
-    const child = spawn(program, more, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, more, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LONGEST_MS,
+      killSignal: 'SIGKILL',
+    });
     const out: Buffer[] = [];
     const errors: Buffer[] = [];
     let size = 0;
@@ -23,11 +29,22 @@ export function exec(
     child.stdout.on('data', keep(out));
     child.stderr.on('data', keep(errors));
     child.once('error', () => resolve(null));
-    child.once('close', (code) =>
-      resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(errors).toString('utf8') }),
-    );
+    const finish = (code: number | null): void =>
+      resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(errors).toString('utf8') });
+    child.once('close', finish);
+    child.once('exit', (code) => {
+      // Somebody that it started may hold on to its output for ever.
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+        finish(code);
+      }, LINGER_MS).unref();
+    });
   });
 }
+
+const LONGEST_MS = 60_000;
+const LINGER_MS = 200;
 
 export interface Execution {
   /** Null when a signal ended it. */

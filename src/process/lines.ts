@@ -9,7 +9,7 @@ export class LineSplitter {
   #overlong = false;
 
   /** A line longer than this many bytes is not kept: it comes out as `null`. */
-  constructor(longest: number = 64 * 1024 * 1024) {
+  constructor(longest: number = 32 * 1024 * 1024) {
     this.#longest = longest;
   }
 

@@ -21,19 +21,21 @@ export const procfs: ProcessTable = {
     );
   },
 
-  marked: ({ name, value }) =>
-    pids().filter((pid) => carries(environment(pid), `${name}=${value}\0`) && isAlive(stat(pid))),
+  marked: ({ name, value }) => carrying(`${name}=${value}\0`),
+
+  markedWith: ({ name, value }) => carrying(`${name}=${value}`),
 
   left({ shim, marker, folder }) {
     const found: number[] = [];
     const strays: Stray[] = [];
+    const ownsGroup = isOrWas(shim);
     let vanished = 0;
     for (const pid of younger(shim)) {
       if (pid === shim.pid) continue;
       const known = stat(pid);
       if (known === null) vanished++;
       else if (!isAlive(known)) continue;
-      else if (shim.pid > 0 && known.group === shim.pid) found.push(pid);
+      else if (ownsGroup && known.group === shim.pid && isYounger(known, shim)) found.push(pid);
       else {
         const variables = environment(pid);
         // One that may not be read is somebody else's; one that is gone may have left a child.
@@ -47,13 +49,31 @@ export const procfs: ProcessTable = {
   },
 };
 
+function carrying(start: string): readonly number[] {
+  return pids().filter((pid) => carries(environment(pid), start) && isAlive(stat(pid)));
+}
+
+/** Whether the group of this number is still the shim's: after a reboot, or with its pid reused, it is a stranger's. */
+function isOrWas(shim: Birth): boolean {
+  const leader = stat(shim.pid);
+  return (
+    shim.pid > 0 &&
+    shim.bootId === bootId() &&
+    shim.pidNamespace === pidNamespace() &&
+    (leader === null || leader.startTime === shim.startTime)
+  );
+}
+
+function isYounger(known: Stat, shim: Birth): boolean {
+  return Number(known.startTime) >= Number(shim.startTime);
+}
+
 /**
  * What gets away loses its parent, and has no terminal since the shim has none: one that has either is a person's or
  * another program's.
  */
 function mayBeStray(known: Stat, shim: Birth): boolean {
-  if (known.hasTerminal || shim.startTime === '' || Number(known.startTime) < Number(shim.startTime))
-    return false;
+  if (known.hasTerminal || shim.startTime === '' || !isYounger(known, shim)) return false;
   return known.parent <= 1 || stat(known.parent)?.command === 'systemd';
 }
 
@@ -106,11 +126,18 @@ function pids(): readonly number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** The processes that may be younger than this one: higher pids, or all of them once the counter has gone round. */
+/** The processes that may be younger than this one: higher pids, or all of them once the counter may have gone round. */
 function younger(than: Birth): readonly number[] {
   const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
-  return last < than.pid ? pids() : pids().filter((pid) => pid >= than.pid);
+  const uptime = Number(read('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  const age = uptime - Number(than.startTime) / TICKS_A_SECOND;
+  return last < than.pid || !(age < ROUND_TRIP_SECONDS) ? pids() : pids().filter((pid) => pid >= than.pid);
 }
+
+const TICKS_A_SECOND = 100;
+
+/** Nobody starts so many processes in this time that the counter comes round. */
+const ROUND_TRIP_SECONDS = 10;
 
 let knownBootId: string | null = null;
 function bootId(): string {

@@ -15,11 +15,15 @@ export const ps: ProcessTable = {
 
   marked: (marker) => rows().flatMap((row) => (isAlive(row) && carries(row, marker) ? [row.pid] : [])),
 
+  markedWith: ({ name, value }) =>
+    rows().flatMap((row) => (isAlive(row) && ` ${row.text}`.includes(` ${name}=${value}`) ? [row.pid] : [])),
+
   left({ shim, marker }) {
-    const pids = rows().flatMap((row) =>
-      row.pid !== shim.pid &&
-      isAlive(row) &&
-      ((shim.pid > 0 && row.group === shim.pid) || carries(row, marker))
+    const all = rows();
+    const leader = all.find(({ pid }) => pid === shim.pid);
+    const ownsGroup = shim.startTime !== '' && (leader === undefined || leader.startTime === shim.startTime);
+    const pids = all.flatMap((row) =>
+      row.pid !== shim.pid && isAlive(row) && ((ownsGroup && row.group === shim.pid) || carries(row, marker))
         ? [row.pid]
         : [],
     );

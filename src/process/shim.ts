@@ -7,7 +7,8 @@
  * 2. Its traps do nothing but keep it alive: a signal to the group ends the agent, and the shim still writes the
  *    status. They are not ignored signals, which the agent would inherit, and the agent runs in the foreground, since
  *    in the background it would inherit an ignored SIGINT.
- * 3. Output goes to files and input comes from one: nobody blocks on a pipe that somebody else holds.
+ * 3. Output goes to files and input comes from one: nobody blocks on a pipe that somebody else holds. What the shell
+ *    itself has to say ("Killed") goes nowhere: the files have the agent's words only.
  * 4. `exit` holds the whole status once it ends with a newline. `exit 143` cannot be told from SIGTERM, so it is a
  *    number and no claim about a signal.
  */
@@ -17,13 +18,14 @@ import { join } from 'node:path';
 
 const SCRIPT = `
 set -C
-{ : >"$1/started"; } 2>/dev/null || exit 0
+{ : >"$1/started"; } 2>/dev/null || exit 125
 set +C
 echo $$ >"$1/pid"
 trap : HUP INT QUIT TERM
 ralph_dir=$1
 shift
-"$@"
+exec 3>&2 2>/dev/null
+(exec "$@" 2>&3 3>&-)
 ralph_status=$?
 echo $ralph_status >"$ralph_dir/exit"
 exit $ralph_status
@@ -51,7 +53,7 @@ export function startShim(spec: ShimSpec): Shim {
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
-    return { pid: child.pid, ended, forget: () => child.unref() };
+    return { pid: child.pid, ended };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
@@ -77,8 +79,6 @@ export interface Shim {
    * the folder was removed under it.
    */
   readonly ended: Promise<number | null>;
-  /** Lets this process end while the shim goes on. */
-  readonly forget: () => void;
 }
 
 /** The status that the shim wrote; null while there is none. */

@@ -6,6 +6,8 @@ export interface ProcessTable {
   lives(birth: Birth): boolean;
   /** The live processes whose environment carries a marker. */
   marked(marker: Marker): readonly number[];
+  /** The same by the beginning of the marker's value. */
+  markedWith(marker: Marker): readonly number[];
   /** What is left of a run besides its shim: members of its group, whoever carries its marker, and what got away. */
   left(run: SweptRun): Sweep;
 }

@@ -12,14 +12,15 @@ const buffer = Buffer.allocUnsafeSlow(CHUNK);
 
 export class Tail {
   readonly #descriptor: number;
-  readonly #take: (chunk: Buffer) => void;
+  readonly #take: Take;
   #offset: number;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
   #again = false;
+  #isLeft = false;
 
   /** Reads from an offset on and hands over every chunk; the chunk is only lent. */
-  constructor(path: string, from: number, take: (chunk: Buffer) => void) {
+  constructor(path: string, from: number, take: Take) {
     this.#descriptor = openSync(path, 'r');
     this.#take = take;
     this.#offset = from;
@@ -38,9 +39,10 @@ export class Tail {
     this.#reading = this.#readWhileAsked();
   }
 
-  /** Reads what is still there and lets go of the file; the writer must have ended. */
-  async close(): Promise<void> {
-    this.look();
+  /** Reads what is still there, unless it is to be left, and lets go of the file; the writer must have ended. */
+  async close(rest: 'read' | 'leave' = 'read'): Promise<void> {
+    if (rest === 'read') this.look();
+    else this.#isLeft = true;
     await this.#reading;
     closeSync(this.#descriptor);
   }
@@ -48,11 +50,13 @@ export class Tail {
   async #readWhileAsked(): Promise<void> {
     while (this.#again) {
       this.#again = false;
-      for (;;) {
+      while (!this.#isLeft) {
         const count = readSync(this.#descriptor, buffer, 0, CHUNK, this.#offset);
         if (count === 0) break;
         this.#offset += count;
-        this.#take(buffer.subarray(0, count));
+        const taken = this.#take(buffer.subarray(0, count));
+        // oxlint-disable-next-line no-await-in-loop -- whoever shows it may be slow; the rest waits in the file
+        if (taken !== undefined) await taken;
         // oxlint-disable-next-line no-await-in-loop -- a flood must not keep timers and signals waiting
         if (count === CHUNK) await yieldToOthers();
       }
@@ -60,3 +64,6 @@ export class Tail {
     this.#isReading = false;
   }
 }
+
+/** Done with the chunk when it returns; a promise says when it wants the next. */
+type Take = (chunk: Buffer) => void | Promise<void>;

@@ -35,5 +35,9 @@ function watchOrNull(path: string, look: () => void): FSWatcher | null {
 }
 
 function inodeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
+  try {
+    return statSync(path).ino;
+  } catch {
+    return null;
+  }
 }

@@ -20,6 +20,7 @@ export function mortalJournal(pages: Pages, life: Life, fate: Fate): Journal {
       if (fate.isDiskFull(index)) throw new JournalError('disk-full', 'no space left');
       journal.append(event, expected);
     },
+    look() {},
     sync() {
       if (!life.isDead) pages.synced = journal.length;
     },

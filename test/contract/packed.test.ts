@@ -1,0 +1,67 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-packed-'));
+  env = {
+    ...process.env,
+    HOME: folder,
+    XDG_STATE_HOME: join(folder, 'state'),
+    npm_config_cache: join(folder, 'cache'),
+  };
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { timeout: 120_000 }, () => {
+  const npm = (...args: string[]): string =>
+    execFileSync('npm', [...args, '--silent', '--offline'], { cwd: folder, env, encoding: 'utf8' });
+  // Without its scripts: what other tests run must not be built anew beneath them.
+  const tarball = npm('pack', ROOT, '--ignore-scripts', '--pack-destination', folder)
+    .trim()
+    .split('\n')
+    .at(-1);
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  npm('install', `./${tarball ?? ''}`, '--ignore-scripts', '--no-audit', '--no-fund');
+  const run = (command: string, ...args: string[]) =>
+    spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
+  expect(run('npx', '--no-install', 'ralph', '--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  const loop = run(
+    'npx',
+    '--no-install',
+    'ralph',
+    'run',
+    'a task',
+    '--json',
+    '--',
+    'echo',
+    '<promise>DONE</promise>',
+  );
+  expect(JSON.parse(loop.stdout)).toMatchObject({ status: 'done', exitCode: 0, iterations: 1 });
+  const library = `import { presets } from 'ralph-loop'; console.log(Object.keys(presets).length)`;
+  expect(run(process.execPath, '--input-type=module', '-e', library).stdout).toBe('6\n');
+});
+
+it('S1.38 says on native Windows that it needs WSL2, before it does anything', () => {
+  const disguise = join(folder, 'windows.cjs');
+  writeFileSync(disguise, `Object.defineProperty(process, 'platform', { value: 'win32' });`);
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--require', disguise, MAIN, 'run', 'x y', '--', 'true'],
+    {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    },
+  );
+  expect(status).toBe(2);
+  expect(stderr).toContain('WSL2');
+});

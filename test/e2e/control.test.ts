@@ -1,0 +1,230 @@
+/** What another process says to a loop while it runs, and when nobody drives it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits, type Program } from '../rig/cli/program.ts';
+import type { Turn } from '../rig/cli/turn.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+/** A loop called `a` in its first turn. */
+async function running(...options: readonly string[]): Promise<{ program: Program; turn: Turn }> {
+  const program = rig.ralph(['run', 'task', '--name', 'a', ...options, '--', ...rig.agent]);
+  const turn = await rig.nextTurn();
+  await rig.loop('a').journals('run.started');
+  return { program, turn };
+}
+
+/** The same, when its owner has died since. */
+async function orphaned(): Promise<Turn> {
+  const { program, turn } = await running();
+  await program.crashes();
+  return turn;
+}
+
+async function claims(turn: Turn): Promise<void> {
+  await turn.prints('<promise>DONE</promise>\n');
+  await turn.exits(0);
+}
+
+describe('pause and resume', () => {
+  it('S4.35 S4.36 S4.43 S4.79 rest after the running agent, and go on with the next', async () => {
+    const { program, turn } = await running();
+    expect(await rig.does('pause', 'a')).toMatchObject({ code: 0, stdout: 'paused ralph loop for a\n' });
+    await turn.answers();
+    expect(turn.heard).toEqual([]);
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(end.stderr).toContain('[ralph] a: paused, exiting loop\n');
+    expect(JSON.parse(rig.loop('a').read('state.json'))).toMatchObject({
+      status: 'paused',
+      current_iteration: 1,
+    });
+    expect(rig.turns).toBe(1);
+
+    const resumed = rig.ralph(['resume', 'a']);
+    const next = await rig.nextTurn();
+    expect(next.env['RALPH_ITERATION']).toBe('2');
+    expect(JSON.parse(rig.loop('a').read('state.json'))).toMatchObject({ status: 'running' });
+    await claims(next);
+    const last = await resumed.ended;
+    exits(last, 0);
+    expect(last.stderr).toContain('[ralph] a: starting iteration 2/10\n');
+  });
+
+  it('S4.36 S4.43 resumed before the agent has ended, the loop just goes on', async () => {
+    const { program, turn } = await running();
+    await rig.does('pause', 'a');
+    expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed ralph loop for a\n' });
+    await turn.exits(0);
+    await claims(await rig.nextTurn());
+    exits(await program.ended, 0);
+  });
+
+  it('say when there is nothing to do', async () => {
+    const { program, turn } = await running();
+    const idle = await rig.does('resume', 'a');
+    expect(idle).toMatchObject({ code: 0, stdout: '' });
+    expect(idle.stderr).toMatch(/^ralph: warning: .*'a' is not paused\n$/);
+    await rig.does('pause', 'a');
+    const again = await rig.does('pause', 'a');
+    expect(again).toMatchObject({ code: 0, stdout: '' });
+    expect(again.stderr).toMatch(/^ralph: warning: .*'a' is already paused\n$/);
+    await turn.exits(0);
+    await program.ended;
+  });
+
+  it('S4.40 end a backoff at once', async () => {
+    const { program, turn } = await running();
+    await turn.exits(1);
+    await program.says('retrying in 1s');
+    await rig.does('pause', 'a');
+    exits(await program.ended, 0);
+    expect(rig.turns).toBe(1);
+  });
+});
+
+describe('stop', () => {
+  it('lets the running agent finish', async () => {
+    const { program, turn } = await running();
+    const said = await rig.does('stop', 'a');
+    expect(said).toMatchObject({ code: 0, stdout: 'stopping a after the running step\n' });
+    await turn.answers();
+    await turn.exits(0);
+    exits(await program.ended, 130);
+    expect(turn.heard).toEqual([]);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });
+  });
+
+  it('--now ends it', async () => {
+    const { program, turn } = await running();
+    expect(await rig.does('stop', 'a', '--now')).toMatchObject({ code: 0, stdout: 'stopping a now\n' });
+    await turn.gone;
+    exits(await program.ended, 130);
+    expect(turn.heard).toEqual(['SIGTERM']);
+    expect(rig.left()).toEqual([]);
+    const again = await rig.does('stop', 'a');
+    expect(again).toMatchObject({ code: 0, stdout: '' });
+    expect(again.stderr).toContain('has ended already');
+  });
+
+  it('ends the agent of a loop that nobody drives', async () => {
+    const turn = await orphaned();
+    const end = await rig.does('stop', 'a');
+    exits(end, 0);
+    await turn.gone;
+    expect(turn.heard).toEqual(['SIGTERM']);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });
+    expect(rig.left()).toEqual([]);
+  });
+});
+
+describe('tell and set', () => {
+  it('put words into the next prompt, once', async () => {
+    const { program, turn } = await running('-m', '3');
+    const told = await rig.does('tell', 'a', 'use', 'the blue one');
+    expect(told).toMatchObject({ code: 0, stdout: 'delivered to a: it is used in the next prompt\n' });
+    expect(turn.prompt).not.toContain('the blue one');
+    await turn.exits(0);
+    const second = await rig.nextTurn();
+    expect(second.prompt).toContain('use the blue one');
+    await second.exits(0);
+    const third = await rig.nextTurn();
+    expect(third.prompt).not.toContain('use the blue one');
+    await third.exits(0);
+    exits(await program.ended, 1);
+  });
+
+  it('change the limit of a running loop', async () => {
+    const { program, turn } = await running();
+    const said = await rig.does('set', 'a', 'max-iterations=1');
+    expect(said).toMatchObject({ code: 0, stdout: 'set for a: max-iterations=1\n' });
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 1);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'iterations-exhausted', limit: 1 });
+    const late = await rig.does('set', 'a', 'max-iterations=9');
+    expect(late).toMatchObject({ code: 2, stdout: '' });
+    expect(late.stderr).toContain('ralph resume a');
+  });
+
+  it('wait for the next owner when there is none', async () => {
+    const turn = await orphaned();
+    for (const args of [
+      ['tell', 'a', 'use the green one'],
+      ['set', 'a', 'max-iterations=2'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const said = await rig.does(...args);
+      expect(said.code).toBe(0);
+      expect(said.stdout).toMatch(/^queued for a: nobody drives it now/);
+    }
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('control.received', () => true, 2);
+    await turn.exits(0);
+    const next = await rig.nextTurn();
+    expect(next.prompt).toContain('use the green one');
+    await next.exits(0);
+    const end = await resumed.ended;
+    exits(end, 1);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'iterations-exhausted', limit: 2 });
+  });
+
+  it('are told when the owner does not answer, and are used when it does', async () => {
+    const { program, turn } = await running();
+    process.kill(program.pid, 'SIGSTOP');
+    const said = await rig.does('set', 'a', 'max-iterations=1');
+    expect(said.code).toBe(0);
+    expect(said.stdout).toContain(`its owner (process ${program.pid}) does not answer`);
+    process.kill(program.pid, 'SIGCONT');
+    await rig.loop('a').journals('control.received');
+    await turn.exits(0);
+    exits(await program.ended, 1);
+  });
+
+  it('are refused when they make no sense', async () => {
+    const { program, turn } = await running('-m', '1');
+    for (const setting of ['max-iterations=0', 'max-iterations=many', 'colour=blue', 'max-time=soon']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const said = await rig.does('set', 'a', setting);
+      expect(said, `set ${setting}`).toMatchObject({ code: 2, stdout: '' });
+      expect(said.stderr).toMatch(/^ralph: error: /);
+    }
+    await turn.exits(0);
+    await program.ended;
+    expect(rig.loop('a').all('control.received')).toEqual([]);
+  });
+});
+
+describe('a max_iterations that somebody writes into state.json', () => {
+  const edit = (limit: number): void => {
+    const path = '.ralph/loops/a/state.json';
+    const state: unknown = JSON.parse(rig.read(path));
+    rig.write(path, JSON.stringify(Object.assign({}, state, { max_iterations: limit })));
+  };
+
+  it('S4.33 is obeyed by the running loop', async () => {
+    const { program, turn } = await running();
+    await rig.does('status', 'a');
+    edit(2);
+    await turn.exits(0);
+    await (await rig.nextTurn()).exits(0);
+    const end = await program.ended;
+    exits(end, 1);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'iterations-exhausted', limit: 2 });
+  });
+
+  it('S4.33 is obeyed also where something else happens before the next turn', async () => {
+    const { program, turn } = await running('--check', 'sleep 0.5');
+    edit(2);
+    await turn.exits(0);
+    await (await rig.nextTurn()).exits(0);
+    await program.says(/starting iteration 3|iteration limit reached/);
+    expect(program.said).toContain('iteration limit reached: 2');
+    exits(await program.ended, 1);
+  });
+});

@@ -1,0 +1,244 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decide } from '../../src/loop/decide.ts';
+import { lives } from '../rig/cli/leftovers.ts';
+import { exits, type Program } from '../rig/cli/program.ts';
+import type { Turn } from '../rig/cli/turn.ts';
+import { until } from '../rig/cli/until.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+/** A loop called `a`, whose harness is gone while its agent works on. */
+async function orphan(...options: readonly string[]): Promise<Turn> {
+  const program = rig.ralph(['run', 'task', '--name', 'a', ...options, '--', ...rig.agent]);
+  const turn = await rig.nextTurn();
+  await rig.loop('a').journals('run.started');
+  await program.crashes();
+  return turn;
+}
+
+async function endsDone(turn: Turn, program: Program): Promise<void> {
+  await turn.prints('<promise>DONE</promise>\n');
+  await turn.exits(0);
+  const end = await program.ended;
+  exits(end, 0);
+}
+
+describe('a harness that is killed while its agent works', () => {
+  it('S4.32 S4.36 leaves the agent alone, and resume goes on with the same one', async () => {
+    const turn = await orphan('--check', 'test -f ok');
+    await turn.answers();
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await turn.writes('ok');
+    await endsDone(turn, resumed);
+    expect(rig.turns).toBe(1);
+    expect(rig.loop('a').all('iteration.started')).toHaveLength(1);
+    expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done', verified: true });
+  });
+
+  it('says so when the loop is found again', async () => {
+    const turn = await orphan();
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await endsDone(turn, resumed);
+    expect(resumed.said).toContain('found again in iteration 1/10: going on');
+  });
+
+  it('is not taken for something that the agent left behind, when another comes', async () => {
+    const turn = await orphan();
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await endsDone(turn, resumed);
+    expect(resumed.said).not.toContain('left behind');
+    expect(rig.loop('a').all('run.ended')[0]).not.toHaveProperty('strays');
+  });
+
+  it('shows what the agent has said since, and nothing twice', async () => {
+    const line = (event: object): string => `${JSON.stringify(event)}\n`;
+    const first = rig.ralph(['run', 'task', '--name', 'a', '--agent', 'scripted', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await turn.prints(line({ type: 'text', text: 'early words\n' }));
+    await turn.prints(line({ type: 'progress', tokens: { input: 1 } }));
+    await rig.loop('a').journals('run.output', ({ tokens }) => tokens?.input === 1);
+    await first.says('early words');
+    await first.crashes();
+    await turn.prints(line({ type: 'text', text: 'words to nobody\n' }));
+
+    const second = rig.ralph(['resume', 'a']);
+    await second.says('words to nobody');
+    await turn.prints(line({ type: 'text', text: 'late words\n' }));
+    await turn.prints(line({ type: 'result', ok: true, text: '<promise>DONE</promise>' }));
+    await turn.exits(0);
+    const end = await second.ended;
+    exits(end, 0);
+    expect(end.stdout).toBe('words to nobody\nlate words\n');
+  });
+
+  it('repeats nothing that the agent has complained of before', async () => {
+    const first = rig.ralph(['run', 'task', '--name', 'a', '--agent', 'scripted', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await turn.complains('an early complaint\n');
+    await first.says('an early complaint\n');
+    await turn.prints(`${JSON.stringify({ type: 'progress', tokens: { input: 1 } })}\n`);
+    await rig.loop('a').journals('run.output', ({ tokens }) => tokens?.input === 1);
+    await first.crashes();
+    const second = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await turn.complains('a late complaint\n');
+    await turn.prints(`${JSON.stringify({ type: 'result', ok: true, text: '<promise>DONE</promise>' })}\n`);
+    await turn.exits(0);
+    const end = await second.ended;
+    exits(end, 0);
+    expect(end.stderr).toContain('a late complaint\n');
+    expect(end.stderr).not.toContain('an early complaint\n');
+  });
+
+  it('finds the exit status of an agent that ended while nobody looked', async () => {
+    const turn = await orphan('--max-failures', '1');
+    await turn.exits(7);
+    const end = await rig.does('resume', 'a');
+    exits(end, 1);
+    expect(rig.loop('a').all('run.ended')).toMatchObject([{ ending: { how: 'exited', code: 7 } }]);
+    expect(end.stderr).toContain('iteration 1 failed (exit: 7)');
+    expect(rig.turns).toBe(1);
+  });
+
+  it('reads the claim of an agent that ended while nobody looked', async () => {
+    const turn = await orphan();
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    const end = await rig.does('resume', 'a');
+    exits(end, 0);
+    expect(rig.turns).toBe(1);
+  });
+
+  it('waits for an agent whose shim was killed too, and claims to know no status', async () => {
+    const turn = await orphan('--max-failures', '1');
+    const shim = Number(rig.loop('a').read('runs', '0001', 'pid'));
+    process.kill(shim, 'SIGKILL');
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await turn.answers();
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    const end = await resumed.ended;
+    exits(end, 0);
+    expect(rig.loop('a').all('run.ended')).toMatchObject([{ ending: { how: 'exited', code: null } }]);
+    expect(rig.turns).toBe(1);
+  });
+
+  it('S4.42 starts a new run, and not the same, when shim and agent were killed too', async () => {
+    const turn = await orphan();
+    process.kill(Number(rig.loop('a').read('runs', '0001', 'pid')), 'SIGKILL');
+    await turn.diesBy('SIGKILL');
+    const resumed = rig.ralph(['resume', 'a']);
+    const next = await rig.nextTurn();
+    await endsDone(next, resumed);
+    expect(rig.loop('a').all('run.ended')).toMatchObject([
+      { run: '1.1', as: 'failure', ending: { code: null } },
+      { run: '2.1', as: 'ok' },
+    ]);
+  });
+
+  it('has one new owner, however many try at once', async () => {
+    const turn = await orphan();
+    const heirs = Array.from({ length: 5 }, () => rig.ralph(['resume', 'a']));
+    await until('four to give up', () => (heirs.filter(({ isOver }) => isOver).length === 4 ? true : null));
+    const owner = heirs.find(({ isOver }) => !isOver);
+    if (owner === undefined) throw new Error('nobody owns it');
+    await endsDone(turn, owner);
+    expect(rig.turns).toBe(1);
+    expect(rig.loop('a').all('owner.changed')).toMatchObject([{ owner: String(owner.pid) }]);
+    for (const heir of heirs.filter((other) => other !== owner)) {
+      expect(heir.said).toMatch(/is not paused|is running already, owned by (?:process \d+|another process)/);
+    }
+  });
+
+  it('is put aside by --fresh, which ends the agent first', async () => {
+    const turn = await orphan();
+    const refused = await rig.does('run', 'task', '--name', 'a', '--', ...rig.agent);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('ralph resume a');
+    expect(refused.stderr).toContain('--fresh');
+    await turn.answers();
+
+    const anew = rig.ralph(['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent]);
+    const next = await rig.nextTurn();
+    await turn.gone;
+    expect(turn.heard).toEqual(['SIGTERM']);
+    await endsDone(next, anew);
+    expect(rig.loop('a').all('owner.changed')).toEqual([]);
+    expect(rig.has('.ralph/archive/a-1/journal.jsonl')).toBe(true);
+  });
+
+  it('is removed by rm, which ends the agent first', async () => {
+    const turn = await orphan();
+    const removed = await rig.does('rm', 'a');
+    expect(removed).toMatchObject({ code: 0, stdout: 'removed a\n' });
+    await turn.gone;
+    expect(rig.has('.ralph/loops/a')).toBe(false);
+    expect(rig.left()).toEqual([]);
+    expect((await rig.does('status', 'a')).code).toBe(2);
+  });
+});
+
+describe('a harness that is killed between two agents', () => {
+  it('or before the first event of its loop leaves the name to whoever starts it again', async () => {
+    await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit'));
+    const [header = ''] = rig.loop('a').read('journal.jsonl').split('\n');
+    for (const rest of ['', header, `${header}\n`, `${header}\n{"n":1,"sum":"`]) {
+      rig.write('.ralph/loops/a/journal.jsonl', rest);
+      rmSync(rig.loop('a').file('runs'), { recursive: true });
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const end = await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('echo ran'));
+      expect(end, `after ${JSON.stringify(rest)}`).toMatchObject({ code: 1, stdout: 'ran\n' });
+    }
+  });
+
+  it('kills a check that was left running, and runs it again', async () => {
+    const gate = rig.gate();
+    const check = `echo $$ >>started; read go <${gate.path}`;
+    const args = ['run', 'task', '--name', 'a', '--check', check];
+    const first = rig.ralph([...args, '--', ...rig.plain('echo "<promise>DONE</promise>"; echo >>turns')]);
+    const [left] = await rig.appears('started');
+    await first.crashes();
+    expect(lives(Number(left))).toBe(true);
+
+    const second = rig.ralph(['resume', 'a']);
+    await rig.appears('started', 2);
+    expect(lives(Number(left))).toBe(false);
+    gate.open();
+    const end = await second.ended;
+    exits(end, 0);
+    expect(rig.lines('started')).toHaveLength(2);
+    expect(rig.read('turns')).toBe('\n');
+    expect(rig.loop('a').all('check.finished')).toHaveLength(1);
+  });
+
+  it('goes on with a wait where it was, and counts the failure once', async () => {
+    const script = 'echo >>turns; test "$RALPH_ITERATION" = 2 || exit 1; echo "<promise>DONE</promise>"';
+    const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.plain(script)]);
+    await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
+    const wait = () => decide(rig.loop('a').state).find(({ type }) => type === 'wait');
+    const before = wait();
+    expect(before).toMatchObject({ why: 'backoff' });
+    await first.crashes();
+    const second = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    expect(wait()).toEqual(before);
+
+    const end = await second.ended;
+    exits(end, 0);
+    const [fired] = rig.loop('a').all('timer.fired');
+    expect(fired?.at).toBeGreaterThanOrEqual(before?.type === 'wait' ? before.until : Infinity);
+    expect(rig.loop('a').state.failures.total).toBe(1);
+    expect(rig.lines('turns')).toEqual([]);
+    expect(rig.read('turns')).toBe('\n\n');
+  });
+});

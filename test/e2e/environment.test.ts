@@ -1,0 +1,179 @@
+/** Whose environment agents and checks get, and where nothing secret may stand. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+/** The files that are kept outside of the workspace for loops that live. */
+function keptFiles(): readonly string[] {
+  const folder = join(rig.folder, 'state', 'ralph', 'kept');
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+}
+
+/** The files below `.ralph` in which a text stands. */
+function filesWith(text: string): readonly string[] {
+  return readdirSync(rig.path('.ralph'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => readFileSync(path, 'latin1').includes(text));
+}
+
+describe('the environment of whoever started a loop', () => {
+  it('reaches agents and checks, is kept for this user only, and is gone at the end', async () => {
+    const check = 'test "$MY_VALUE" = "of the starter" && test -n "$MY_API_KEY"';
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--check', check, '--', ...rig.agent], {
+      env: { MY_VALUE: 'of the starter', MY_API_KEY: 'open-sesame-77' },
+    });
+    const turn = await rig.nextTurn();
+    expect(turn.env).toMatchObject({ MY_VALUE: 'of the starter', MY_API_KEY: 'open-sesame-77' });
+    const [file = ''] = keptFiles();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(keptFiles()).toEqual([]);
+    expect(filesWith('open-sesame-77')).toEqual([]);
+  });
+
+  it('is used again by whoever resumes it, whatever theirs is', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent], {
+      env: { MY_VALUE: 'of the starter' },
+    });
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    await program.crashes();
+    const resumed = rig.ralph(['resume', 'a'], { env: { MY_VALUE: 'of the other', THEIRS: 'too' } });
+    await rig.loop('a').journals('owner.changed');
+    await turn.exits(0);
+    const next = await rig.nextTurn();
+    expect(next.env['MY_VALUE']).toBe('of the starter');
+    expect(next.env['THEIRS']).toBeUndefined();
+    await next.prints('<promise>DONE</promise>\n');
+    await next.exits(0);
+    exits(await resumed.ended, 0);
+    expect(keptFiles()).toEqual([]);
+  });
+});
+
+describe('a secret', () => {
+  it("in the agent's arguments reaches the agent and no file of the loop, also after a crash", async () => {
+    const secrets = ['sk-abcdefghijklmnop', 'hunter2-hunter2', 'swordfish-1234'];
+    const [first = '', second = '', third = ''] = secrets;
+    const more = [
+      '--key',
+      first,
+      '--password',
+      second,
+      `Authorization: Bearer ${third}`,
+      '--max-tokens',
+      '5',
+    ];
+    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent, ...more], {
+      env: { SERVICE_TOKEN: third },
+    });
+    const turn = await rig.nextTurn();
+    expect(turn.argv).toEqual(more);
+    await rig.loop('a').journals('run.started');
+    expect(secrets.flatMap((secret) => filesWith(secret))).toEqual([]);
+    expect(rig.loop('a').read('spec.json')).toContain('"--max-tokens",\n      "5"');
+    await program.crashes();
+    const resumed = rig.ralph(['resume', 'a']);
+    await rig.loop('a').journals('owner.changed');
+    await turn.exits(0);
+    const next = await rig.nextTurn();
+    expect(next.argv).toEqual(more);
+    await next.exits(0);
+    exits(await resumed.ended, 1);
+    expect(secrets.flatMap((secret) => filesWith(secret))).toEqual([]);
+    expect(keptFiles()).toEqual([]);
+  });
+
+  it('in a check is refused before anything is made', async () => {
+    const args = [
+      'run',
+      'task',
+      '--name',
+      'a',
+      '--check',
+      'curl -H open-sesame-77',
+      '--',
+      ...rig.plain('exit'),
+    ];
+    const refused = await rig.ralph(args, { env: { MY_API_KEY: 'open-sesame-77' } }).ended;
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain("'$MY_API_KEY'");
+    expect(refused.stderr).not.toContain('open-sesame-77');
+    expect(rig.has('.ralph/loops/a')).toBe(false);
+  });
+});
+
+describe('what an agent is told about its loop', () => {
+  it('a DONE file that it touches is a claim', async () => {
+    const args = ['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent];
+    const program = rig.ralph(args);
+    const turn = await rig.nextTurn();
+    expect(turn.cwd).toBe(rig.workspace);
+    expect(turn.prompt).toContain('task');
+    expect(turn.env).toMatchObject({ RALPH_LOOP: 'a', RALPH_ITERATION: '1' });
+    const done = turn.env['RALPH_DONE_FILE'] ?? '';
+    expect(done).toBe(rig.loop('a').file('DONE'));
+    await turn.writes(done);
+    await turn.exits(0);
+    const next = await rig.nextTurn();
+    expect(existsSync(done)).toBe(false);
+    expect(existsSync(`${done}.rejected-1`)).toBe(true);
+    await next.writes('ok');
+    await next.writes(done);
+    await next.exits(0);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(rig.loop('a').all('claim.made')).toMatchObject([
+      { iteration: 1, claim: { by: 'marker' } },
+      { iteration: 2, claim: { by: 'marker' } },
+    ]);
+  });
+
+  it('S1.19 S1.20 (conductor) TASK_FOLDER is where DONE goes', async () => {
+    const script = ': >"$TASK_FOLDER/DONE"; exit 1';
+    const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--', ...rig.plain(script)];
+    const end = await rig.does(...args);
+    exits(end, 0);
+    expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done' });
+    expect(rig.loop('a').all('iteration.started')).toHaveLength(1);
+  });
+
+  it('a process group and a session of its own are named in its receipt', async () => {
+    const args = [
+      'run',
+      'task',
+      '--name',
+      'a',
+      '-m',
+      '1',
+      '--',
+      ...rig.plain('cut -d" " -f5,6 /proc/$$/stat'),
+    ];
+    const end = await rig.does(...args);
+    const pid = rig.loop('a').all('run.started')[0]?.receipt.pid;
+    expect(end.stdout).toBe(`${pid} ${pid}\n`);
+  });
+
+  it('S1.18 (conductor) a DONE file that somebody else touches during the delay is seen', async () => {
+    const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--restart-delay', '1s'];
+    const program = rig.ralph([...args, '--', ...rig.plain('echo turn >>turns')]);
+    await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
+    rig.write('.ralph/loops/a/DONE');
+    const end = await program.ended;
+    exits(end, 0);
+    expect(rig.lines('turns')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+describe('the owner of a loop', () => {
+  it('is named to whoever wants the same name, and is left alone', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    for (const more of [[], ['--fresh']]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const refused = await rig.does('run', 'task', '--name', 'a', ...more, '--', ...rig.agent);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(`owned by process ${program.pid};`);
+    }
+    const kept = await rig.does('rm', 'a');
+    expect(kept).toMatchObject({ code: 2 });
+    expect(kept.stderr).toContain(`owned by process ${program.pid};`);
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    exits(await program.ended, 0);
+    expect(rig.turns).toBe(1);
+  });
+
+  it('is not robbed while it is stopped', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    process.kill(program.pid, 'SIGSTOP');
+    for (const args of [
+      ['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent],
+      ['rm', 'a'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const refused = await rig.does(...args);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`owned by process ${program.pid};`);
+    }
+    await rig.does('resume', 'a');
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    process.kill(program.pid, 'SIGCONT');
+    exits(await program.ended, 0);
+    expect(rig.turns).toBe(1);
+    expect(rig.loop('a').all('owner.changed')).toEqual([]);
+  });
+
+  it('is a different one for every name, side by side in one workspace', async () => {
+    const programs = ['a', 'b'].map((name) => rig.ralph(['run', 'task', '--name', name, '--', ...rig.agent]));
+    const turns = [await rig.nextTurn(), await rig.nextTurn()];
+    expect(new Set(turns.map(({ env }) => env['RALPH_LOOP']))).toEqual(new Set(['a', 'b']));
+    for (const turn of turns) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await turn.prints(`I am ${turn.env['RALPH_LOOP']}\n<promise>DONE</promise>\n`);
+    }
+    await Promise.all(turns.map((turn) => turn.exits(0)));
+    const ends = await Promise.all(programs.map(({ ended }) => ended));
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    expect(ends.map(({ stdout }) => stdout.split('\n', 1)[0])).toEqual(['I am a', 'I am b']);
+  });
+
+  it('is not taken for something that the agent of another loop left behind', async () => {
+    const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    const second = rig.ralph(['run', 'task', '--name', 'b', '--', ...rig.agent]);
+    const other = await rig.nextTurn();
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    await first.ended;
+    await other.prints('<promise>DONE</promise>\n');
+    await other.exits(0);
+    await second.ended;
+    expect(first.said).not.toContain('left behind');
+    expect(rig.loop('a').all('run.ended')[0]).not.toHaveProperty('strays');
+  });
+
+  it('hears an agent that cleans the whole workspace before anything else', async () => {
+    const script = 'git clean -fdxq; echo "<promise>DONE</promise>"';
+    const end = await rig.does('run', 'task', '--name', 'a', '-m', '2', '--', ...rig.plain(script));
+    exits(end, 0);
+    expect(end.stdout).toBe('<promise>DONE</promise>\n');
+    expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done' });
+  });
+
+  it('keeps the journal when its agent cleans the whole workspace', async () => {
+    rig.write('precious', 'not tracked');
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent]);
+    const first = await rig.nextTurn();
+    await first.prints('before\n');
+    expect(await first.runs('git', 'clean', '-fdxq')).toBe(0);
+    expect(rig.has('.ralph') || rig.has('precious')).toBe(false);
+    await first.prints('after\n');
+    await first.exits(0);
+    const second = await rig.nextTurn();
+    const refused = await rig.does('run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent);
+    expect(refused).toMatchObject({ code: 2 });
+    await second.runs('git', 'clean', '-fdxq');
+    await second.writes('ok');
+    await second.prints('<promise>DONE</promise>\n');
+    await second.exits(0);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(end.stdout).toBe('before\nafter\n<promise>DONE</promise>\n');
+    const loop = rig.loop('a');
+    expect(loop.events[0]).toMatchObject({ type: 'loop.created' });
+    expect(loop.all('run.ended')).toMatchObject([
+      { run: '1.1', ending: { how: 'exited', code: 0 } },
+      { run: '2.1', ending: { how: 'exited', code: 0 } },
+    ]);
+    expect(loop.state.outcome).toMatchObject({ type: 'done', verified: true });
+    expect(rig.git('status', '--porcelain')).toBe('?? ok\n');
+    expect((await rig.does('status', 'a')).stdout).toContain('Status: done');
+  });
+});

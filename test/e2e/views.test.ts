@@ -1,0 +1,79 @@
+/** What the commands tell that only look: status, ls and logs. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+describe('status and ls', () => {
+  it('S4.66 exit 0 for a loop that runs, 1 for one that does not, 2 for none', async () => {
+    expect(await rig.does('status', 'a')).toMatchObject({ code: 2, stdout: '' });
+    expect(await rig.does('ls')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    const during = await rig.does('status', 'a');
+    expect(during.code).toBe(0);
+    expect(during.stdout).toContain(
+      `Ralph Loop: a\nStatus: running (process ${program.pid})\nIteration: 1/10\n`,
+    );
+    await program.crashes();
+
+    const orphaned = await rig.does('status', 'a');
+    expect(orphaned.code).toBe(1);
+    expect(orphaned.stdout).toContain('Status: crashed\n');
+    expect(orphaned.stdout).toContain('Go on with: ralph resume a\n');
+    const resumed = rig.ralph(['resume', 'a']);
+    await turn.prints('<promise>DONE</promise>\n');
+    await turn.exits(0);
+    await resumed.ended;
+    const after = await rig.does('status', 'a');
+    expect(after.code).toBe(1);
+    expect(after.stdout).toContain('Status: done\n');
+    expect((await rig.does('ls')).stdout).toMatch(/^NAME .*\na +done +1\/10 +- +done, unverified/);
+  });
+
+  it('show the same to machines', async () => {
+    await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit 0'));
+    const one: unknown = JSON.parse((await rig.does('status', 'a', '--json')).stdout);
+    expect(one).toMatchObject({ name: 'a', status: 'ended', owner: null, next: 'ralph resume a -m 2' });
+    expect(JSON.parse((await rig.does('ls', '--json')).stdout)).toEqual([one]);
+    const everywhere = rig.ralph(['ls', '--all'], { cwd: '/' });
+    expect((await everywhere.ended).stdout).toContain(` ${rig.workspace} `);
+  });
+});
+
+describe('logs', () => {
+  it('S4.65 --follow shows what the agents say as they say it, until the end', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent]);
+    const first = await rig.nextTurn();
+    await first.prints('one\n');
+    const logs = rig.ralph(['logs', 'a', '--follow']);
+    await logs.says('one\n');
+    await first.prints('two\n');
+    await logs.says('two\n');
+    await first.exits(0);
+    const second = await rig.nextTurn();
+    await second.prints('three\n');
+    await logs.says('three\n');
+    await second.prints('four\n');
+    await second.exits(0);
+    exits(await program.ended, 1);
+    expect(await logs.ended).toMatchObject({ code: 0, stdout: 'one\ntwo\nthree\nfour\n', stderr: '' });
+  });
+
+  it('show a run of one that has ended, and every byte of it', async () => {
+    const script = 'head -c 300000 /dev/zero | tr "\\0" "$RALPH_ITERATION"; echo oops >&2';
+    await rig.does('run', 'task', '--name', 'a', '-m', '2', '--', ...rig.plain(script));
+    expect(await rig.does('logs', 'a')).toMatchObject({ code: 0, stdout: '2'.repeat(300_000) });
+    expect(await rig.does('logs', 'a', '--run', '1')).toMatchObject({ code: 0, stdout: '1'.repeat(300_000) });
+    expect(await rig.does('logs', 'a', '--stderr')).toMatchObject({ code: 0, stdout: 'oops\n' });
+    expect(await rig.does('logs', 'a', '-f')).toMatchObject({ code: 0, stdout: '2'.repeat(300_000) });
+    expect(await rig.does('logs', 'a', '--run', '7')).toMatchObject({ code: 2, stdout: '' });
+    expect(await rig.does('logs', 'b')).toMatchObject({ code: 2, stdout: '' });
+  });
+});

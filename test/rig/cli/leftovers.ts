@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A process that is still there and says by its environment that it is ours. */
+export interface Leftover {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Live processes that carry a marker (`NAME=value`) in their environment. Read here and not by the product's code. */
+export function leftovers(marker: string): readonly Leftover[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    const environment = read(`/proc/${name}/environ`);
+    if (!`\0${environment}`.includes(`\0${marker}\0`) || isZombie(name)) return [];
+    return [{ pid: Number(name), command: read(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim() }];
+  });
+}
+
+/** Whether a process is there and more than a zombie. */
+export function lives(pid: number): boolean {
+  return read(`/proc/${pid}/stat`) !== '' && !isZombie(String(pid));
+}
+
+/** Ends whatever carries the marker. */
+export async function endLeftovers(marker: string): Promise<void> {
+  for (let left = leftovers(marker); left.length > 0; left = leftovers(marker)) {
+    for (const { pid } of left) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone already.
+      }
+    }
+    // oxlint-disable-next-line no-await-in-loop -- the kernel tells only the parent
+    await sleep(5);
+  }
+}
+
+function isZombie(pid: string): boolean {
+  const stat = read(`/proc/${pid}/stat`);
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,122 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { until } from './until.ts';
+
+/** Enough to read in a test; a flood is counted and not kept. */
+const KEPT = 4 * 1024 * 1024;
+
+/** A running `ralph`, and what it has printed so far. It leads a process group, as it would under a shell. */
+export class Program {
+  readonly pid: number;
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  readonly #peakFile: string;
+  #stdout = '';
+  #stderr = '';
+  #bytes = 0;
+
+  constructor(argv: readonly string[], options: ProgramOptions) {
+    const [program = '', ...more] = argv;
+    this.#peakFile = options.peakFile;
+    this.#child = spawn(program, more, {
+      cwd: options.cwd,
+      env: { ...options.env, RALPH_E2E_PEAK: options.peakFile },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.pid = this.#child.pid ?? 0;
+    if (options.unread !== true) this.readsOn();
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      if (this.#stderr.length < KEPT) this.#stderr += chunk.toString('utf8');
+    });
+    this.ended = new Promise((resolve, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('close', (code, signal) =>
+        resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr, stdoutBytes: this.#bytes }),
+      );
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** What it has printed on either stream. */
+  get said(): string {
+    return `${this.#stdout}${this.#stderr}`;
+  }
+
+  /** Waits until it has printed something like this on either stream. */
+  async says(what: string | RegExp): Promise<void> {
+    const has = (): boolean => (typeof what === 'string' ? this.said.includes(what) : what.test(this.said));
+    await until(
+      `${String(what)} from ralph`,
+      () => {
+        if (has()) return true;
+        if (this.isOver && this.#child.stdout?.readableEnded !== false) {
+          throw new Error(`ralph ended and never said ${String(what)}:\n${this.said}`);
+        }
+        return null;
+      },
+      { seen: () => this.said },
+    );
+  }
+
+  /** Sends it a signal; to the whole group, as a terminal does. */
+  signal(name: NodeJS.Signals): void {
+    process.kill(-this.pid, name);
+  }
+
+  /** Kills it as a crash would, and waits until it is gone. */
+  async crashes(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    const { signal } = await this.ended;
+    if (signal !== 'SIGKILL') throw new Error(`it was over before it was killed:\n${this.said}`);
+  }
+
+  /** Whoever reads its output goes away. */
+  loseReaders(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  /** Its output is read from here on. */
+  readsOn(): void {
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      this.#bytes += chunk.length;
+      if (this.#stdout.length < KEPT) this.#stdout += chunk.toString('utf8');
+    });
+  }
+
+  /** The most memory that it has ever had in use, in MB; measured by itself when it has ended. */
+  get peakMegabytes(): number {
+    if (existsSync(this.#peakFile)) return Number(readFileSync(this.#peakFile, 'utf8')) / 1024;
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+}
+
+/** Says everything that it has said, when it has not exited as it should. */
+export function exits(end: Ended, code: number): void {
+  if (end.code === code) return;
+  throw new Error(
+    `exited with ${end.code ?? end.signal} and not ${code}:\n${end.stdout.slice(-2000)}${end.stderr}`,
+  );
+}
+
+export interface ProgramOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly peakFile: string;
+  /** Nobody reads what it prints, though somebody could. */
+  readonly unread?: boolean;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Of the standard output, also where not all of it was kept. */
+  readonly stdoutBytes: number;
+}

@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJournal } from '../../../src/journal/file.ts';
+import type { LoopEvent } from '../../../src/loop/event.ts';
+import { fold } from '../../../src/loop/evolve.ts';
+import type { LoopState } from '../../../src/loop/state.ts';
+import { until } from './until.ts';
+
+/** A loop as its folder tells it. */
+export class RecordedLoop {
+  readonly folder: string;
+
+  constructor(workspace: string, name: string) {
+    this.folder = join(workspace, '.ralph', 'loops', name);
+  }
+
+  file(...path: readonly string[]): string {
+    return join(this.folder, ...path);
+  }
+
+  read(...path: readonly string[]): string {
+    return readFileSync(this.file(...path), 'utf8');
+  }
+
+  /** The whole journal; reading it proves that every line is as it was written. */
+  get events(): readonly LoopEvent[] {
+    const events: LoopEvent[] = [];
+    readJournal(this.file('journal.jsonl'), { take: (event) => void events.push(event) });
+    return events;
+  }
+
+  /** What the journal folds to. */
+  get state(): LoopState {
+    return fold(this.events);
+  }
+
+  all<Type extends LoopEvent['type']>(type: Type): readonly Extract<LoopEvent, { type: Type }>[] {
+    return this.events.filter((event): event is Extract<LoopEvent, { type: Type }> => event.type === type);
+  }
+
+  /** Waits until the journal has an event of this type, or several, that fits. */
+  journals<Type extends LoopEvent['type']>(
+    type: Type,
+    fits: (event: Extract<LoopEvent, { type: Type }>) => boolean = () => true,
+    count = 1,
+  ): Promise<Extract<LoopEvent, { type: Type }>> {
+    return until(
+      `${type} in the journal`,
+      () =>
+        existsSync(this.file('journal.jsonl')) ? (this.all(type).filter(fits)[count - 1] ?? null) : null,
+      {
+        folder: this.folder,
+        seen: () => (existsSync(this.file('journal.jsonl')) ? this.read('journal.jsonl') : 'no journal'),
+      },
+    );
+  }
+}

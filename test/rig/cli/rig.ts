@@ -1,0 +1,211 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Gate } from './gate.ts';
+import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
+import { Program, type Ended } from './program.ts';
+import { RecordedLoop } from './recorded-loop.ts';
+import { meet, type Turn } from './turn.ts';
+import { until } from './until.ts';
+
+const COMMAND = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
+
+/**
+ * A repository, a home and a socket of its own for one test, and the built command to run there. Everything that it
+ * starts carries its marker in the environment, so that `tearDown` can prove that nothing is left.
+ */
+export async function setUpRig(): Promise<Rig> {
+  // The path of a socket must be short, whatever the system's folder for such things is called.
+  const folder = mkdtempSync('/tmp/ralph-');
+  for (const name of ['work', 'home', 'state']) mkdirSync(join(folder, name));
+  const server = createServer();
+  const rig = new Rig(folder, server);
+  await new Promise<void>((resolve) => {
+    server.listen(join(folder, 'socket'), resolve);
+  });
+  rig.git('init', '--quiet');
+  rig.git('commit', '--quiet', '--allow-empty', '--message', 'start');
+  return rig;
+}
+
+export class Rig {
+  readonly folder: string;
+  readonly workspace: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The command of an agent that does what the test says, a turn at a time. */
+  readonly agent: readonly string[] = [process.execPath, join(FIXTURES, 'remote-agent.mjs')];
+  readonly #marker: string;
+  readonly #server: Server;
+  readonly #programs: Program[] = [];
+  readonly #gates: Gate[] = [];
+  readonly #arrived: Turn[] = [];
+  readonly #expected: ((turn: Turn) => void)[] = [];
+  #turns = 0;
+
+  constructor(folder: string, server: Server) {
+    const id = randomUUID();
+    this.folder = folder;
+    this.workspace = join(folder, 'work');
+    this.#marker = `RALPH_E2E=${id}`;
+    this.#server = server;
+    this.env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: join(folder, 'home'),
+      XDG_STATE_HOME: join(folder, 'state'),
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_AUTHOR_NAME: 'rig',
+      GIT_AUTHOR_EMAIL: 'rig@localhost',
+      GIT_COMMITTER_NAME: 'rig',
+      GIT_COMMITTER_EMAIL: 'rig@localhost',
+      RALPH_E2E: id,
+      RALPH_E2E_SOCKET: join(folder, 'socket'),
+    };
+    server.on('connection', (socket) => {
+      meet(socket).then(
+        (turn) => this.#welcome(turn),
+        () => {},
+      );
+    });
+  }
+
+  /** Starts the built command. */
+  ralph(args: readonly string[], options: RalphOptions = {}): Program {
+    const { env = {}, measured = false, unread = false, cwd = this.workspace } = options;
+    const measure = measured ? ['--import', join(FIXTURES, 'tells-peak-memory.mjs')] : [];
+    const program = new Program([process.execPath, ...measure, COMMAND, ...args], {
+      cwd,
+      env: { ...this.env, ...env },
+      peakFile: join(this.folder, `peak-${this.#programs.length}`),
+      unread,
+    });
+    this.#programs.push(program);
+    return program;
+  }
+
+  /** Runs the built command to its end. */
+  async does(...args: readonly string[]): Promise<Ended> {
+    return this.ralph(args).ended;
+  }
+
+  /** A simple agent. */
+  plain(script: string): readonly string[] {
+    return ['/bin/sh', '-c', script];
+  }
+
+  /** One of the programs in `test/fixtures`. */
+  fixture(name: string): string {
+    return join(FIXTURES, name);
+  }
+
+  /** Waits for the next turn of the remote-controlled agent. */
+  nextTurn(): Promise<Turn> {
+    const ready = this.#arrived.shift();
+    if (ready !== undefined) return Promise.resolve(ready);
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => {
+        reject(new Error(`waited in vain for a turn\n${this.#programs.map(({ said }) => said).join('\n')}`));
+      }, 20_000);
+      this.#expected.push((turn) => {
+        clearTimeout(deadline);
+        resolve(turn);
+      });
+    });
+  }
+
+  /** How many turns the remote-controlled agent has had. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  loop(name: string): RecordedLoop {
+    return new RecordedLoop(this.workspace, name);
+  }
+
+  git(...args: readonly string[]): string {
+    return execFileSync('git', args, { cwd: this.workspace, env: this.env, encoding: 'utf8' });
+  }
+
+  path(name: string): string {
+    return join(this.workspace, name);
+  }
+
+  write(name: string, text = ''): void {
+    writeFileSync(this.path(name), text);
+  }
+
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8');
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.path(name));
+  }
+
+  /** The lines of a file of the workspace; none where there is no file. */
+  lines(name: string): readonly string[] {
+    return this.has(name)
+      ? this.read(name)
+          .split('\n')
+          .filter((line) => line !== '')
+      : [];
+  }
+
+  /** Waits until a file of the workspace has that many whole lines, and gives them. */
+  appears(name: string, lines = 1): Promise<readonly string[]> {
+    return until(
+      `${lines} lines in ${name}`,
+      () => (this.lines(name).length >= lines && this.read(name).endsWith('\n') ? this.lines(name) : null),
+      { folder: this.workspace, seen: () => this.#programs.map(({ said }) => said).join('\n') },
+    );
+  }
+
+  /** A gate for scripts, outside of the workspace. */
+  gate(): Gate {
+    const gate = new Gate(join(this.folder, `gate-${this.#gates.length}`));
+    this.#gates.push(gate);
+    return gate;
+  }
+
+  /** Processes of this rig that are still there. */
+  left(): readonly Leftover[] {
+    return leftovers(this.#marker);
+  }
+
+  /** Ends and removes everything, and fails when there was something that should not have been. */
+  async tearDown(): Promise<void> {
+    const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
+    const left = this.left();
+    await endLeftovers(this.#marker);
+    await Promise.all(this.#programs.map((program) => program.ended));
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+    for (const gate of this.#gates) gate.close();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+    const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
+    if (strangers.length > 0) throw new Error(`left running:\n  ${strangers.join('\n  ')}`);
+    if (this.#arrived.length > 0) throw new Error(`${this.#arrived.length} turns that nobody expected`);
+  }
+
+  #welcome(turn: Turn): void {
+    this.#turns++;
+    const next = this.#expected.shift();
+    if (next === undefined) this.#arrived.push(turn);
+    else next(turn);
+  }
+}
+
+interface RalphOptions {
+  /** More of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether `peakMegabytes` is wanted. */
+  readonly measured?: boolean;
+  /** Whether nobody reads its output until `readsOn`. */
+  readonly unread?: boolean;
+  readonly cwd?: string;
+}

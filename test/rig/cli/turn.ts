@@ -1,0 +1,146 @@
+import type { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+
+/** One turn of the remote-controlled agent (`test/fixtures/remote-agent.mjs`): a process that does what it is told. */
+export class Turn {
+  readonly pid: number;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly prompt: string;
+  /** Its process has gone, for whatever reason. */
+  readonly gone: Promise<void>;
+  readonly #socket: Socket;
+  readonly #answers = new Map<number, Answer>();
+  readonly #heard: string[] = [];
+  readonly #listeners = new Set<() => void>();
+  #count = 0;
+
+  constructor(socket: Socket, hello: Hello, lines: AsyncIterable<string>) {
+    this.pid = hello.pid;
+    this.argv = hello.argv;
+    this.cwd = hello.cwd;
+    this.env = hello.env;
+    this.prompt = hello.prompt;
+    this.#socket = socket;
+    this.gone = this.#listen(lines);
+  }
+
+  /** The signals that have reached it. */
+  get heard(): readonly string[] {
+    return this.#heard;
+  }
+
+  /** Waits until a signal reaches it. */
+  async hears(signal: string): Promise<void> {
+    while (!this.#heard.includes(signal)) {
+      // oxlint-disable-next-line no-await-in-loop -- another signal may come first
+      await new Promise<void>((resolve) => {
+        this.#listeners.add(resolve);
+      });
+    }
+  }
+
+  prints(text: string): Promise<unknown> {
+    return this.#tell('print', { text });
+  }
+
+  complains(text: string): Promise<unknown> {
+    return this.#tell('complain', { text });
+  }
+
+  writes(path: string, text = ''): Promise<unknown> {
+    return this.#tell('write', { path, text });
+  }
+
+  removes(path: string): Promise<unknown> {
+    return this.#tell('remove', { path });
+  }
+
+  ignores(signal: NodeJS.Signals): Promise<unknown> {
+    return this.#tell('ignore', { signal });
+  }
+
+  /** Runs a command to its end and tells its exit code. */
+  runs(...argv: readonly string[]): Promise<unknown> {
+    return this.#tell('run', { argv });
+  }
+
+  /** Starts a process, leaves it alone, and tells its pid. */
+  async leaves(...argv: readonly string[]): Promise<number> {
+    return Number(await this.#tell('spawn', { argv, detached: false }));
+  }
+
+  /** Proves that it is alive. */
+  answers(): Promise<unknown> {
+    return this.#tell('ping', {});
+  }
+
+  async exits(code: number): Promise<void> {
+    void this.#tell('exit', { code });
+    await this.gone;
+  }
+
+  async diesBy(signal: NodeJS.Signals): Promise<void> {
+    void this.#tell('kill', { signal });
+    await this.gone;
+  }
+
+  #tell(deed: string, more: object): Promise<unknown> {
+    const id = ++this.#count;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#answers.set(id, { resolve, reject });
+    });
+    // Whoever does not wait for the answer does not want to hear that there is none.
+    answer.catch(() => {});
+    this.#socket.write(`${JSON.stringify({ id, deed, ...more })}\n`);
+    return answer;
+  }
+
+  async #listen(lines: AsyncIterable<string>): Promise<void> {
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own fixture wrote it
+      for await (const line of lines) this.#take(JSON.parse(line) as Message);
+    } catch {
+      // A killed process resets its connection: gone all the same.
+    }
+    for (const { reject } of this.#answers.values()) reject(new Error(`the agent ${this.pid} is gone`));
+  }
+
+  #take(message: Message): void {
+    if ('heard' in message) {
+      this.#heard.push(message.heard);
+      for (const listener of this.#listeners) listener();
+      this.#listeners.clear();
+      return;
+    }
+    this.#answers.get(message.id)?.resolve(message.answer);
+    this.#answers.delete(message.id);
+  }
+}
+
+/** Waits for an agent to introduce itself on a new connection. */
+export async function meet(socket: Socket): Promise<Turn> {
+  socket.on('error', () => {});
+  const reader = createInterface({ input: socket });
+  const first = await new Promise<string>((resolve) => {
+    reader.once('line', resolve);
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own fixture wrote it
+  return new Turn(socket, JSON.parse(first) as Hello, reader);
+}
+
+interface Hello {
+  readonly pid: number;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly prompt: string;
+}
+
+type Message = { readonly heard: string } | { readonly id: number; readonly answer: unknown };
+
+interface Answer {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: Error) => void;
+}
