@@ -20,7 +20,7 @@ const lines = [
 
 describe('reading a run', () => {
   it('tells what an agent said, used and claimed', () => {
-    const reader = readRun(scripted, detectors, 0, () => {});
+    const reader = readRun(scripted, detectors, { offset: 0 }, () => {});
     reader.read(Buffer.from(lines));
     reader.end();
     expect(reader.snapshot(true)).toEqual({
@@ -46,11 +46,11 @@ describe('reading a run', () => {
       }
       reader.end();
     };
-    const once = readRun(scripted, detectors, 0, () => {});
+    const once = readRun(scripted, detectors, { offset: 0 }, () => {});
     read(once, []);
     fc.assert(
       fc.property(fc.array(fc.nat({ max: whole.length })), (cuts) => {
-        const often = readRun(scripted, detectors, 0, () => {});
+        const often = readRun(scripted, detectors, { offset: 0 }, () => {});
         read(often, cuts);
         expect(often.snapshot(true)).toEqual(once.snapshot(true));
       }),
@@ -60,7 +60,12 @@ describe('reading a run', () => {
 
   it('shows what lies beyond what was shown before, and learns from all of it', () => {
     const shown: AgentEvent[] = [];
-    const reader = readRun(custom, detectors, 6, (event) => void shown.push(event));
+    const reader = readRun(
+      custom,
+      detectors,
+      { offset: 6, complained: 4 },
+      (event) => void shown.push(event),
+    );
     reader.read(Buffer.from('known new <promise>'));
     reader.read(Buffer.from('x</promise>\n<promise>DONE</promise>\n'));
     reader.end();
@@ -68,10 +73,13 @@ describe('reading a run', () => {
       'new <promise>x</promise>\n<promise>DONE</promise>\n',
     );
     expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
+    expect(String(reader.complain(Buffer.from('oo')))).toBe('');
+    expect(String(reader.complain(Buffer.from('ps again')))).toBe(' again');
+    expect(reader.snapshot(true).complained).toBe(10);
   });
 
   it('says at once when there is something that the loop must know, and only then', () => {
-    const reader = readRun(scripted, detectors, 0, () => {});
+    const reader = readRun(scripted, detectors, { offset: 0 }, () => {});
     const news = (event: object): boolean => reader.read(Buffer.from(line(event)));
     expect(news({ type: 'text', text: 'hello' })).toBe(false);
     expect(news({ type: 'tool.start', id: 'a', name: 'Bash' })).toBe(false);
@@ -87,7 +95,7 @@ describe('reading a run', () => {
   });
 
   it('takes half a character, NUL bytes and invalid UTF-8 for data', () => {
-    const reader = readRun(custom, detectors, 0, () => {});
+    const reader = readRun(custom, detectors, { offset: 0 }, () => {});
     reader.read(Buffer.from([0xff, 0x00, 0xf0, 0x9f]));
     reader.read(Buffer.from('\n<promise>DONE</promise>'));
     reader.end();

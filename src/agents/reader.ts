@@ -14,6 +14,8 @@ import type { Agent, AgentEvent, StreamParser } from './agent.ts';
 export interface RunReader {
   /** Takes in a chunk; true when something has changed that the loop should know at once. */
   read(chunk: Buffer): boolean;
+  /** Takes in what it complains of, and gives back what of it was not shown before. */
+  complain(chunk: Buffer): Buffer;
   /** Nothing more will come. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
@@ -23,23 +25,27 @@ export interface RunReader {
   readonly error: RunError | null;
 }
 
-/** A reader that has read nothing; `show` gets what lies beyond `shownUpTo`. */
+/** A reader that has read nothing; `show` gets what lies beyond what was shown. */
 export function readRun(
   agent: Agent,
   detectors: readonly Detector[],
-  shownUpTo: number,
+  shown: Shown,
   show: (event: AgentEvent) => void,
 ): RunReader {
-  return new Reader(agent.read(), startScan(detectors), shownUpTo, show);
+  return new Reader(agent.read(), startScan(detectors), shown, show);
 }
+
+/** How much of its output and of its complaints has been shown. */
+type Shown = Pick<OutputSnapshot, 'offset' | 'complained'>;
 
 class Reader implements RunReader {
   readonly #parser: StreamParser;
   readonly #show: (event: AgentEvent) => void;
-  readonly #shownUpTo: number;
+  readonly #shown: Shown;
   readonly #openTools = new Set<string>();
   #scanner: Scanner;
   #offset = 0;
+  #complained = 0;
   #tokens: Tokens | null = null;
   #cost: Cost | null = null;
   #steps = 0;
@@ -48,10 +54,10 @@ class Reader implements RunReader {
   #error: RunError | null = null;
   #hasNews = false;
 
-  constructor(parser: StreamParser, scanner: Scanner, shownUpTo: number, show: (event: AgentEvent) => void) {
+  constructor(parser: StreamParser, scanner: Scanner, shown: Shown, show: (event: AgentEvent) => void) {
     this.#parser = parser;
     this.#scanner = scanner;
-    this.#shownUpTo = shownUpTo;
+    this.#shown = shown;
     this.#show = show;
   }
 
@@ -65,11 +71,17 @@ class Reader implements RunReader {
 
   read(chunk: Buffer): boolean {
     this.#hasNews = false;
-    const known = Math.min(Math.max(0, this.#shownUpTo - this.#offset), chunk.length);
+    const known = Math.min(Math.max(0, this.#shown.offset - this.#offset), chunk.length);
     if (known > 0) this.#take(this.#parser.push(chunk.subarray(0, known)), false);
     if (known < chunk.length) this.#take(this.#parser.push(chunk.subarray(known)), true);
     this.#offset += chunk.length;
     return this.#hasNews || this.#scanner.claim(false) !== null;
+  }
+
+  complain(chunk: Buffer): Buffer {
+    const known = Math.max(0, (this.#shown.complained ?? 0) - this.#complained);
+    this.#complained += chunk.length;
+    return chunk.subarray(Math.min(known, chunk.length));
   }
 
   end(): void {
@@ -78,8 +90,10 @@ class Reader implements RunReader {
 
   snapshot(ended: boolean): OutputSnapshot {
     const early = this.#scanner.claim(false);
+    const complained = this.#complained === 0 ? {} : { complained: this.#complained };
     return {
       offset: this.#offset,
+      ...complained,
       tokens: this.#tokens,
       cost: this.#cost,
       steps: this.#steps,

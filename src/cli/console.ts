@@ -53,10 +53,10 @@ export class Console implements Viewer {
     else for (const line of describe(event)) this.status(line);
   }
 
-  output(_run: unknown, chunk: Buffer, stream: 'stdout' | 'stderr'): void {
+  complained(_run: unknown, chunk: Buffer): void {
     this.#activeAt = Date.now();
     const { quiet, json, streamAgentOutput } = this.#options;
-    if (stream === 'stdout' || quiet === true || json === true || streamAgentOutput === false) return;
+    if (quiet === true || json === true || streamAgentOutput === false) return;
     this.#erase();
     const text = process.stderr.isTTY ? this.#complaints.read(chunk) : Buffer.from(chunk);
     this.#write(process.stderr, text);

@@ -63,16 +63,17 @@ class Output {
 
   constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
     const path = folder.run(run);
-    const reader = readRun(agentNamed(spec.agent.kind), state.policy.completion.detectors, 0, (event) =>
-      viewer.agent?.(event),
+    const reader = readRun(
+      agentNamed(spec.agent.kind),
+      state.policy.completion.detectors,
+      { offset: 0 },
+      (event) => viewer.agent?.(event),
     );
     const open = state.turn.run;
     if (existsSync(join(path, 'stdout.log')))
       this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
     if (existsSync(join(path, 'stderr.log')) && open !== null)
-      this.#tails.push(
-        new Tail(join(path, 'stderr.log'), 0, (chunk) => viewer.output?.(open, chunk, 'stderr')),
-      );
+      this.#tails.push(new Tail(join(path, 'stderr.log'), 0, (chunk) => viewer.complained?.(open, chunk)));
     this.#stopWatching = watchFolder(path, () => this.#look());
     this.#look();
   }

@@ -106,7 +106,7 @@ export class OwnedLoop {
         if (this.#isViewed) show();
         else this.#unseen.push(show);
       },
-      output: (run, chunk, stream) => this.#viewer.output?.(run, chunk, stream),
+      complained: (run, chunk) => this.#viewer.complained?.(run, chunk),
       ready: () => this.#viewer.ready?.(),
       began: (effect) => this.#viewer.began?.(effect),
     };

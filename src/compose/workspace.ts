@@ -42,7 +42,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     },
     moveAside: (markers) => moveAside(folder, markers),
     writePrompt: (effect) => clearly(() => writePrompt(loop, effect)),
-    read: (run, { policy }) => readRun(agent, policy.completion.detectors, run.output.offset, show),
+    read: (run, { policy }) => readRun(agent, policy.completion.detectors, run.output, show),
     changedAfter: async (moment) => changedAfter(spec.workspace, moment),
     async check(effect, graceMs, interrupt) {
       const { iteration, run, index, check, timeoutMs } = effect;

@@ -1,5 +1,5 @@
 import type { RunReader } from '../agents/reader.ts';
-import type { Host, OutputStream } from '../hosts/host.ts';
+import type { Host } from '../hosts/host.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
@@ -59,8 +59,8 @@ export type WrittenPrompt = { readonly path: string; readonly hash: string } | {
 /** Told about everything, after it has happened. */
 export interface Observer {
   appended?(event: LoopEvent, state: LoopState): void;
-  /** A running agent put something out. */
-  output?(run: Run, chunk: Buffer, stream: OutputStream): void;
+  /** A running agent wrote to its standard error. */
+  complained?(run: Run, chunk: Buffer): void;
   /** When it can take more output; nothing where it can at once. */
   ready?(): Promise<void> | undefined;
   /** Something is going on that a person may have to wait for. */

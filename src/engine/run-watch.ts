@@ -72,23 +72,36 @@ export class RunWatch {
     const { clock, observer } = this.#driver.ports;
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
-    observer.output?.(this.#run, chunk, stream);
     const limit = this.#effect?.outputBytes ?? null;
     if (limit !== null && this.#bytes > limit) this.#resolve('output');
-    if (stream === 'stderr') return observer.ready?.();
+    const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
+    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.#publish();
+    return observer.ready?.();
+  }
+
+  #complain(chunk: Buffer): boolean {
+    const fresh = this.#reader.complain(chunk);
+    if (fresh.length > 0) this.#driver.ports.observer.complained?.(this.#run, fresh);
+    return false;
+  }
+
+  #listen(chunk: Buffer): boolean {
     const hasNews = this.#reader.read(chunk);
     if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
       this.#saidAt = this.#activeAt;
       this.#arm();
     }
-    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) {
-      this.#publishedAt = this.#activeAt;
-      const snapshot = this.#reader.snapshot(false);
-      // What is read again after a crash is in the journal already.
-      if (snapshot.offset > (openRun(this.#driver.state)?.output.offset ?? 0))
-        this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
-    }
-    return observer.ready?.();
+    return hasNews;
+  }
+
+  #publish(): void {
+    this.#publishedAt = this.#activeAt;
+    const snapshot = this.#reader.snapshot(false);
+    const known = openRun(this.#driver.state)?.output;
+    // What is read again after a crash is in the journal already.
+    if (known === undefined || snapshot.offset < known.offset) return;
+    if (snapshot.offset === known.offset && (snapshot.complained ?? 0) <= (known.complained ?? 0)) return;
+    this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
   }
 
   /** Sets the alarms for the effect in its present form. */

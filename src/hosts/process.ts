@@ -6,7 +6,7 @@
  * 3. A run that was started is never started again.
  * 4. After `stop` nothing is left that carries the marker or belongs to the group.
  */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
@@ -123,7 +123,6 @@ function hosted(
     exitStatus(folder) !== null || (!table.lives(birth) && table.left(swept).pids.length === 0);
   let stopWatching: (() => void) | null = null;
   const adopted = ended === null ? waitUntil(folder, isOver) : null;
-  const wasFound = ended === null || ended === OVER;
   let status: number | null = null;
   const over = (async () => {
     status = (await (ended ?? adopted?.over)) ?? null;
@@ -135,10 +134,7 @@ function hosted(
     follow(take) {
       for (const stream of ['stdout', 'stderr'] as const) {
         const path = join(folder, `${stream}.log`);
-        if (!existsSync(path)) continue;
-        // What somebody complained of before we came was shown by whoever was there.
-        const from = stream === 'stderr' && wasFound ? statSync(path).size : 0;
-        tails.push(new Tail(path, from, (chunk) => take(chunk, stream)));
+        if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
       }
       const timer = setTimeout(() => {
         stopWatching = watchFolder(folder, look);

@@ -122,6 +122,8 @@ export interface StrayProcess {
 
 export interface OutputSnapshot {
   readonly offset: number;
+  /** How much of its standard error is known; absent while that is nothing. */
+  readonly complained?: number;
   readonly tokens: Tokens | null;
   readonly cost: Cost | null;
   /** Steps (tool calls) that the agent took. */

@@ -266,9 +266,10 @@ function baseline({ progress }: LoopState, fingerprint: string | null): LoopStat
 
 /** The last snapshot wins, except that a claim for which a run is being ended cannot be taken back any more. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, tokens, cost, steps, said, limit } = event;
+  const { offset, complained, tokens, cost, steps, said, limit } = event;
   const { claim, claimEndsRun } = hasClaimed(earlier) ? earlier : event;
-  return { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
+  const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
+  return complained === undefined ? known : { ...known, complained };
 }
 
 /** A control that is delivered twice is delivered twice soon. */

@@ -112,9 +112,19 @@ describe('stop', () => {
     expect(again.stderr).toContain('has ended already');
   });
 
-  it('ends the agent of a loop that nobody drives', async () => {
+  it('lets the agent of a loop that nobody drives finish its step', async () => {
     const turn = await orphaned();
-    const end = await rig.does('stop', 'a');
+    const stopping = rig.ralph(['stop', 'a']);
+    await stopping.says('stopping after the running step');
+    turn.exits(0);
+    exits(await stopping.ended, 0);
+    expect(turn.heard).toEqual([]);
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });
+  });
+
+  it('--now ends the agent of a loop that nobody drives', async () => {
+    const turn = await orphaned();
+    const end = await rig.does('stop', 'a', '--now');
     exits(end, 0);
     await turn.gone;
     expect(turn.heard).toEqual(['SIGTERM']);
