@@ -42,6 +42,8 @@ export class Console implements Viewer {
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.#hasLine =
       stderr.isTTY && options.quiet !== true && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;
+    // Whoever reads what we print may go away at any time.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
     if (this.#hasLine) this.#timer = setInterval(() => this.#draw(), 1000).unref();
   }
 

@@ -3,6 +3,7 @@ import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { parseDuration, parseSize, parseWhole } from './values.ts';
+import { warn } from './print.ts';
 
 interface Where {
   readonly cwd?: string;
@@ -13,7 +14,7 @@ export async function pause(name: string, options: Where): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(name, loop.state.outcome !== null);
   if (loop.state.control.paused) {
-    process.stderr.write(`ralph: warning: worker '${name}' is already paused\n`);
+    warn(`ralph: warning: worker '${name}' is already paused\n`);
     return 0;
   }
   return sendTo(loop, { type: 'pause' }, `paused ralph loop for ${name}`);
@@ -23,7 +24,7 @@ export async function pause(name: string, options: Where): Promise<number> {
 export async function stop(name: string, options: Where & { readonly now?: boolean }): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   if (loop.state.outcome !== null) {
-    process.stderr.write(`ralph: warning: '${name}' has ended already\n`);
+    warn(`ralph: warning: '${name}' has ended already\n`);
     return 0;
   }
   if (loop.trouble !== null) throw new UserError(loop.trouble);

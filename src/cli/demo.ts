@@ -9,6 +9,7 @@ import { resolvePolicy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { paint } from './console.ts';
 import { drive } from './drive.ts';
+import { warn } from './print.ts';
 
 const CHECK = 'grep -qx "hello world" greeting.txt';
 
@@ -68,5 +69,5 @@ export async function demo(): Promise<number> {
 }
 
 function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  warn(`${text}\n`);
 }

@@ -4,6 +4,7 @@ import { UserError } from '../user-error.ts';
 import { Harmless } from './terminal.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
+import { warn } from './print.ts';
 
 interface LogsOptions {
   readonly follow?: boolean;
@@ -29,7 +30,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     return 0;
   }
   if (wanted === undefined) {
-    process.stderr.write(`ralph: ${name} has not run an agent yet\n`);
+    warn(`ralph: ${name} has not run an agent yet\n`);
     return 0;
   }
   print(`${wanted.path}/${file}`);

@@ -1,6 +1,7 @@
 import { problemWithName, readLoop, type LoopReading } from '../compose/read-loop.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
+import { print } from './print.ts';
 
 /** The loop of this name, or a message that says which there are. */
 export function findLoop(workspace: string, name: string): LoopReading {
@@ -17,19 +18,15 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
   const fate = await deliver(loop, control);
   switch (fate) {
     case 'queued':
-      process.stdout.write(
-        `queued for ${name}: nobody drives it now; it is used when it goes on (ralph resume ${name})\n`,
-      );
+      print(`queued for ${name}: nobody drives it now; it is used when it goes on (ralph resume ${name})\n`);
       return 0;
     case 'delivered':
-      process.stdout.write(`${done}\n`);
+      print(`${done}\n`);
       return 0;
     case 'refused':
       throw new UserError(`"${name}" cannot do that: ${JSON.stringify(control)}`);
     case 'unheard':
-      process.stdout.write(
-        `queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`,
-      );
+      print(`queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`);
       return 0;
   }
 }

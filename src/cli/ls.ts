@@ -1,6 +1,7 @@
 import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
 import { workspaceOf } from './workspace.ts';
+import { print } from './print.ts';
 
 /** `ralph ls`: the loops of this workspace, or of all. */
 export function ls(options: {
@@ -9,7 +10,7 @@ export function ls(options: {
   readonly cwd?: string;
 }): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
-  if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+  if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
   else printTable(loops, options.all === true);
   return 0;
 }
@@ -36,6 +37,6 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   );
   for (const row of rows) {
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-    process.stdout.write(`${line.trimEnd()}\n`);
+    print(`${line.trimEnd()}\n`);
   }
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { print, warn } from './print.ts';
 
 void main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
-    process.stderr.write(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    warn(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
     process.exitCode = 3;
   },
 );
@@ -12,11 +13,11 @@ void main(process.argv.slice(2)).then(
 /** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
-    process.stdout.write(`${version()}\n`);
+    print(`${version()}\n`);
     return 0;
   }
   if (process.platform === 'win32') {
-    process.stderr.write(
+    warn(
       'ralph: error: native Windows has no POSIX process groups and signals, which ralph needs to end every agent it starts\n' +
         'Run it inside WSL2 (https://learn.microsoft.com/windows/wsl/install).\n',
     );

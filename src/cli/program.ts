@@ -2,14 +2,13 @@
 import { Command, CommanderError, Option } from 'commander';
 import { reasonOf, UserError } from '../user-error.ts';
 import type { LimitOptions, RunOptions } from './options.ts';
+import { print, warn } from './print.ts';
 
 /** Runs the command that the arguments name and tells what to exit with. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   const { words, command } = splitCommand(withDefaultCommand(args));
-  // Whoever reads what we print may go away at any time.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let code = 0;
-  const program = build(command, (result) => {
+  const program = build(words, command, (result) => {
     code = result;
   });
   try {
@@ -18,7 +17,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof UserError) {
-      process.stderr.write(`ralph: error: ${error.message}\n`);
+      warn(`ralph: error: ${error.message}\n`);
       return error.exitCode;
     }
     if (
@@ -28,7 +27,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
       error.code.startsWith('E')
     ) {
       const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
-      process.stderr.write(`ralph: error: ${path}${reasonOf(error)}\n`);
+      warn(`ralph: error: ${path}${reasonOf(error)}\n`);
       return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
     }
     throw error;
@@ -51,7 +50,10 @@ function splitCommand(args: readonly string[]): { words: readonly string[]; comm
 
 type Done = (code: number) => void;
 
-function build(command: readonly string[], done: Done): Command {
+/** The program; of its commands only the one that is called gets its options, since they take their time. */
+function build(given: readonly string[], command: readonly string[], done: Done): Command {
+  const called = given.find((word) => !word.startsWith('-'));
+  const isCalled = (name: string): boolean => called === name || called === 'help';
   const program = new Command('ralph')
     .description(
       'Runs a coding agent again and again, each time with a fresh context, until the work is verifiably done.',
@@ -60,31 +62,34 @@ function build(command: readonly string[], done: Done): Command {
     .showSuggestionAfterError()
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(`ralph: ${text.trimEnd()}\n`) });
+    .configureOutput({
+      writeOut: print,
+      writeErr: warn,
+      outputError: (text, write) => write(`ralph: ${text.trimEnd()}\n`),
+    });
   program.addHelpText('after', HELP);
 
   const add = (name: string, description: string): Command =>
     program.command(name).description(description).exitOverride().showSuggestionAfterError();
 
-  runOptions(
-    add('run [task]', 'run an agent until the work is done (the default command)').usage(
-      '[TASK] [options] -- COMMAND…',
-    ),
-  ).action(async (task: string | undefined, options: RunOptions) => {
-    const { run } = await import('./run.ts');
-    done(await run(task ?? null, options, command));
+  const run = add('run [task]', 'run an agent until the work is done (the default command)');
+  if (isCalled('run')) runOptions(run);
+  run.usage('[TASK] [options] -- COMMAND…').action(async (task: string | undefined, options: RunOptions) => {
+    const { runLoop } = await import('./run.ts');
+    done(await runLoop(task ?? null, options, command));
   });
 
-  limitOptions(
-    viewOptions(
-      add('resume <name>', 'go on with a loop that was paused, stopped, crashed or has used up a limit'),
-    ),
-  )
+  const resume = add(
+    'resume <name>',
+    'go on with a loop that was paused, stopped, crashed or is out of something',
+  );
+  if (isCalled('resume')) limitOptions(viewOptions(resume));
+  resume
     .option('--now', 'do not wait for a usage limit to reset')
     .option('--cwd <folder>', 'the workspace')
     .action(async (name: string, options: LimitOptions & { readonly now?: boolean }) => {
-      const { resume } = await import('./resume.ts');
-      done(await resume(name, options));
+      const { resumeLoop } = await import('./resume.ts');
+      done(await resumeLoop(name, options));
     });
 
   add('status [name]', 'show what a loop does, or all loops here')

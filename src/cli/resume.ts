@@ -7,9 +7,10 @@ import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { limitsOf, type LimitOptions } from './options.ts';
 import { workspaceOf } from './workspace.ts';
+import { warn } from './print.ts';
 
 /** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
-export async function resume(
+export async function resumeLoop(
   name: string,
   options: LimitOptions & { readonly now?: boolean },
 ): Promise<number> {
@@ -21,7 +22,7 @@ export async function resume(
     if (policy !== null)
       throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
     if (!found.state.control.paused && options.now !== true) {
-      process.stderr.write(`ralph: warning: worker '${name}' is not paused\n`);
+      warn(`ralph: warning: worker '${name}' is not paused\n`);
       return 0;
     }
     return sendTo(found, { type: 'resume', now: options.now === true }, `resumed ralph loop for ${name}`);

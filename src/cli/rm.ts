@@ -1,10 +1,11 @@
 import { removeLoop } from '../compose/remove-loop.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
+import { print } from './print.ts';
 
 /** `ralph rm`: a loop and everything of it, unless it is running. */
 export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {
   await removeLoop(findLoop(workspaceOf(options), name));
-  process.stdout.write(`removed ${name}\n`);
+  print(`removed ${name}\n`);
   return 0;
 }

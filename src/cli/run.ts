@@ -9,7 +9,7 @@ import { policyOf, type RunOptions } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
-export async function run(
+export async function runLoop(
   task: string | null,
   options: RunOptions,
   command: readonly string[],

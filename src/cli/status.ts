@@ -4,6 +4,7 @@ import { localTime } from '../compose/times.ts';
 import { findLoop } from './loops.ts';
 import { printTable } from './ls.ts';
 import { workspaceOf } from './workspace.ts';
+import { print } from './print.ts';
 
 /** `ralph status`: exits 0 when the loop is running, 1 when it is not, 2 when there is none. */
 export function status(
@@ -13,15 +14,14 @@ export function status(
   const workspace = workspaceOf(options);
   if (name === null) {
     const loops = readLoops(workspace);
-    if (options.json === true) process.stdout.write(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
-    else if (loops.length === 0)
-      process.stdout.write('no loops here; start one with ralph run, or see ralph demo\n');
+    if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+    else if (loops.length === 0) print('no loops here; start one with ralph run, or see ralph demo\n');
     else printTable(loops, false);
     return 0;
   }
   const loop = findLoop(workspace, name);
-  if (options.json === true) process.stdout.write(`${JSON.stringify(summaryOf(loop), null, 2)}\n`);
-  else process.stdout.write(`${describe(loop).join('\n')}\n`);
+  if (options.json === true) print(`${JSON.stringify(summaryOf(loop), null, 2)}\n`);
+  else print(`${describe(loop).join('\n')}\n`);
   return loop.owner === null ? 1 : 0;
 }
 
