@@ -1,15 +1,18 @@
 // What every measurement needs: a scratch folder, the built command, and medians.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+/** On a disk, as a workspace is, and not where a machine may watch every file. */
+const DISK = '/var/tmp';
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
 /** A workspace outside of any repository, with a home of its own; `done` removes it. */
 export function scratch() {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
+  const root = mkdtempSync(join(existsSync(DISK) ? DISK : tmpdir(), 'ralph-bench-'));
   const workspace = join(root, 'work');
   mkdirSync(workspace);
   writeFileSync(join(workspace, 'PROMPT.md'), 'do it\n');

@@ -53,7 +53,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     const message = `agent command is not executable: ${command.path} (chmod +x it)`;
     throw new NotStarted({ kind: 'not-executable', message });
   }
-  mkdirSync(folder, { recursive: true });
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
   const prompt = join(folder, 'prompt.md');
   const shim = startShim({
     folder,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import type { Birth, ProcessTable, Stray } from './table.ts';
 
 /** Reads `/proc`. Everything here may be gone the moment after it was read; that is not an error. */
@@ -151,11 +151,23 @@ function pidNamespace(): string {
   return knownNamespace;
 }
 
+/** One for all: what is in `/proc` is small, and there are many. */
+const buffer = Buffer.allocUnsafeSlow(64 * 1024);
+
 function read(path: string): string | null {
+  let descriptor: number | null = null;
   try {
-    return readFileSync(path, 'latin1');
+    descriptor = openSync(path, 'r');
+    let text = '';
+    for (;;) {
+      const count = readSync(descriptor, buffer, 0, buffer.length, -1);
+      if (count === 0) return text;
+      text += buffer.toString('latin1', 0, count);
+    }
   } catch {
     return null;
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
   }
 }
 

@@ -18,9 +18,8 @@ import { join } from 'node:path';
 
 const SCRIPT = `
 set -C
-{ : >"$1/started"; } 2>/dev/null || exit 125
+{ echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
-echo $$ >"$1/pid"
 trap : HUP INT QUIT TERM
 ralph_dir=$1
 shift
@@ -60,7 +59,7 @@ export function startShim(spec: ShimSpec): Shim {
 }
 
 export interface ShimSpec {
-  /** Gets `started`, `pid` and `exit`. */
+  /** Gets `started`, with the shim's pid in it, and `exit`. */
   readonly folder: string;
   /** The program with its path (a bare name might be a word of the shell's own), and its arguments. */
   readonly argv: readonly [string, ...string[]];
@@ -94,7 +93,7 @@ export function hasStarted(folder: string): boolean {
 
 /** The pid that the shim wrote of itself, for a harness that died before it could. */
 export function shimPid(folder: string): number | null {
-  const text = readOrNull(join(folder, 'pid'));
+  const text = readOrNull(join(folder, 'started'));
   return text !== null && text.endsWith('\n') ? Number(text) : null;
 }
 

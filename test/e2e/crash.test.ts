@@ -120,7 +120,7 @@ describe('a harness that is killed while its agent works', () => {
 
   it('waits for an agent whose shim was killed too, and claims to know no status', async () => {
     const turn = await orphan('--max-failures', '1');
-    const shim = Number(rig.loop('a').read('runs', '0001', 'pid'));
+    const shim = Number(rig.loop('a').read('runs', '0001', 'started'));
     process.kill(shim, 'SIGKILL');
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
@@ -135,7 +135,7 @@ describe('a harness that is killed while its agent works', () => {
 
   it('S4.42 starts a new run, and not the same, when shim and agent were killed too', async () => {
     const turn = await orphan();
-    process.kill(Number(rig.loop('a').read('runs', '0001', 'pid')), 'SIGKILL');
+    process.kill(Number(rig.loop('a').read('runs', '0001', 'started')), 'SIGKILL');
     await turn.diesBy('SIGKILL');
     const resumed = rig.ralph(['resume', 'a']);
     const next = await rig.nextTurn();
