@@ -88,21 +88,27 @@ export class ProjectionFiles implements JournalReader {
     this.#state = after ?? evolve(before, event);
     this.#account = account(known, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
+    // Whoever changes the policy has the last word.
+    if (before.policy !== this.#state.policy) this.#wishedLimit = null;
     if (!this.#isLive) return;
     // Another limit must be in the file before anybody can take the old one for a wish.
     if (before.policy !== this.#state.policy) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), SHOWN_AFTER_MS).unref();
   }
 
-  /** Whom to ask how far the journal is. */
+  /** The whole journal has been taken; `mark` tells how far it is from now on. */
   follow(mark: () => JournalMark): void {
     this.#mark = mark;
+    const written = readLimit(this.#folder.stateFile);
+    const { iterations } = this.#state.policy.limits;
+    // Somebody may have changed it while nobody drove the loop.
+    if (this.#state.created && written !== null && written !== iterations) this.#wishedLimit = written;
+    this.#writtenLimit = written;
   }
 
   /** Everything from before has been taken: brings the files up to date, and goes on from there. */
   goLive(): void {
     this.#isLive = true;
-    this.#writtenLimit = this.#state.policy.limits.iterations;
     this.#quietly(() => {
       const { iterationsLog, progressFile } = this.#folder;
       if (sizeOf(iterationsLog) < this.#logBytes) this.#logBytes = sizeOf(iterationsLog);

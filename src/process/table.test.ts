@@ -95,6 +95,15 @@ describe('the process table from /proc', () => {
     }
   });
 
+  it('does not take the group of a stranger for a run of another boot, or of a pid that was used again', () => {
+    const birth = procfs.birth(process.pid);
+    if (birth === null) throw new Error('we are gone');
+    const leader = { ...birth, pid };
+    const other = { name: 'OTHER', value: 'x' };
+    expect(procfs.left({ shim: { ...leader, bootId: 'another' }, marker: other, folder }).pids).toEqual([]);
+    expect(procfs.left({ shim: { ...leader, startTime: '1' }, marker: other, folder }).pids).toEqual([]);
+  });
+
   it('does not take another boot or another namespace for this one', () => {
     const birth = procfs.birth(pid);
     if (birth === null) throw new Error('it is gone');

@@ -116,7 +116,7 @@ describe('stop', () => {
     const turn = await orphaned();
     const stopping = rig.ralph(['stop', 'a']);
     await stopping.says('stopping after the running step');
-    turn.exits(0);
+    await turn.exits(0);
     exits(await stopping.ended, 0);
     expect(turn.heard).toEqual([]);
     expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });

@@ -38,6 +38,8 @@ export class Rig {
   readonly env: Readonly<Record<string, string>>;
   /** The command of an agent that does what the test says, a turn at a time. */
   readonly agent: readonly string[] = [process.execPath, join(FIXTURES, 'remote-agent.mjs')];
+  /** The built command. */
+  readonly command: string = COMMAND;
   readonly #marker: string;
   readonly #server: Server;
   readonly #programs: Program[] = [];

@@ -1,0 +1,130 @@
+import { cpSync, rmSync, utimesSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+const DONE = '<promise>DONE</promise>\n';
+
+describe('what is left of a loop', () => {
+  it('is never taken for a new one of the same name', async () => {
+    await rig.does('run', 'task', '--name', 'a', '--', ...rig.plain(`echo '${DONE.trim()}'`));
+    rmSync(rig.loop('a').file('journal.jsonl'));
+    const anew = await rig.does(
+      'run',
+      'task',
+      '--name',
+      'a',
+      '-m',
+      '1',
+      '--',
+      ...rig.plain('echo ran; exit 9'),
+    );
+    exits(anew, 1);
+    expect(anew.stdout).toBe('ran\n');
+    expect(rig.has('.ralph/archive/a-1/runs/0001')).toBe(true);
+  });
+
+  it('a check that a dead owner left running is ended, also when nobody wants it any more', async () => {
+    const program = rig.ralph([
+      'run',
+      'task',
+      '--name',
+      'a',
+      '--check',
+      'echo x >begun; sleep 300',
+      '--',
+      'true',
+    ]);
+    await rig.appears('begun');
+    process.kill(program.pid, 'SIGKILL');
+    await program.ended;
+    expect(rig.left().length).toBeGreaterThan(0);
+    exits(await rig.does('stop', 'a', '--now'), 0);
+    expect(rig.left()).toEqual([]);
+  });
+
+  it('a run whose folder is gone is not started again', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '1', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    process.kill(program.pid, 'SIGKILL');
+    await program.ended;
+    rmSync(rig.loop('a').file('runs'), { recursive: true });
+    await turn.exits(0);
+    await turn.gone;
+    await rig.does('resume', 'a');
+    expect(rig.turns).toBe(1);
+  });
+});
+
+describe('a copied workspace', () => {
+  it('does not touch what runs for the original', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    const copy = `${rig.workspace}-copy`;
+    cpSync(rig.workspace, copy, { recursive: true });
+    exits(await rig.ralph(['rm', 'a'], { cwd: copy }).ended, 0);
+    expect(turn.heard).toEqual([]);
+    await turn.prints(DONE);
+    await turn.exits(0);
+    exits(await program.ended, 0);
+  });
+});
+
+describe('inside an agent', () => {
+  it('a loop that is resumed gets an owner of its own, which outlives the run', async () => {
+    exits(await rig.does('run', 'inner', '--name', 'inner', '-m', '1', '--', 'true'), 1);
+    const gate = rig.gate();
+    const resume = `${process.execPath} ${rig.command} resume inner -m 3 >/dev/null 2>&1 & read go <${gate.path}; echo '${DONE.trim()}'`;
+    const outer = rig.ralph(['run', 'outer', '--name', 'outer', '--', ...rig.plain(resume)]);
+    await rig.loop('inner').journals('loop.ended', () => true, 2);
+    gate.open();
+    exits(await outer.ended, 0);
+    expect(rig.loop('inner').state).toMatchObject({
+      iteration: 3,
+      outcome: { type: 'iterations-exhausted' },
+    });
+  });
+});
+
+describe('a silent agent', () => {
+  it('is ended at its limit although a file claims to come from the future', async () => {
+    rig.write('tomorrow');
+    const tomorrow = Date.now() / 1000 + 86_400;
+    utimesSync(rig.path('tomorrow'), tomorrow, tomorrow);
+    const end = await rig.does(
+      'run',
+      'task',
+      '-m',
+      '1',
+      '--inactivity-timeout',
+      '200ms',
+      '--',
+      'sleep',
+      '300',
+    );
+    exits(end, 1);
+    expect(end.stderr).toContain('inactivity timeout (0.2s)');
+  });
+});
+
+describe('a prompt that can be read only once', () => {
+  it('is read once and told in every iteration', async () => {
+    const script = `${process.execPath} ${rig.command} run --name a -m 2 -f <(echo from a pipe) -- sh -c 'head -n 1'`;
+    const { Program } = await import('../rig/cli/program.ts');
+    const program = new Program(['/bin/bash', '-c', script], {
+      cwd: rig.workspace,
+      env: rig.env,
+      peakFile: '/dev/null',
+    });
+    const end = await program.ended;
+    exits(end, 1);
+    expect(end.stdout).toBe('from a pipe\nfrom a pipe\n');
+  });
+});
