@@ -64,7 +64,6 @@ describe('an agent as a process', () => {
   it('S1.34 reads its prompt from a file, writes to files, and its status is known', async () => {
     const run = await host.start(request);
     expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });
-    expect(JSON.parse(readFileSync(join(spec.folder, 'receipt.json'), 'utf8'))).toEqual(run.receipt);
   });
 
   it('was never started: nothing is found', async () => {
@@ -82,6 +81,11 @@ describe('an agent as a process', () => {
     agent('echo one; : >begun; until [ -e go ]; do sleep 0.01; done; echo two; exit 4');
     const first = await host.start(request);
     await appears('begun');
+    first.follow(() => {});
+    await appears('runs/0001/receipt.json');
+    const written: unknown = JSON.parse(readFileSync(join(spec.folder, 'receipt.json'), 'utf8'));
+    expect(written).toEqual(first.receipt);
+    await first.close('leave');
     const second = await found(first.receipt);
     expect(second.receipt).toEqual(first.receipt);
     const reading = readAll(second);
@@ -93,7 +97,7 @@ describe('an agent as a process', () => {
     agent(': >begun; until [ -e go ]; do sleep 0.01; done; exit 5');
     const first = await host.start(request);
     await appears('begun');
-    rmSync(join(spec.folder, 'receipt.json'));
+    rmSync(join(spec.folder, 'receipt.json'), { force: true });
     const second = await found();
     expect(second.receipt.pid).toBe(first.receipt.pid);
     writeFileSync(join(root, 'go'), '');

@@ -65,11 +65,6 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stderr: join(folder, 'stderr.log'),
   });
   const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
-  try {
-    writeFileSync(join(folder, 'receipt.json'), `${JSON.stringify(birth)}\n`);
-  } catch {
-    // The journal will have it, and the marker finds it.
-  }
   return hosted(spec, birth, shim.ended, table);
 }
 
@@ -137,6 +132,7 @@ function hosted(
         if (existsSync(path)) tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
       }
       const timer = setTimeout(() => {
+        writeReceipt(folder, birth);
         stopWatching = watchFolder(folder, look);
         look();
       }, QUICK_MS);
@@ -173,7 +169,16 @@ function waitUntil(folder: string, isOver: () => boolean): { over: Promise<void>
   return { over, forget: () => forget?.() };
 }
 
-/** A run that is over by then is not watched. */
+/** For whoever finds the run without its journal. */
+function writeReceipt(folder: string, birth: Birth): void {
+  try {
+    writeFileSync(join(folder, 'receipt.json'), `${JSON.stringify(birth)}\n`);
+  } catch {
+    // The journal has it, and the marker finds it.
+  }
+}
+
+/** A run that is over by then is neither watched nor looked for. */
 const QUICK_MS = 15;
 
 /** A run whose harness died before it could write who it was. */

@@ -126,12 +126,17 @@ function pids(): readonly number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** The processes that may be younger than this one: higher pids, or all of them once the counter may have gone round. */
+/**
+ * The processes that may be younger than this one: their pids lie between its own and the last one given, unless the
+ * counter may have gone round. The counter is asked after the list was made, or who came in between would be missed.
+ */
 function younger(than: Birth): readonly number[] {
+  const all = pids();
   const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
   const uptime = Number(read('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
   const age = uptime - Number(than.startTime) / TICKS_A_SECOND;
-  return last < than.pid || !(age < ROUND_TRIP_SECONDS) ? pids() : pids().filter((pid) => pid >= than.pid);
+  if (last < than.pid || !(age < ROUND_TRIP_SECONDS)) return all;
+  return all.filter((pid) => pid >= than.pid && pid <= last);
 }
 
 const TICKS_A_SECOND = 100;
