@@ -5,6 +5,7 @@
  * 1. A reader that goes away (`| head -1`, a closed terminal) is no reason to stop.
  * 2. The agent's words cannot move the cursor, change the title or clear the screen of a terminal.
  */
+import { fstatSync } from 'node:fs';
 import { styleText } from 'node:util';
 import type { AgentEvent, LoopEvent, LoopState } from '../index.ts';
 import type { Account } from '../index.ts';
@@ -24,11 +25,13 @@ export class Console implements Viewer {
   readonly #name: string;
   readonly #options: ViewOptions;
   readonly #hasLine: boolean;
+  readonly #isOnePlace: boolean = isOnePlace();
   #timer: NodeJS.Timeout | null = null;
   #state: LoopState | null = null;
   #account: Account | null = null;
   #isDrawn = false;
   #isStalled = false;
+  #hasColour = false;
   #atLineStart = true;
   #activeAt = Date.now();
   readonly #leftOut = new Set<NodeJS.WriteStream>();
@@ -62,6 +65,7 @@ export class Console implements Viewer {
     this.#erase();
     const text = process.stderr.isTTY ? this.#complaints.read(chunk) : Buffer.from(chunk);
     this.#write(process.stderr, text);
+    this.#hasColour ||= process.stderr.isTTY && text.includes('\u001B');
     if (text.length > 0) this.#atLineStart = text.at(-1) === '\n' || text.at(-1) === 10;
   }
 
@@ -105,6 +109,7 @@ export class Console implements Viewer {
   /** A line on the standard error, whatever else is there. */
   line(text: string): void {
     this.#erase();
+    this.#reset();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
     this.#write(process.stderr, `${process.stderr.isTTY ? harmless(text) : text}\n`);
@@ -113,6 +118,7 @@ export class Console implements Viewer {
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#erase();
+    this.#reset();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
   }
@@ -121,8 +127,9 @@ export class Console implements Viewer {
     this.#erase();
     const shown = process.stdout.isTTY ? this.#words.read(text) : text;
     this.#write(process.stdout, shown);
-    // Only where both go to the same terminal does one have to mind the other's unfinished line.
-    if (process.stdout.isTTY && shown !== '') this.#atLineStart = shown.endsWith('\n');
+    this.#hasColour ||= process.stdout.isTTY && shown.includes('\u001B');
+    // Only where both go to the same place does one have to mind the other's unfinished line.
+    if (this.#isOnePlace && shown !== '') this.#atLineStart = shown.endsWith('\n');
   }
 
   /** Memory must not grow with what a slow reader does not take: that is left out, and said. */
@@ -147,9 +154,17 @@ export class Console implements Viewer {
       `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
-    const line = `${this.#name}: ${parts.join(' · ')}`.slice(0, (process.stderr.columns ?? 80) - 1);
+    const line = `${this.#name}: ${parts.join(' · ')}`.slice(0, (process.stderr.columns ?? 80) - 4);
+    this.#reset();
     this.#write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
     this.#isDrawn = true;
+  }
+
+  /** The agent's colours end with its words. */
+  #reset(): void {
+    if (!this.#hasColour) return;
+    this.#hasColour = false;
+    for (const stream of [process.stdout, process.stderr]) if (stream.isTTY) this.#write(stream, '\u001B[0m');
   }
 
   #erase(): void {
@@ -174,6 +189,16 @@ function describe(event: Exclude<AgentEvent, { type: 'text' }>): readonly string
     case 'result':
     case 'unknown':
       return [];
+  }
+}
+
+/** Whether both outputs go to the same terminal, file or pipe. */
+function isOnePlace(): boolean {
+  try {
+    const [out, errors] = [fstatSync(1), fstatSync(2)];
+    return out.dev === errors.dev && out.ino === errors.ino;
+  } catch {
+    return false;
   }
 }
 

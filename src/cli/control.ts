@@ -44,6 +44,7 @@ export async function stop(name: string, options: Where & { readonly now?: boole
 export async function tell(name: string, text: string, options: Where): Promise<number> {
   if (text.trim() === '') throw new UserError('there is nothing to tell');
   const loop = findLoop(workspaceOf(options), name);
+  if (loop.state.outcome?.type === 'done') throw new UserError(`"${name}" is done: nobody would hear it`);
   return sendTo(loop, { type: 'tell', text }, `delivered to ${name}: it is used in the next prompt`);
 }
 

@@ -15,6 +15,7 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
   const onTerminate = onSignal('SIGTERM');
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
   try {
+    for (const note of loop.notes) view.status(note);
     if (options.verbose === true) view.status(`Agent command: ${loop.shownCommand}`);
     const stop = await loop.drive(view);
     view.close();

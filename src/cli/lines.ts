@@ -2,6 +2,7 @@
 import type { Account, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
 
+import { loopName } from '../compose/end-record.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
@@ -24,9 +25,9 @@ export function linesFor(
     case 'check.finished': {
       const { command, result } = event;
       const seconds = `${(result.durationMs / 1000).toFixed(1)}s`;
-      if (result.code === 0) return [`check passed: ${command} (${seconds})`];
+      if (result.code === 0) return [`check passed: ${brief(command)} (${seconds})`];
       const how = result.timedOut ? 'Timeout' : `exit ${result.code ?? 'unknown'}`;
-      return [`check failed: ${command} (${how}, ${seconds}) — ${result.log}`];
+      return [`check failed: ${brief(command)} (${how}, ${seconds}) — ${result.log}`];
     }
     case 'claim.made':
       return verbose ? [`claim by ${event.claim.by}: ${event.claim.text}`] : [];
@@ -52,11 +53,15 @@ export function linesFor(
         ? [`found again in iteration ${of(state.iteration)}: going on`]
         : [`found again: going on after iteration ${of(state.iteration)}`];
     case 'loop.reopened':
-      return [`resumed after iteration ${of(state.iteration)}`];
+      return state.turn.started && state.turn.run === null
+        ? [`resumed: iteration ${of(state.iteration)} starts again`]
+        : [`resumed after iteration ${of(state.iteration)}`];
     case 'loop.ended':
       return endLines(event, state);
     case 'child.started':
-      return [`waiting for 1 children to complete: [${event.child}]`];
+      return policy.children === null
+        ? [`the agent started a loop of its own: ${loopName(event.child)}`]
+        : [`waiting for 1 children to complete: [${loopName(event.child)}]`];
     case 'run.planned':
       return verbose && event.prompt !== null ? [`prompt: ${event.prompt.path}`] : [];
     case 'run.started':
@@ -116,7 +121,12 @@ function runLines(
             ? timeLimit(ending.which, state, took)
             : ending.how;
       const attempt = most === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${most}`;
-      const next = most !== null && consecutive >= most ? '' : `, retrying in ${wait}s`;
+      const { iterations } = state.policy.limits;
+      const isLast =
+        (most !== null && consecutive >= most) ||
+        (iterations !== null && iteration >= iterations) ||
+        state.control.stop !== null;
+      const next = isLast ? '' : `, retrying in ${wait}s`;
       return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...strays];
     }
   }
@@ -153,7 +163,10 @@ function controlLines(
       if (state.control.signals > 1) return ['Received signal again, ending the agent...'];
       return state.control.paused && state.control.stop === null
         ? [`received ${control.signal}, pausing loop (current agent will complete)`]
-        : ['Received signal, shutting down...'];
+        : [
+            'Received signal, shutting down...',
+            'the running step may finish; once more (Ctrl-C) ends it now',
+          ];
     case 'tell':
       return [`told: ${control.text.split('\n', 1)[0] ?? ''} (in the next prompt)`];
     case 'set':
@@ -186,4 +199,10 @@ function endLines(
     case 'stopped':
       return [];
   }
+}
+
+/** A command on one line, and not more of it than a line takes. */
+export function brief(command: string): string {
+  const line = command.replaceAll(/\s+/g, ' ').trim();
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }

@@ -1,7 +1,7 @@
 import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
 import { workspaceOf } from './workspace.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 
 /** `ralph ls`: the loops of this workspace, or of all. */
 export function ls(options: {
@@ -11,6 +11,7 @@ export function ls(options: {
 }): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
   if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+  else if (loops.length === 0) warn('no loops here; ralph ls --all shows those of all workspaces\n');
   else printTable(loops, options.all === true);
   return 0;
 }

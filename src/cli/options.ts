@@ -135,7 +135,7 @@ function detectorsOf(options: RunOptions, base: Policy, workspace: string): read
 
 /** A problem by the name of the option that it came in with. */
 type Problem = Parameters<typeof describeProblem>[0];
-function inOptions(problem: Problem, options: RunOptions): Problem {
+export function inOptions(problem: Problem, options: Partial<RunOptions>): Problem {
   const { field } = problem;
   const words = [
     options.completionPromise === undefined ? [] : ['--completion-promise'],

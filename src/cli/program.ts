@@ -15,7 +15,14 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     await program.parseAsync(words, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      if (words[0] === 'run' && words.length > 2 && command.length === 0 && MISPLACED.has(error.code))
+        warn(
+          'The command of the agent belongs behind --, for example: ralph run "fix the tests" -- claude -p\n',
+        );
+      return 2;
+    }
     if (error instanceof UserError) {
       warn(`ralph: error: ${error.message}\n`);
       return error.exitCode;
@@ -47,6 +54,9 @@ function splitCommand(args: readonly string[]): { words: readonly string[]; comm
   const at = args.indexOf('--');
   return at < 0 ? { words: args, command: [] } : { words: args.slice(0, at), command: args.slice(at + 1) };
 }
+
+/** What is said when an agent's command stands where our own options are read. */
+const MISPLACED = new Set(['commander.excessArguments', 'commander.optionMissingArgument']);
 
 type Done = (code: number) => void;
 

@@ -5,7 +5,7 @@ import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
-import { limitsOf, type LimitOptions } from './options.ts';
+import { inOptions, limitsOf, type LimitOptions } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
@@ -51,6 +51,7 @@ function changedPolicy(policy: Policy, options: LimitOptions): Policy | null {
   const changed = mergePolicy(policy, limitsOf(options, policy));
   if (JSON.stringify(changed) === JSON.stringify(policy)) return null;
   const problems = findProblems(changed);
-  if (problems.length > 0) throw new UserError(problems.map(describeProblem).join('; '));
+  if (problems.length > 0)
+    throw new UserError(problems.map((problem) => describeProblem(inOptions(problem, {}))).join('; '));
   return changed;
 }

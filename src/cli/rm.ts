@@ -5,7 +5,7 @@ import { print } from './print.ts';
 
 /** `ralph rm`: a loop and everything of it, unless it is running. */
 export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {
-  await removeLoop(findLoop(workspaceOf(options), name));
-  print(`removed ${name}\n`);
+  const agent = await removeLoop(findLoop(workspaceOf(options), name));
+  print(`removed ${name}${agent === null ? '' : `; its agent (process ${agent}) was ended`}\n`);
   return 0;
 }

@@ -1,5 +1,6 @@
 import type { EndRecord } from '../compose/end-record.ts';
 import { duration } from '../compose/times.ts';
+import { brief } from './lines.ts';
 
 /** The end of a loop in a few lines: why it stopped, what is left, what it cost, and how to go on. */
 export function summary(end: EndRecord): readonly string[] {
@@ -17,10 +18,13 @@ export function summary(end: EndRecord): readonly string[] {
     ],
     ...failingChecks.map(({ command, exit, timedOut, log }): [string, string] => [
       'failing',
-      `${command} (${timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`}) — ${log}`,
+      `${brief(command)} (${timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`}) — ${log}`,
     ]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
-    ...end.childrenLeft.map((child): [string, string] => ['left', `child loop ${child} is still at work`]),
+    ...end.childrenLeft.map((child): [string, string] => [
+      'left',
+      `the loop ${child}, started by the agent, is still at work; ralph stop ${child} --now ends it`,
+    ]),
     ...end.strays.map(({ pid, command }): [string, string] => [
       'left',
       `process ${pid} (${command}) may have been left behind by the agent`,

@@ -7,6 +7,7 @@ describe('what others print on a terminal', () => {
     ['plain text\n\ttab', 'plain text\n\ttab'],
     ['\u001B[31mred\u001B[0m', '\u001B[31mred\u001B[0m'],
     ['a\u001B[2Jb', 'ab'],
+    ['\u001B[8mhidden\u001B[0;8m', 'hidden'],
     ['a\u001B]0;title\u0007b', 'ab'],
     ['a\u001B]8;;http://x\u001B\\link', 'alink'],
     ['a\u001Bcb', 'ab'],

@@ -18,7 +18,7 @@ export class Harmless {
 
 /** A text without what commands a terminal, except for colours. */
 export function harmless(text: string): string {
-  return text.replaceAll(COMMAND, (match) => (COLOUR.test(match) ? match : ''));
+  return text.replaceAll(COMMAND, (match) => (COLOUR.test(match) && !CONCEALED.test(match) ? match : ''));
 }
 
 const LONGEST = 4096;
@@ -26,6 +26,8 @@ const LONGEST = 4096;
 const UNFINISHED = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?)?$/;
 // oxlint-disable-next-line no-control-regex -- as above
 const COLOUR = /^\u001B\[[0-9;]*m$/;
+/** What nobody can see may not be shown either. */
+const CONCEALED = /[[;]8[;m]/;
 const COMMAND =
   // oxlint-disable-next-line no-control-regex -- as above
   /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)?|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F]/gs;

@@ -65,11 +65,16 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     runsOfUnknownCost: spent.unknownRuns,
     durationMs: state.now - (known.startedAt ?? state.now),
     activeMs: state.activeMs,
-    childrenLeft: outcome?.type === 'done' ? outcome.childrenLeft : [],
+    childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
     strays: known.strays,
     folder: `.ralph/loops/${spec.name}`,
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };
+}
+
+/** A loop by the name that people know it by: its id without what makes it unique. */
+export function loopName(id: string): string {
+  return id.replace(/-[0-9a-f]{8}$/, '');
 }
 
 function reason(state: LoopState): string {

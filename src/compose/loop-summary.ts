@@ -1,5 +1,6 @@
 import { decide } from '../loop/decide.ts';
 import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
 import type { LoopReading } from './read-loop.ts';
@@ -30,6 +31,10 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     if (state.control.paused) return 'paused';
     return owner === null ? 'crashed' : 'running';
   }
+  function nextOf(): string | null {
+    if (trouble !== null) return `ralph rm ${spec.name}`;
+    return owner !== null && status === 'running' ? null : record.next;
+  }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
   const limit = state.policy.limits.iterations;
   const agent = openRun(state)?.receipt ?? null;
@@ -43,8 +48,17 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     workspace: spec.workspace,
     iterations: `${state.iteration}${limit === null ? '' : `/${limit}`}`,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
-    waiting: wait === undefined ? null : `${wait.why} until ${localTime(wait.until)}`,
-    next: owner !== null && status === 'running' ? null : record.next,
+    waiting: pendingOf(state) ?? (wait === undefined ? null : `${wait.why} until ${localTime(wait.until)}`),
+    next: nextOf(),
     record,
   };
+}
+
+/** What was asked for and has not come about yet. */
+function pendingOf(state: LoopState): string | null {
+  if (state.outcome !== null) return null;
+  if (state.control.stop !== null) return 'for the running step, then it stops';
+  return state.control.paused && openRun(state) !== null
+    ? 'for the running iteration, then it is paused'
+    : null;
 }

@@ -1,7 +1,7 @@
 /** Becoming the owner of a loop: a new one, or one that somebody left. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
 import { nameFrom, problemWithName } from '../control/names.ts';
@@ -38,7 +38,8 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   prepare(workspace);
   for (const { command } of request.policy.checks.commands) refuseSecret('a check', command, request.env);
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
-  const { folder, release } = await claimName(request, workspace);
+  const notes: string[] = [];
+  const { folder, release } = await claimName(request, workspace, notes);
   let id: string | null = null;
   try {
     const spec: Spec = {
@@ -65,6 +66,7 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const loop = new OwnedLoop({ spec, folder: folder.at, env: request.env, release });
     loop.create(request.policy);
+    loop.notes = notes;
     return loop;
   } catch (error) {
     if (id !== null) forget(id);
@@ -139,7 +141,7 @@ interface ClaimedName {
 }
 
 /** A folder that is ours alone: made up, or the one that was asked for, with what was there put aside. */
-async function claimName(request: LoopRequest, workspace: string): Promise<ClaimedName> {
+async function claimName(request: LoopRequest, workspace: string, notes: string[]): Promise<ClaimedName> {
   if (request.name === null) return inventName(request, workspace);
   const { name } = request;
   const problem = problemWithName(name);
@@ -173,7 +175,7 @@ async function claimName(request: LoopRequest, workspace: string): Promise<Claim
     }
     // oxlint-disable-next-line no-await-in-loop -- as above
     await endLeftovers(old);
-    archive(workspace, name, at);
+    notes.push(`the earlier loop "${name}" was put aside: ${archive(workspace, name, at)}`);
     forget(old.spec.id);
     lock.release();
   }
@@ -199,12 +201,14 @@ async function inventName(request: LoopRequest, workspace: string): Promise<Clai
   }
 }
 
-function archive(workspace: string, name: string, at: LoopFolder): void {
+/** Puts a loop aside and tells where. */
+function archive(workspace: string, name: string, at: LoopFolder): string {
   const folder = archiveFolder(workspace);
   mkdirSync(folder, { recursive: true });
   let number = 1;
   while (existsSync(join(folder, `${name}-${number}`))) number++;
   renameSync(at.path, join(folder, `${name}-${number}`));
+  return relative(workspace, join(folder, `${name}-${number}`));
 }
 
 /** What is in a check or a prompt is written down, in the workspace and in the journal. */

@@ -37,6 +37,8 @@ export interface Viewer extends Observer {
 export class OwnedLoop {
   readonly spec: Spec;
   readonly folder: LoopFolder;
+  /** What happened before its first event, for people. */
+  notes: readonly string[] = [];
   readonly #files: ProjectionFiles;
   readonly #engine: Engine;
   readonly #release: () => void;

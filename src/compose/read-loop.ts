@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { LoopFolder, loopFolder, loopsFolder } from '../control/layout.ts';
 import { readOwner } from '../control/owner.ts';
 import { forget, registered, unregister } from '../control/registry.ts';
@@ -31,8 +31,12 @@ export { problemWithName } from '../control/names.ts';
 export function readLoop(workspace: string, name: string): LoopReading {
   const folder = loopFolder(workspace, name);
   const loop = readLoopAt(folder);
-  if (loop === null) throw unknownLoop(name, folder);
-  return loop;
+  if (loop !== null) return loop;
+  // What is left of one can still be removed.
+  if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal)) throw unknownLoop(name, folder);
+  const trouble = `${folder.path} is what is left of a loop; remove it with: ralph rm ${name}`;
+  const spec = { ...UNREADABLE_SPEC, name, workspace };
+  return { folder, spec, state: INITIAL, account: NO_ACCOUNT, owner: liveOwner(folder), trouble };
 }
 
 /** The loop whose folder this is. */
@@ -45,7 +49,9 @@ export function readLoopIn(path: string): LoopReading {
 export function unknownLoop(name: string, folder: LoopFolder): UserError {
   const parent = dirname(folder.path);
   const others = existsSync(parent) ? readdirSync(parent).filter((other) => other !== name) : [];
-  const known = others.length === 0 ? 'there are none here' : `known here: ${others.toSorted().join(', ')}`;
+  const some = others.toSorted().slice(0, 8).join(', ');
+  const more = others.length > 8 ? `, and ${others.length - 8} more` : '';
+  const known = others.length === 0 ? 'there are none here' : `known here: ${some}${more}`;
   return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
 }
 

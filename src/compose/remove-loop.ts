@@ -1,13 +1,15 @@
 import { renameSync, rmSync } from 'node:fs';
 import { takeLock } from '../control/lock.ts';
 import { forget, unregister } from '../control/registry.ts';
+import { openRun } from '../loop/run.ts';
+import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
 import { endLeftovers } from './leftovers.ts';
 import { readLoopAt, type LoopReading } from './read-loop.ts';
 import { self } from './self.ts';
 
-/** Removes a loop that nobody drives, with what it may have left running. */
-export async function removeLoop(loop: LoopReading): Promise<void> {
+/** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */
+export async function removeLoop(loop: LoopReading): Promise<number | null> {
   const { folder, spec } = loop;
   const lock = await takeLock(folder.lock, self());
   if (!lock.taken) {
@@ -16,13 +18,17 @@ export async function removeLoop(loop: LoopReading): Promise<void> {
     );
   }
   try {
-    await endLeftovers(readLoopAt(folder) ?? loop);
+    const now = readLoopAt(folder) ?? loop;
+    const agent = openRun(now.state)?.receipt ?? null;
+    const ended = agent !== null && processes.lives(agent) ? agent.pid : null;
+    await endLeftovers(now);
     // All of it at once, or what is left could be taken for another loop's.
     const aside = `${folder.path}.removed-${process.pid}`;
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
     forget(spec.id);
     unregister(spec.id);
+    return ended;
   } finally {
     lock.release();
   }

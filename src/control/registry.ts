@@ -26,7 +26,7 @@ export function register(loop: RegisteredLoop, state: string = stateFolder()): v
 }
 
 export function unregister(id: string, state: string = stateFolder()): void {
-  rmSync(join(state, 'loops', `${id}.json`), { force: true });
+  removeQuietly(join(state, 'loops', `${id}.json`));
 }
 
 /** All loops that were ever registered and not removed, in no order. */
@@ -55,7 +55,16 @@ export function kept(id: string, state: string = stateFolder()): Kept | null {
 }
 
 export function forget(id: string, state: string = stateFolder()): void {
-  rmSync(join(state, 'kept', `${id}.json`), { force: true });
+  removeQuietly(join(state, 'kept', `${id}.json`));
+}
+
+/** What is not there, or cannot be there, need not be removed. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // A home that is no folder has nothing in it.
+  }
 }
 
 function writeAside(folder: string, id: string, value: unknown, mode: number): void {

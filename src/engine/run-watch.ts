@@ -63,6 +63,12 @@ export class RunWatch {
     this.#task.onChange(null);
   }
 
+  /** Whether it has printed more than it may, also where its end came first. */
+  get hasFlooded(): boolean {
+    const limit = this.#effect?.outputBytes ?? null;
+    return limit !== null && this.#bytes > limit;
+  }
+
   get #effect(): Wanted<'run'> | null {
     const { effect } = this.#task;
     return effect.type === 'run' ? effect : null;
@@ -72,8 +78,7 @@ export class RunWatch {
     const { clock, observer } = this.#driver.ports;
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
-    const limit = this.#effect?.outputBytes ?? null;
-    if (limit !== null && this.#bytes > limit) this.#resolve('output');
+    if (this.hasFlooded) this.#resolve('output');
     const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
     if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.#publish();
     return observer.ready?.();

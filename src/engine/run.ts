@@ -77,7 +77,9 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   watch.close();
   // More than enough was read already.
   const rest = reason === 'output' ? 'leave' : 'read';
-  await finish(driver, live, reader, rest, (code) => endingFor(reason, code, reader));
+  await finish(driver, live, reader, rest, (code) =>
+    endingFor(reason === 'exited' && watch.hasFlooded ? 'output' : reason, code, reader),
+  );
 }
 
 function endingFor(reason: Reason, code: number | null, reader: RunReader): RunEnding {

@@ -210,7 +210,7 @@ function howToClaim({ tag, word, marker, checks }: Extract<Section, { kind: 'how
     '## When you are done',
     '',
     `Only when the whole task is done, ${ways.join(', or ')}. ${verified}`,
-    'If something is left to do, do not say so: you will be started again with a fresh context.',
+    'If something is left to do, do not claim it: you will be started again with a fresh context.',
   ].join('\n');
 }
 

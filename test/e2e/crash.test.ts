@@ -179,8 +179,9 @@ describe('a harness that is killed while its agent works', () => {
 
   it('is removed by rm, which ends the agent first', async () => {
     const turn = await orphan();
+    const pid = rig.loop('a').all('run.started')[0]?.receipt.pid ?? 0;
     const removed = await rig.does('rm', 'a');
-    expect(removed).toMatchObject({ code: 0, stdout: 'removed a\n' });
+    expect(removed).toMatchObject({ code: 0, stdout: `removed a; its agent (process ${pid}) was ended\n` });
     await turn.gone;
     expect(rig.has('.ralph/loops/a')).toBe(false);
     expect(rig.left()).toEqual([]);

@@ -12,7 +12,7 @@ afterEach(() => rig.tearDown());
 describe('status and ls', () => {
   it('S4.66 exit 0 for a loop that runs, 1 for one that does not, 2 for none', async () => {
     expect(await rig.does('status', 'a')).toMatchObject({ code: 2, stdout: '' });
-    expect(await rig.does('ls')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(await rig.does('ls')).toMatchObject({ code: 0, stdout: '' });
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
