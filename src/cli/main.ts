@@ -23,6 +23,16 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
+  // The question that is asked most often, by people and by their prompts, in its two plain forms.
+  const [command, name] = args;
+  if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
+    const [{ status }, { explainError }] = await Promise.all([import('./status.ts'), import('./errors.ts')]);
+    try {
+      return status(name ?? null, {});
+    } catch (error) {
+      return explainError(error);
+    }
+  }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
 }

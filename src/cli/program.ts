@@ -1,7 +1,7 @@
 /** The commands and their options. Each command's work is in a file of its own, loaded when it is called. */
 import { Command, CommanderError, Option } from 'commander';
-import { reasonOf, UserError } from '../user-error.ts';
 import type { LimitOptions, RunOptions } from './options.ts';
+import { explainError } from './errors.ts';
 import { print, warn } from './print.ts';
 
 /** Runs the command that the arguments name and tells what to exit with. */
@@ -23,21 +23,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
         );
       return 2;
     }
-    if (error instanceof UserError) {
-      warn(`ralph: error: ${error.message}\n`);
-      return error.exitCode;
-    }
-    if (
-      error instanceof Error &&
-      'code' in error &&
-      typeof error.code === 'string' &&
-      error.code.startsWith('E')
-    ) {
-      const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
-      warn(`ralph: error: ${path}${reasonOf(error)}\n`);
-      return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
-    }
-    throw error;
+    return explainError(error);
   }
 }
 

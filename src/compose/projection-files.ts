@@ -51,6 +51,7 @@ export class ProjectionFiles implements JournalReader {
   #timer: NodeJS.Timeout | null = null;
   #wishedLimit: number | null = null;
   #writtenLimit: number | null = null;
+  #writtenAt: number | null = null;
 
   constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop) {
     this.#folder = folder;
@@ -151,6 +152,7 @@ export class ProjectionFiles implements JournalReader {
     // Until it is journaled a wish stays where it was written, or a crash would lose it.
     if (this.#wishedLimit !== null) content['max_iterations'] = this.#wishedLimit;
     this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
+    this.#writtenAt = timeOf(this.#folder.stateFile);
     this.#takeSnapshot();
   }
 
@@ -168,6 +170,8 @@ export class ProjectionFiles implements JournalReader {
 
   /** Somebody's wish must not be lost to our own next writing; what we wrote last is nobody's wish. */
   #noticeEdit(): void {
+    const time = timeOf(this.#folder.stateFile);
+    if (time === this.#writtenAt) return;
     const limit = readLimit(this.#folder.stateFile);
     if (this.#isLive && limit !== null && limit !== this.#writtenLimit) this.#wishedLimit = limit;
   }
@@ -220,6 +224,11 @@ function replace(path: string, content: string): void {
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** When a file was changed, in fractions of a millisecond. */
+function timeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
 
 function readText(path: string): string {

@@ -9,6 +9,7 @@
  */
 import {
   closeSync,
+  fdatasync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -21,7 +22,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { promisify } from 'node:util';
+import { crc32 } from './crc32.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError, type Journal } from './journal.ts';
 import type { JournalMark } from './snapshot.ts';
@@ -79,9 +81,18 @@ export function openJournal(
         throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
       }
     },
+    async flush() {
+      try {
+        await flushData(descriptor);
+      } catch (error) {
+        throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
+      }
+    },
     close: () => closeSync(descriptor),
   };
 }
+
+const flushData = promisify(fdatasync);
 
 /** Told when somebody has removed the file and it is written anew. */
 export interface JournalKeeper {

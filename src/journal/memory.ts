@@ -14,6 +14,7 @@ export function memoryJournal(events: LoopEvent[] = []): Journal {
     },
     look() {},
     sync() {},
+    async flush() {},
     close() {},
   };
 }

@@ -16,7 +16,8 @@ export function fakeHost(world: FakeWorld, life: Life, isWanted: (key: string) =
         return hosted(process, world, life);
       });
     },
-    start({ run }) {
+    async start({ run }, allowed) {
+      if (!(await allowed)) return null;
       if (!life.isDead) {
         life.touches(`run ${run}`);
         life.must(isWanted(`run:${run}`), 'E2', `run ${run} is started and nobody wants it`);

@@ -1,0 +1,21 @@
+import { reasonOf, UserError } from '../user-error.ts';
+import { warn } from './print.ts';
+
+/** Tells what the user can put right, and what to exit with; anything else is a fault of ours. */
+export function explainError(error: unknown): number {
+  if (error instanceof UserError) {
+    warn(`ralph: error: ${error.message}\n`);
+    return error.exitCode;
+  }
+  if (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('E')
+  ) {
+    const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
+    warn(`ralph: error: ${path}${reasonOf(error)}\n`);
+    return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
+  }
+  throw error;
+}

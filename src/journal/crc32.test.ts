@@ -1,0 +1,15 @@
+import { crc32 as zlib } from 'node:zlib';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { crc32 } from './crc32.ts';
+
+it('is what zlib says, also in pieces, for short texts and for long ones', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string({ unit: 'binary' }), (a, b) => {
+      expect(crc32(a)).toBe(zlib(a));
+      expect(crc32(Buffer.from(b), crc32(a))).toBe(zlib(Buffer.from(b), zlib(a)));
+    }),
+  );
+  const long = Buffer.alloc(100_000, 'long');
+  expect(crc32(long, 7)).toBe(zlib(long, 7));
+});
