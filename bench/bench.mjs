@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { startUp } from './start-up.mjs';
@@ -43,5 +44,7 @@ The times differ from machine to machine and from minute to minute; the ratios a
 | --- | --- | --- | --- | --- |
 ${table.join('\n')}
 `;
-  writeFileSync(new URL('../docs/performance.md', import.meta.url), page);
+  const path = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
+  writeFileSync(path, page);
+  execFileSync('npx', ['oxfmt', path], { stdio: 'ignore' });
 }

@@ -30,7 +30,7 @@ export async function output() {
     {
       what: '500 MB of output',
       ours: `${(all.ours / 1000).toFixed(2)} s`,
-      against: `${(all.pipe / 1000).toFixed(2)} s, \`agent | tee file | grep\``,
+      against: `${(all.pipe / 1000).toFixed(2)} s, \`agent \\| tee file \\| grep\``,
       ratio: all.ours / all.pipe,
       limit: 2.5,
     },
