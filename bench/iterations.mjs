@@ -19,7 +19,7 @@ export function iterations() {
   const short = () => {
     return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '1', '--', agent).ms;
   };
-  const all = medians(5, { bare: () => box.time(bare, []).ms, ours, short });
+  const all = medians(9, { bare: () => box.time(bare, []).ms, ours, short });
   const own = (all.ours - all.short) / (COUNT - 1);
   const theirs = all.bare / COUNT;
   const gaps = measureGaps(box);

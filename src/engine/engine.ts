@@ -106,18 +106,6 @@ export class Engine implements Driver {
     }
   }
 
-  /** The same as `sync`, while others do something else. */
-  async flush(): Promise<void> {
-    if (this.#isSynced || this.#lost !== null) return;
-    const length = this.#length;
-    try {
-      await this.#ports.journal.flush();
-      if (this.#length === length) this.#isSynced = true;
-    } catch (error) {
-      this.#lose(error);
-    }
-  }
-
   /** Somebody may have removed the journal while nothing was written. */
   look(): void {
     if (this.#lost !== null) return;

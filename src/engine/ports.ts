@@ -26,8 +26,6 @@ export interface Driver {
   /** Writes an event, and asks what is wanted now. */
   report(happening: Happening): boolean;
   sync(): void;
-  /** The same, while others do something else. */
-  flush(): Promise<void>;
 }
 
 /** The folder that the work is done in, and the loop's own. */

@@ -35,10 +35,10 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
     }
     if ('error' in prompt) return close(driver, { how: 'not-started', error: prompt.error });
     // Neither what is not wanted any more is started, nor what could not be synced.
-    const allowed = allowedToStart(driver, task);
+    driver.sync();
+    if (task.interrupted.aborted) return close(driver, { how: 'interrupted' });
     try {
-      live = await host.start(request, allowed);
-      if (live === null) return close(driver, { how: 'interrupted' });
+      live = await host.start(request);
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
       return close(driver, { how: 'not-started', error: error.error });
@@ -61,13 +61,6 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
     if (stream === 'stdout') reader.read(chunk);
   });
   await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
-}
-
-/** Synced, with whatever came while it was, and still wanted. */
-async function allowedToStart(driver: Driver, task: Task): Promise<boolean> {
-  await driver.flush();
-  driver.sync();
-  return !task.interrupted.aborted;
 }
 
 function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {

@@ -4,11 +4,8 @@ import type { Receipt, RunError, StrayProcess } from '../loop/event.ts';
 export interface Host {
   /** The run, if it was ever started: alive, or over while nobody looked. It is never started by this. */
   find(request: RunRequest): Promise<HostedRun | null>;
-  /**
-   * Starts a run that was never started, once it is allowed to: what can be prepared is prepared meanwhile. Null when it
-   * was not allowed; throws `NotStarted` when its program cannot be started.
-   */
-  start(request: RunRequest, allowed: Promise<boolean>): Promise<HostedRun | null>;
+  /** Starts a run that was never started; throws `NotStarted` when its program cannot be. */
+  start(request: RunRequest): Promise<HostedRun>;
 }
 
 export interface RunRequest {

@@ -31,11 +31,6 @@ afterEach(() => {
   if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
 });
 const request = { run: '1.1', receipt: null };
-const started = async (): Promise<HostedRun> => {
-  const run = await host.start(request, Promise.resolve(true));
-  if (run === null) throw new Error('it was not started');
-  return run;
-};
 const agent = (script: string): void => {
   spec = { ...spec, argv: ['sh', '-c', script] };
 };
@@ -67,13 +62,8 @@ const appears = (name: string): Promise<void> =>
 
 describe('an agent as a process', () => {
   it('S1.34 reads its prompt from a file, writes to files, and its status is known', async () => {
-    const run = await started();
+    const run = await host.start(request);
     expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });
-  });
-
-  it('is not started when it is not allowed to be', async () => {
-    expect(await host.start(request, Promise.resolve(false))).toBeNull();
-    expect(await host.find(request)).toBeNull();
   });
 
   it('was never started: nothing is found', async () => {
@@ -82,14 +72,14 @@ describe('an agent as a process', () => {
 
   it('ended while nobody looked: its output and its status are found', async () => {
     await (
-      await started()
+      await host.start(request)
     ).ended;
     expect(await readAll(await found())).toEqual({ text: 'prompt\nlate\n', code: 3 });
   });
 
   it('is alive: it is found by its receipt, and followed from its beginning to its end', async () => {
     agent('echo one; : >begun; until [ -e go ]; do sleep 0.01; done; echo two; exit 4');
-    const first = await started();
+    const first = await host.start(request);
     await appears('begun');
     first.follow(() => {});
     await appears('runs/0001/receipt.json');
@@ -105,7 +95,7 @@ describe('an agent as a process', () => {
 
   it('is alive and its harness died before it could write a receipt: it is found by its marker', async () => {
     agent(': >begun; until [ -e go ]; do sleep 0.01; done; exit 5');
-    const first = await started();
+    const first = await host.start(request);
     await appears('begun');
     rmSync(join(spec.folder, 'receipt.json'), { force: true });
     const second = await found();
@@ -115,7 +105,7 @@ describe('an agent as a process', () => {
   });
 
   it('is not mistaken for another process that has its pid now', async () => {
-    const run = await started();
+    const run = await host.start(request);
     await run.ended;
     rmSync(join(spec.folder, 'exit'));
     const other = spawn('sleep', ['300']);
@@ -128,7 +118,7 @@ describe('an agent as a process', () => {
 
   it('lost its shim: what is left of it is still its own, and is ended', async () => {
     agent(': >begun; sleep 300 & setsid sleep 300 & wait');
-    const first = await started();
+    const first = await host.start(request);
     await appears('begun');
     process.kill(first.receipt.pid, 'SIGKILL');
     await first.ended;
@@ -142,7 +132,7 @@ describe('an agent as a process', () => {
   it('S1.45 cannot be started: the reason is told, and no shell word is taken for a program', async () => {
     const kind = async (argv: readonly string[]): Promise<string> => {
       spec = { ...spec, argv };
-      return started().then(
+      return host.start(request).then(
         () => 'started',
         (error: { error: { kind: string } }) => error.error.kind,
       );

@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
-import { exitStatus, hasStarted, shimPid, prepareShim } from '../process/shim.ts';
+import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
 import { endShim, stopRun } from '../process/stop.ts';
 import type { Birth, Marker, ProcessTable } from '../process/table.ts';
 import { Tail } from '../process/tail.ts';
@@ -23,8 +23,8 @@ export function processHost(describe: (run: string) => ProcessSpec, table: Proce
     async find({ run, receipt }) {
       return find(describe(run), receipt, table);
     },
-    async start({ run }, allowed) {
-      return start(describe(run), allowed, table);
+    async start({ run }) {
+      return start(describe(run), table);
     },
   };
 }
@@ -38,11 +38,7 @@ export interface ProcessSpec {
   readonly marker: Marker;
 }
 
-async function start(
-  spec: ProcessSpec,
-  allowed: Promise<boolean>,
-  table: ProcessTable,
-): Promise<HostedRun | null> {
+function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
   const { folder, argv, cwd, env, marker } = spec;
   const [name = '', ...more] = argv;
   if (!existsSync(cwd)) {
@@ -59,7 +55,7 @@ async function start(
   }
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
   const prompt = join(folder, 'prompt.md');
-  const prepared = prepareShim({
+  const shim = startShim({
     folder,
     argv: [command.path, ...more],
     cwd,
@@ -68,11 +64,6 @@ async function start(
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
   });
-  if (!(await allowed)) {
-    prepared.giveUp();
-    return null;
-  }
-  const shim = prepared.start();
   const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
   return hosted(spec, birth, shim.ended, table);
 }

@@ -9,7 +9,6 @@
  */
 import {
   closeSync,
-  fdatasync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -22,7 +21,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32 } from './crc32.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError, type Journal } from './journal.ts';
@@ -81,18 +79,9 @@ export function openJournal(
         throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
       }
     },
-    async flush() {
-      try {
-        await flushData(descriptor);
-      } catch (error) {
-        throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
-      }
-    },
     close: () => closeSync(descriptor),
   };
 }
-
-const flushData = promisify(fdatasync);
 
 /** Told when somebody has removed the file and it is written anew. */
 export interface JournalKeeper {

@@ -10,8 +10,6 @@ export interface Journal {
   look(): void;
   /** Returns when everything that was appended would survive a crash of the machine. */
   sync(): void;
-  /** The same, while others do something else. */
-  flush(): Promise<void>;
   close(): void;
 }
 

@@ -14,7 +14,6 @@ export function memoryJournal(events: LoopEvent[] = []): Journal {
     },
     look() {},
     sync() {},
-    async flush() {},
     close() {},
   };
 }

@@ -32,52 +32,30 @@ exit $ralph_status
 
 /** Starts the shim; throws when not even a shell can be started. Its birth must be read before anything is awaited. */
 export function startShim(spec: ShimSpec): Shim {
-  return prepareShim(spec).start();
-}
-
-/** Opens what a shim needs, so that only its start is left to be done. */
-export function prepareShim(spec: ShimSpec): PreparedShim {
   const descriptors = [
     openSync(spec.stdin ?? '/dev/null', 'r'),
     openSync(spec.stdout, 'a'),
     openSync(spec.stderr, 'a'),
   ];
-  const giveUp = (): void => {
+  try {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+      cwd: spec.cwd,
+      env: spec.env,
+      stdio: descriptors,
+      detached: true,
+    });
+    let trouble: Error | null = null;
+    child.once('error', (error) => {
+      trouble = error;
+    });
+    if (child.pid === undefined) throw trouble ?? new Error(`/bin/sh cannot be started in ${spec.cwd}`);
+    const ended = new Promise<number | null>((resolve) => {
+      child.once('exit', (code) => resolve(code));
+    });
+    return { pid: child.pid, ended };
+  } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
-  };
-  return {
-    giveUp,
-    start() {
-      try {
-        return spawnShim(spec, descriptors);
-      } finally {
-        giveUp();
-      }
-    },
-  };
-}
-
-export interface PreparedShim {
-  start(): Shim;
-  giveUp(): void;
-}
-
-function spawnShim(spec: ShimSpec, descriptors: number[]): Shim {
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
-    cwd: spec.cwd,
-    env: spec.env,
-    stdio: descriptors,
-    detached: true,
-  });
-  let trouble: Error | null = null;
-  child.once('error', (error) => {
-    trouble = error;
-  });
-  if (child.pid === undefined) throw trouble ?? new Error(`/bin/sh cannot be started in ${spec.cwd}`);
-  const ended = new Promise<number | null>((resolve) => {
-    child.once('exit', (code) => resolve(code));
-  });
-  return { pid: child.pid, ended };
+  }
 }
 
 export interface ShimSpec {

@@ -24,11 +24,6 @@ export function mortalJournal(pages: Pages, life: Life, fate: Fate): Journal {
     sync() {
       if (!life.isDead) pages.synced = journal.length;
     },
-    flush() {
-      if (life.isDead) return new Promise(() => {});
-      pages.synced = journal.length;
-      return Promise.resolve();
-    },
     close() {},
   };
 }
