@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** On a disk, as a workspace is, and not where a machine may watch every file. */
-const DISK = '/var/tmp';
+const DISK = process.env.RALPH_BENCH_FOLDER ?? '/var/tmp';
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 

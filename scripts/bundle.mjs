@@ -10,6 +10,9 @@ const withoutPrograms = {
   load: (id) => (id === '\0no-programs' ? 'module.exports = {};' : null),
 };
 
+const ANSWERS =
+  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry)|compose\/(?:read-loop|loop-summary|end-record|times)|cli\/(?:status|ls|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|presets|prompt-plan))\.ts$/;
+
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
@@ -18,6 +21,8 @@ await build({
     dir: 'dist/cli',
     format: 'cjs',
     chunkFileNames: '[name].js',
+    // Every file costs its time: what answers short questions comes in one.
+    codeSplitting: { groups: [{ name: 'answers', test: ANSWERS }] },
     // Names stay, so that a stack trace can be read; what only people need goes.
     minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
   },

@@ -3,13 +3,14 @@
  * each, so that many can be written at once. Under the XDG state folder.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 /** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
 function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const stated = env['XDG_STATE_HOME'];
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(homedir(), '.local', 'state');
+  // Loaded when it is needed: `status` does without it.
+  const home = (): string => process.getBuiltinModule('node:os').homedir();
+  const base = stated !== undefined && isAbsolute(stated) ? stated : join(home(), '.local', 'state');
   return join(base, 'ralph');
 }
 
