@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { print, warn } from './print.ts';
+import { readFileSync, writeSync } from 'node:fs';
 
 void main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
-    warn(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    writeSync(2, `ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
     process.exitCode = 3;
   },
 );
@@ -13,11 +12,12 @@ void main(process.argv.slice(2)).then(
 /** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
-    print(`${version()}\n`);
+    writeSync(1, `${version()}\n`);
     return 0;
   }
   if (process.platform === 'win32') {
-    warn(
+    writeSync(
+      2,
       'ralph: error: native Windows has no POSIX process groups and signals, which ralph needs to end every agent it starts\n' +
         'Run it inside WSL2 (https://learn.microsoft.com/windows/wsl/install).\n',
     );

@@ -134,7 +134,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   }
   const text = renderPrompt(effect.plan, await gather(loop, effect, base));
   const path = join(folder.run(effect.run), 'prompt.md');
-  mkdirSync(folder.run(effect.run), { recursive: true });
+  if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };

@@ -8,10 +8,13 @@ import { isAbsolute, join } from 'node:path';
 /** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
 function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const stated = env['XDG_STATE_HOME'];
-  // Loaded when it is needed: `status` does without it.
-  const home = (): string => process.getBuiltinModule('node:os').homedir();
   const base = stated !== undefined && isAbsolute(stated) ? stated : join(home(), '.local', 'state');
   return join(base, 'ralph');
+}
+
+/** Loaded when it is needed: `status` does without it. */
+function home(): string {
+  return process.getBuiltinModule('node:os').homedir();
 }
 
 export interface RegisteredLoop {
