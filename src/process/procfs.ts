@@ -40,6 +40,8 @@ export const procfs: ProcessTable = {
         const variables = environment(pid);
         // One that may not be read is somebody else's; one that is gone may have left a child.
         if (variables === null) vanished += stat(pid) === null ? 1 : 0;
+        // It is just becoming another program, and has no environment yet: to be looked at again.
+        else if (variables === '' && known.isBecoming) vanished++;
         else if (carries(variables, `${marker.name}=${marker.value}\0`)) found.push(pid);
         else if (mayBeStray(known, shim) && !carries(variables, `${marker.name}=`) && worksIn(pid, folder))
           strays.push({ pid, command: known.command });
@@ -89,6 +91,8 @@ interface Stat {
   readonly group: number;
   readonly hasTerminal: boolean;
   readonly startTime: string;
+  /** In the middle of an `exec`: there is memory, and no environment in it yet. */
+  readonly isBecoming: boolean;
 }
 
 /** The command may contain blanks and brackets, so the fields are counted from its last bracket on. */
@@ -96,7 +100,7 @@ function stat(pid: number): Stat | null {
   const text = read(`/proc/${pid}/stat`);
   if (text === null) return null;
   const end = text.lastIndexOf(')');
-  const fields = text.slice(end + 2).split(' ', 20);
+  const fields = text.slice(end + 2).split(' ', 48);
   const [state, parent, group, , terminal] = fields;
   const startTime = fields[19];
   if (state === undefined || group === undefined || startTime === undefined) return null;
@@ -107,6 +111,7 @@ function stat(pid: number): Stat | null {
     group: Number(group),
     hasTerminal: terminal !== '0',
     startTime,
+    isBecoming: fields[20] !== '0' && fields[47] === '0',
   };
 }
 
