@@ -1,7 +1,6 @@
 // What an iteration costs over the bare loop `while :; do cat PROMPT.md | agent; done`.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { median, medians, scratch } from './measure.mjs';
+import { gapsIn, median, medians, scratch } from './measure.mjs';
 
 const COUNT = 200;
 
@@ -57,11 +56,7 @@ function measureGaps(box) {
   const gaps = (work) => {
     box.program('times', '');
     work();
-    const times = readFileSync(log, 'utf8').trim().split('\n').map(Number);
-    const between = [];
-    for (let index = 2; index < times.length; index += 2)
-      between.push((times[index] - times[index - 1]) * 1000);
-    return median(between);
+    return median(gapsIn(log));
   };
   return medians(3, {
     bare: () => gaps(() => box.time(bare, [])),

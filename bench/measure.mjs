@@ -92,3 +92,12 @@ export async function until(look) {
     });
   }
 }
+
+/** Milliseconds from the end of one agent to the start of the next, where each has written both moments into a file. */
+export function gapsIn(file) {
+  const stamps = readFileSync(file, 'utf8').trim().split('\n').map(Number);
+  const gaps = [];
+  for (let index = 2; index < stamps.length; index += 2)
+    gaps.push((stamps[index] - stamps[index - 1]) * 1000);
+  return gaps;
+}

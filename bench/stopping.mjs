@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { ended, median, scratch, until } from './measure.mjs';
+import { ended, gapsIn, median, scratch, until } from './measure.mjs';
 
 const GRACE = 300;
 
@@ -27,10 +27,7 @@ export async function stopping() {
   );
   box.clear();
   box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '4', '--kill-grace', `${GRACE}ms`, '--', leaves);
-  const stamps = readFileSync(times, 'utf8').trim().split('\n').map(Number);
-  const gaps = [];
-  for (let index = 2; index < stamps.length; index += 2)
-    gaps.push((stamps[index] - stamps[index - 1]) * 1000);
+  const gaps = gapsIn(times);
   box.done();
   return [
     row('ending a cooperative agent', cooperativeMs, 20),

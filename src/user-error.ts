@@ -16,6 +16,11 @@ export function reasonOf(error: unknown): string {
   return REASONS[code] ?? error.message;
 }
 
+/** What nobody can put right on the command line: there is no room. */
+export function isDiskFull(error: Error & { readonly code: unknown }): boolean {
+  return error.code === 'ENOSPC' || error.code === 'EDQUOT';
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',

@@ -18,8 +18,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CheckResult } from '../loop/event.ts';
-import { exitStatus, startShim } from '../process/shim.ts';
-import { endShim, stopRun } from '../process/stop.ts';
+import { birthOf, exitStatus, startShim } from '../process/shim.ts';
+import { stopRun } from '../process/stop.ts';
 import type { Marker, ProcessTable } from '../process/table.ts';
 
 /** Runs it; null when it was interrupted. */
@@ -46,10 +46,9 @@ export async function runCheck(
       stdout: log,
       stderr: errors,
     });
-    const birth = table.birth(shim.pid) ?? { pid: shim.pid, startTime: '', bootId: '', pidNamespace: '' };
+    const birth = birthOf(shim, table);
     const ending = await race(shim.ended, timeoutMs, interrupt);
     await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
-    await endShim(birth, table);
     const status = await shim.ended;
     // A check may have removed what is not in the repository, its own log with it.
     mkdirSync(dirname(log), { recursive: true });

@@ -7,8 +7,7 @@
  */
 import { fstatSync } from 'node:fs';
 import { styleText } from 'node:util';
-import type { AgentEvent, LoopEvent, LoopState } from '../index.ts';
-import type { Account } from '../index.ts';
+import type { Account, AgentEvent, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
 import { duration } from '../compose/times.ts';
 import { linesFor } from './lines.ts';
@@ -52,16 +51,14 @@ export class Console implements Viewer {
 
   agent(event: AgentEvent): void {
     this.#activeAt = Date.now();
-    const { quiet, json, streamAgentOutput } = this.#options;
-    if (quiet === true || json === true || streamAgentOutput === false) return;
+    if (this.#hidesAgent) return;
     if (event.type === 'text') this.#say(event.text);
     else for (const line of describe(event)) this.status(line);
   }
 
   complained(_run: unknown, chunk: Buffer): void {
     this.#activeAt = Date.now();
-    const { quiet, json, streamAgentOutput } = this.#options;
-    if (quiet === true || json === true || streamAgentOutput === false) return;
+    if (this.#hidesAgent) return;
     this.#erase();
     const text = process.stderr.isTTY ? this.#complaints.read(chunk) : Buffer.from(chunk);
     this.#write(process.stderr, text);
@@ -121,6 +118,11 @@ export class Console implements Viewer {
     this.#reset();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
+  }
+
+  get #hidesAgent(): boolean {
+    const { quiet, json, streamAgentOutput } = this.#options;
+    return quiet === true || json === true || streamAgentOutput === false;
   }
 
   #say(text: string): void {

@@ -28,11 +28,11 @@ export async function stop(name: string, options: Where & { readonly now?: boole
     return 0;
   }
   if (loop.trouble !== null) throw new UserError(loop.trouble);
+  const now = options.now === true;
   if (loop.owner === null) {
     const { stopOrphan } = await import('./stop-orphan.ts');
-    return stopOrphan(loop, options.now === true);
+    return stopOrphan(loop, now);
   }
-  const now = options.now === true;
   return sendTo(
     loop,
     { type: 'stop', now, by: 'person' },

@@ -1,4 +1,4 @@
-import { reasonOf, UserError } from '../user-error.ts';
+import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
 /** Tells what the user can put right, and what to exit with; anything else is a fault of ours. */
@@ -15,7 +15,7 @@ export function explainError(error: unknown): number {
   ) {
     const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
     warn(`ralph: error: ${path}${reasonOf(error)}\n`);
-    return error.code === 'ENOSPC' || error.code === 'EDQUOT' ? 3 : 2;
+    return isDiskFull(error) ? 3 : 2;
   }
   throw error;
 }

@@ -1,8 +1,7 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
 import type { Account, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
-
-import { loopName } from '../compose/end-record.ts';
+import { howItFailed, loopName } from '../compose/end-record.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
@@ -26,7 +25,7 @@ export function linesFor(
       const { command, result } = event;
       const seconds = `${(result.durationMs / 1000).toFixed(1)}s`;
       if (result.code === 0) return [`check passed: ${brief(command)} (${seconds})`];
-      const how = result.timedOut ? 'Timeout' : `exit ${result.code ?? 'unknown'}`;
+      const how = howItFailed(result.code, result.timedOut);
       return [`check failed: ${brief(command)} (${how}, ${seconds}) — ${result.log}`];
     }
     case 'claim.made':

@@ -16,9 +16,8 @@ export function ls(options: {
   return 0;
 }
 
-/** One line a loop, in columns; nothing at all when there is none. */
+/** One line a loop, in columns. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
-  if (loops.length === 0) return;
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {

@@ -1,4 +1,5 @@
 import { readLoops, type LoopReading } from '../compose/read-loop.ts';
+import { howItFailed } from '../compose/end-record.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
 import { localTime } from '../compose/times.ts';
 import { findLoop } from './loops.ts';
@@ -42,7 +43,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...account.checks.map(
       ({ command, result }) =>
-        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${result.timedOut ? 'Timeout' : `exit ${result.code ?? 'unknown'}`}) — ${result.log}`}`,
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
     ),
     ...(account.rejectedClaims === 0 ? [] : [`Rejected claims: ${account.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),

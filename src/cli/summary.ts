@@ -1,4 +1,4 @@
-import type { EndRecord } from '../compose/end-record.ts';
+import { howItFailed, type EndRecord } from '../compose/end-record.ts';
 import { duration } from '../compose/times.ts';
 import { brief } from './lines.ts';
 
@@ -18,7 +18,7 @@ export function summary(end: EndRecord): readonly string[] {
     ],
     ...failingChecks.map(({ command, exit, timedOut, log }): [string, string] => [
       'failing',
-      `${brief(command)} (${timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`}) — ${log}`,
+      `${brief(command)} (${howItFailed(exit, timedOut)}) — ${log}`,
     ]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
     ...end.childrenLeft.map((child): [string, string] => [

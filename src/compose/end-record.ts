@@ -72,6 +72,11 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
   };
 }
 
+/** How a check failed, in two words. */
+export function howItFailed(exit: number | null, timedOut: boolean): string {
+  return timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`;
+}
+
 /** A loop by the name that people know it by: its id without what makes it unique. */
 export function loopName(id: string): string {
   return id.replace(/-[0-9a-f]{8}$/, '');

@@ -11,7 +11,7 @@ import { isInRepository } from '../git/fingerprint.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
-import { reasonOf, UserError } from '../user-error.ts';
+import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 import { announce } from './children.ts';
 import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
@@ -240,6 +240,7 @@ function asUserError(error: unknown, path: string): unknown {
   if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   const where = 'path' in error && typeof error.path === 'string' ? error.path : path;
-  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
-  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, isFull ? 3 : 2, { cause: error });
+  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, isDiskFull(error) ? 3 : 2, {
+    cause: error,
+  });
 }

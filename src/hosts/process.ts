@@ -10,8 +10,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
-import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
-import { endShim, stopRun } from '../process/stop.ts';
+import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
+import { stopRun } from '../process/stop.ts';
 import type { Birth, Marker, ProcessTable } from '../process/table.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -64,7 +64,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
   });
-  const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
+  const birth = birthOf(shim, table);
   return hosted(spec, birth, shim.ended, table);
 }
 
@@ -140,7 +140,6 @@ function hosted(
     },
     async stop(graceMs) {
       const { strays } = await stopRun({ ...swept, graceMs }, table);
-      await endShim(birth, table);
       await over;
       return strays;
     },
@@ -180,11 +179,6 @@ function writeReceipt(folder: string, birth: Birth): void {
 
 /** A run that is over by then is neither watched nor looked for. */
 const QUICK_MS = 15;
-
-/** A run whose harness died before it could write who it was. */
-function unknownBirth(pid: number): Birth {
-  return { pid, startTime: '', bootId: '', pidNamespace: '' };
-}
 
 function readReceipt(folder: string): Birth | null {
   try {

@@ -15,6 +15,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Birth, ProcessTable } from './table.ts';
 
 const SCRIPT = `
 set -C
@@ -78,6 +79,16 @@ export interface Shim {
    * the folder was removed under it.
    */
   readonly ended: Promise<number | null>;
+}
+
+/** Who a shim is that was just started; a quick one is gone before anything is awaited. */
+export function birthOf({ pid }: Shim, table: ProcessTable): Birth {
+  return table.birth(pid) ?? unknownBirth(pid);
+}
+
+/** One of which only the pid is known, so that it is never taken for one that lives. */
+export function unknownBirth(pid: number): Birth {
+  return { pid, startTime: '', bootId: '', pidNamespace: '' };
 }
 
 /** The status that the shim wrote; null while there is none. */

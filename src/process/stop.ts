@@ -3,7 +3,7 @@
  *
  * 1. SIGTERM to the group and to whatever carries the run's marker; after the grace SIGKILL to every one of them,
  *    except the shim, which still has the status to write.
- * 2. It is over when a look sees nobody and nobody vanished while looking.
+ * 2. It is over when a look sees nobody and nobody vanished while looking; then the shim has nothing left to wait for.
  * 3. Zombies count as gone. What overwrites its environment, `env -i`, sudo and containers cannot be seen this way, and
  *    what may not be killed, or cannot be, is not waited for: it is named.
  */
@@ -40,6 +40,7 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<S
     left = look();
     if (performance.now() > patience) for (const pid of left.pids) beyond.add(pid);
   }
+  await endShim(run.shim, table);
   const unkillable = [...beyond].map((pid) => ({ pid, command: 'not to be killed' }));
   return { ended: [...ended], strays: [...left.strays, ...unkillable] };
 }
@@ -48,7 +49,7 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<S
 const UNKILLABLE_MS = 10_000;
 
 /** Waits for a shim that has nothing left to wait for; one that does not end now has been stopped by somebody. */
-export async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
+async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
   const patience = performance.now() + 2000;
   while (table.lives(shim) && performance.now() < patience) {
     // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so nobody tells us
