@@ -32,12 +32,12 @@ export function iterations() {
       limit: 3.5,
     },
     {
+      // 4 ms where the bare loop takes 1.15 ms.
       what: "from an agent's exit to the next one's start",
       ours: `${gaps.ours.toFixed(2)} ms`,
-      against: `${gaps.bare.toFixed(2)} ms, bare shell loop; ${(gaps.ours - gaps.bare).toFixed(2)} ms more`,
-      value: gaps.ours - gaps.bare,
-      limit: 4,
-      unit: 'ms more',
+      against: `${gaps.bare.toFixed(2)} ms, bare shell loop`,
+      ratio: gaps.ours / gaps.bare,
+      limit: 3.5,
     },
   ];
 }
@@ -58,7 +58,7 @@ function measureGaps(box) {
     work();
     return median(gapsIn(log));
   };
-  return medians(3, {
+  return medians(5, {
     bare: () => gaps(() => box.time(bare, [])),
     ours: () =>
       gaps(() => {

@@ -38,7 +38,8 @@ export function openJournal(
   let descriptor = openSync(path, 'a+');
   const content = readAll(descriptor);
   // Only these are kept: memory must not grow with the journal.
-  let { events: length, bytes: size, sum } = readFrom(content, path, reader);
+  let { events: length, bytes: size } = readFrom(content, path, reader);
+  let sum = crc32(content.subarray(0, size));
   if (size < content.length) ftruncateSync(descriptor, size);
   const add = (text: string): void => {
     size += write(descriptor, text, size);
@@ -114,7 +115,7 @@ export function readJournal(path: string, reader: JournalReader): void {
   }
 }
 
-function readFrom(content: Buffer, path: string, reader: JournalReader): JournalMark {
+function readFrom(content: Buffer, path: string, reader: JournalReader): { events: number; bytes: number } {
   const known = reader.known ?? null;
   const isKnown =
     known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
@@ -125,7 +126,7 @@ function readFrom(content: Buffer, path: string, reader: JournalReader): Journal
     events++;
     reader.take(event);
   });
-  return { events, bytes, sum: crc32(content.subarray(from.bytes, bytes), from.sum) };
+  return { events, bytes };
 }
 
 function header(): string {

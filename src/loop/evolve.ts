@@ -6,11 +6,11 @@
  * 3. Bounded: the state does not grow with the iterations.
  */
 import { decide, stepsInFlight } from './decide.ts';
+import { DEFAULT_POLICY } from './default-policy.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
 import { addRun, progressAfter } from './limits.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
-import { presets } from './presets.ts';
 import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
@@ -296,7 +296,7 @@ const FIRST_TURN: Turn = {
 export const INITIAL: LoopState = {
   created: false,
   name: '',
-  policy: presets.default.policy,
+  policy: DEFAULT_POLICY,
   now: 0,
   activeMs: 0,
   outcome: null,

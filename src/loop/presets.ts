@@ -1,9 +1,8 @@
 /**
  * The six ways in which the one engine behaves, as frozen data: `default`, and one for each document. A value
- * that two presets share is written once, in the default.
+ * that two presets share is written once, in the default (`default-policy.ts`).
  */
-import type { Detector, TextSource } from './completion.ts';
-import type { Excerpt } from './excerpt.ts';
+import { AGENTS_WORDS, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy, PresetName } from './policy.ts';
 
@@ -16,13 +15,6 @@ export interface Preset {
 }
 
 const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
-const AGENTS_WORDS: TextSource = { scope: 'assistant-text', phase: 'after', history: 'loop' };
-const DONE_FILE: Detector = { kind: 'marker', file: 'DONE', phases: ['before', 'after'] };
-const NO_HAND_OVER = { exitCode: null, marker: null, busMessage: null };
-const WHOLE: Excerpt = { side: 'head', chars: null, marker: '' };
 
 /** What document 004 sends into a session that goes on. */
 export const CONTINUATION_TEMPLATE: string = [
@@ -39,55 +31,6 @@ export const CONTINUATION_TEMPLATE: string = [
   'Original task:',
   '{{PROMPT}}',
 ].join('\n');
-
-const base: Policy = {
-  preset: 'default',
-  host: 'process',
-  completion: {
-    until: 'claim',
-    detectors: [
-      { kind: 'promise-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
-      { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
-      DONE_FILE,
-    ],
-    afterFailure: 'consider',
-    handOver: NO_HAND_OVER,
-    staleMarkers: 'move-aside',
-  },
-  checks: {
-    commands: [],
-    timeoutMs: 10 * MINUTE,
-    excerpt: { side: 'tail', chars: 5000, marker: '[truncated] ...\n' },
-    required: false,
-  },
-  limits: {
-    iterations: 10,
-    timeMs: null,
-    costUsd: null,
-    tokens: null,
-    failures: 5,
-    outputBytes: 2 ** 30,
-    unchanged: { nudge: 3, end: 5 },
-    lookedAt: 'after-iteration',
-    stopRunning: true,
-  },
-  timeouts: { runMs: 2 * HOUR, inactivityMs: 20 * MINUTE, inactivityIs: 'failure', killGraceMs: 5 * SECOND },
-  delay: {
-    afterOkMs: 0,
-    afterFailure: { kind: 'backoff', capMs: 300 * SECOND },
-    usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
-  },
-  prompt: {
-    sections: ['base', 'failed-checks', 'messages', 'guidance', 'nudge', 'how-to-claim'],
-    diff: WHOLE,
-    continuation: null,
-  },
-  commit: null,
-  checkpoint: false,
-  children: null,
-  signals: { SIGINT: 'finish', SIGTERM: 'finish' },
-  exitCodes: EXIT_CODES,
-};
 
 /** The documents know neither the stuck detection nor the time limits of the default. */
 const plain = {

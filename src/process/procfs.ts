@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import type { Birth, ProcessTable, Stray } from './table.ts';
 
 /** Reads `/proc`. Everything here may be gone the moment after it was read; that is not an error. */
@@ -97,6 +97,8 @@ interface Stat {
 
 /** The command may contain blanks and brackets, so the fields are counted from its last bracket on. */
 function stat(pid: number): Stat | null {
+  // To ask is far cheaper than to catch what opening it throws, and most that are asked for are gone.
+  if (!existsSync(`/proc/${pid}`)) return null;
   const text = read(`/proc/${pid}/stat`);
   if (text === null) return null;
   const end = text.lastIndexOf(')');
@@ -133,16 +135,30 @@ function pids(): readonly number[] {
 
 /**
  * The processes that may be younger than this one: their pids lie between its own and the last one given, unless the
- * counter may have gone round. The counter is asked after the list was made, or who came in between would be missed.
+ * counter may have gone round. The counter is asked after the list was made, or who came in between would be missed;
+ * where few were given since, only those are asked for, which takes the same time however many others there are.
  */
 function younger(than: Birth): readonly number[] {
-  const all = pids();
-  const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
   const uptime = Number(read('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
   const age = uptime - Number(than.startTime) / TICKS_A_SECOND;
-  if (last < than.pid || !(age < ROUND_TRIP_SECONDS)) return all;
-  return all.filter((pid) => pid >= than.pid && pid <= last);
+  const isRecent = age < ROUND_TRIP_SECONDS;
+  const last = lastPid();
+  if (isRecent && last >= than.pid && last - than.pid < FEW) {
+    const near: number[] = [];
+    for (let pid = than.pid; pid <= last; pid++) if (existsSync(`/proc/${pid}`)) near.push(pid);
+    if (lastPid() === last) return near;
+  }
+  const all = pids();
+  const latest = lastPid();
+  return isRecent && latest >= than.pid ? all.filter((pid) => pid >= than.pid && pid <= latest) : all;
 }
+
+/** The pid that was given last. */
+function lastPid(): number {
+  return Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
+}
+
+const FEW = 64;
 
 const TICKS_A_SECOND = 100;
 

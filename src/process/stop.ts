@@ -51,11 +51,14 @@ const UNKILLABLE_MS = 10_000;
 /** Waits for a shim that has nothing left to wait for; one that does not end now has been stopped by somebody. */
 async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
   const patience = performance.now() + 2000;
-  while (table.lives(shim) && performance.now() < patience) {
+  while (table.lives(shim)) {
+    if (performance.now() > patience) {
+      send(shim.pid, 'SIGKILL');
+      return;
+    }
     // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so nobody tells us
     await sleep(1);
   }
-  if (table.lives(shim)) send(shim.pid, 'SIGKILL');
 }
 
 /** Ends at once whoever a look finds: what an interrupted command left that will be run again. */

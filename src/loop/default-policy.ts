@@ -1,0 +1,60 @@
+import type { Detector, TextSource } from './completion.ts';
+import { EXIT_CODES } from './outcome.ts';
+import type { Policy } from './policy.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+export const AGENTS_WORDS: TextSource = { scope: 'assistant-text', phase: 'after', history: 'loop' };
+export const DONE_FILE: Detector = { kind: 'marker', file: 'DONE', phases: ['before', 'after'] };
+
+/** What holds where nobody says otherwise: the policy of the preset `default`, from which the others differ. */
+export const DEFAULT_POLICY: Policy = {
+  preset: 'default',
+  host: 'process',
+  completion: {
+    until: 'claim',
+    detectors: [
+      { kind: 'promise-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
+      { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
+      DONE_FILE,
+    ],
+    afterFailure: 'consider',
+    handOver: { exitCode: null, marker: null, busMessage: null },
+    staleMarkers: 'move-aside',
+  },
+  checks: {
+    commands: [],
+    timeoutMs: 10 * MINUTE,
+    excerpt: { side: 'tail', chars: 5000, marker: '[truncated] ...\n' },
+    required: false,
+  },
+  limits: {
+    iterations: 10,
+    timeMs: null,
+    costUsd: null,
+    tokens: null,
+    failures: 5,
+    outputBytes: 2 ** 30,
+    unchanged: { nudge: 3, end: 5 },
+    lookedAt: 'after-iteration',
+    stopRunning: true,
+  },
+  timeouts: { runMs: 2 * HOUR, inactivityMs: 20 * MINUTE, inactivityIs: 'failure', killGraceMs: 5 * SECOND },
+  delay: {
+    afterOkMs: 0,
+    afterFailure: { kind: 'backoff', capMs: 300 * SECOND },
+    usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
+  },
+  prompt: {
+    sections: ['base', 'failed-checks', 'messages', 'guidance', 'nudge', 'how-to-claim'],
+    diff: { side: 'head', chars: null, marker: '' },
+    continuation: null,
+  },
+  commit: null,
+  checkpoint: false,
+  children: null,
+  signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  exitCodes: EXIT_CODES,
+};
