@@ -11,12 +11,14 @@ const withoutPrograms = {
 };
 
 const ANSWERS =
-  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry)|compose\/(?:read-loop|loop-summary|end-record|times)|cli\/(?:status|ls|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|default-policy|prompt-plan))\.ts$/;
+  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry)|compose\/(?:read-loop|loop-summary|end-record|times)|cli\/(?:status|ls|columns|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|default-policy|prompt-plan))\.ts$/;
 
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
   plugins: [withoutPrograms],
+  // Half a megabyte of prices, for the few who need it.
+  external: ['@pydantic/genai-prices'],
   output: {
     dir: 'dist/cli',
     format: 'cjs',

@@ -4,7 +4,7 @@ export type { Check, FailAction, Policy, PresetName, Until } from './loop/policy
 export type { AgentEvent } from './agents/agent.ts';
 export type { Detector } from './loop/completion.ts';
 export type { Effect } from './loop/effect.ts';
-export type { Control, Happening, LoopEvent } from './loop/event.ts';
+export type { Control, Happening, LoopEvent, Tokens } from './loop/event.ts';
 export type { Outcome, StopReason } from './loop/outcome.ts';
 export type { LoopState } from './loop/state.ts';
 export { admits } from './loop/admit.ts';

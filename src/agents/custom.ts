@@ -1,18 +1,36 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Agent, AgentEvent } from './agent.ts';
+import { readTrouble } from './trouble.ts';
 
 /** Any command: what it prints is its own words, and the end of its process is the end of its turn. */
 export const custom: Agent = {
   name: 'custom',
-  read() {
+  call: null,
+  tells: 'nothing',
+  remedies: {},
+  read({ startedAt }) {
     const decoder = new StringDecoder('utf8');
+    let tail = '';
+    const said = (text: string): readonly AgentEvent[] => {
+      tail = (tail + text).slice(-LONGEST_TAIL);
+      return text === '' ? [] : [{ type: 'text', text, message: '' }];
+    };
     return {
       push: (chunk) => said(decoder.write(chunk)),
-      end: () => said(decoder.end()),
+      end() {
+        const events = said(decoder.end());
+        // The last thing that a CLI says before it gives up; whether it did is for its exit code to say.
+        const last = tail.trimEnd().split('\n').at(-1) ?? '';
+        const { limit } = readTrouble({ message: last }, startedAt);
+        return limit === null || last.length > LONGEST_SENTENCE
+          ? events
+          : [...events, { type: 'limit', ...limit }];
+      },
     };
   },
 };
 
-function said(text: string): readonly AgentEvent[] {
-  return text === '' ? [] : [{ type: 'text', text, message: '' }];
-}
+const LONGEST_TAIL = 4096;
+
+/** Longer ones are not about a limit, they only mention one. */
+const LONGEST_SENTENCE = 400;

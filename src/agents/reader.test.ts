@@ -3,10 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { presets } from '../loop/presets.ts';
 import type { AgentEvent } from './agent.ts';
 import { custom } from './custom.ts';
-import { readRun, type RunReader } from './reader.ts';
+import { readRun, type ReadContext, type RunReader } from './reader.ts';
 import { scripted } from './scripted.ts';
 
 const { detectors } = presets.default.policy.completion;
+const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
+  shown,
+  startedAt: 0,
+  folder: '/nowhere',
+  session: null,
+  price: null,
+});
 const line = (event: object): string => `${JSON.stringify(event)}\n`;
 const lines = [
   line({ type: 'text', message: '1', text: 'wörking 😀\n' }),
@@ -20,7 +27,7 @@ const lines = [
 
 describe('reading a run', () => {
   it('tells what an agent said, used and claimed', () => {
-    const reader = readRun(scripted, detectors, { offset: 0 }, () => {});
+    const reader = readRun(scripted, detectors, context(), () => {});
     reader.read(Buffer.from(lines));
     reader.end();
     expect(reader.snapshot(true)).toEqual({
@@ -32,6 +39,7 @@ describe('reading a run', () => {
       claim: { by: 'promise-tag', text: '<promise>DONE</promise>' },
       claimEndsRun: false,
       limit: null,
+      unknown: 1,
     });
     expect(reader.snapshot(false).claim).toBeNull();
   });
@@ -46,11 +54,11 @@ describe('reading a run', () => {
       }
       reader.end();
     };
-    const once = readRun(scripted, detectors, { offset: 0 }, () => {});
+    const once = readRun(scripted, detectors, context(), () => {});
     read(once, []);
     fc.assert(
       fc.property(fc.array(fc.nat({ max: whole.length })), (cuts) => {
-        const often = readRun(scripted, detectors, { offset: 0 }, () => {});
+        const often = readRun(scripted, detectors, context(), () => {});
         read(often, cuts);
         expect(often.snapshot(true)).toEqual(once.snapshot(true));
       }),
@@ -63,7 +71,7 @@ describe('reading a run', () => {
     const reader = readRun(
       custom,
       detectors,
-      { offset: 6, complained: 4 },
+      context({ offset: 6, complained: 4 }),
       (event) => void shown.push(event),
     );
     reader.read(Buffer.from('known new <promise>'));
@@ -79,7 +87,7 @@ describe('reading a run', () => {
   });
 
   it('says at once when there is something that the loop must know, and only then', () => {
-    const reader = readRun(scripted, detectors, { offset: 0 }, () => {});
+    const reader = readRun(scripted, detectors, context(), () => {});
     const news = (event: object): boolean => reader.read(Buffer.from(line(event)));
     expect(news({ type: 'text', text: 'hello' })).toBe(false);
     expect(news({ type: 'tool.start', id: 'a', name: 'Bash' })).toBe(false);
@@ -95,7 +103,7 @@ describe('reading a run', () => {
   });
 
   it('takes half a character, NUL bytes and invalid UTF-8 for data', () => {
-    const reader = readRun(custom, detectors, { offset: 0 }, () => {});
+    const reader = readRun(custom, detectors, context(), () => {});
     reader.read(Buffer.from([0xff, 0x00, 0xf0, 0x9f]));
     reader.read(Buffer.from('\n<promise>DONE</promise>'));
     reader.end();

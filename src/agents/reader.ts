@@ -8,8 +8,11 @@
  */
 import type { Detector } from '../loop/completion.ts';
 import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
+import { isFatal } from '../loop/failure.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
-import type { Agent, AgentEvent, StreamParser } from './agent.ts';
+import type { SessionSpend } from '../loop/state.ts';
+import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
+import { readTrouble } from './trouble.ts';
 
 export interface RunReader {
   /** Takes in a chunk; true when something has changed that the loop should know at once. */
@@ -23,41 +26,61 @@ export interface RunReader {
   readonly hasOpenTool: boolean;
   /** What the stream says went wrong. */
   readonly error: RunError | null;
+  /** The CLI goes on trying what cannot succeed. */
+  readonly isHopeless: boolean;
 }
 
 /** A reader that has read nothing; `show` gets what lies beyond what was shown. */
 export function readRun(
   agent: Agent,
   detectors: readonly Detector[],
-  shown: Shown,
+  context: ReadContext,
   show: (event: AgentEvent) => void,
 ): RunReader {
-  return new Reader(agent.read(), startScan(detectors), shown, show);
+  return new Reader(agent, startScan(detectors), context, show);
 }
 
-/** How much of its output and of its complaints has been shown. */
-type Shown = Pick<OutputSnapshot, 'offset' | 'complained'>;
+export interface ReadContext extends RunFacts {
+  /** How much of its output and of its complaints has been shown. */
+  readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
+  /** What the loop knows of the session that it may take up again. */
+  readonly session: SessionSpend | null;
+  /** What tokens cost; null where nobody knows. */
+  readonly price: ((model: string | null, tokens: Tokens) => number | null) | null;
+}
+
+/** A credential may be refreshed once in a while; one that is refused again is refused. */
+const HOPELESS_ATTEMPT = 3;
+
+/** Enough for the last words of a program that could not begin. */
+const LONGEST_COMPLAINT = 4096;
 
 class Reader implements RunReader {
+  readonly #agent: Agent;
   readonly #parser: StreamParser;
   readonly #show: (event: AgentEvent) => void;
-  readonly #shown: Shown;
+  readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
   #scanner: Scanner;
   #offset = 0;
   #complained = 0;
+  #complaint = '';
   #tokens: Tokens | null = null;
   #cost: Cost | null = null;
+  #session: string | null = null;
   #steps = 0;
+  #unknown = 0;
   #said: OutputSnapshot['said'] = null;
   #limit: UsageLimit | null = null;
   #error: RunError | null = null;
+  #isHopeless = false;
   #hasNews = false;
 
-  constructor(parser: StreamParser, scanner: Scanner, shown: Shown, show: (event: AgentEvent) => void) {
-    this.#parser = parser;
+  constructor(agent: Agent, scanner: Scanner, context: ReadContext, show: (event: AgentEvent) => void) {
+    this.#agent = agent;
+    this.#parser = agent.read(context);
     this.#scanner = scanner;
-    this.#shown = shown;
+    this.#context = context;
     this.#show = show;
   }
 
@@ -69,9 +92,13 @@ class Reader implements RunReader {
     return this.#error;
   }
 
+  get isHopeless(): boolean {
+    return this.#isHopeless;
+  }
+
   read(chunk: Buffer): boolean {
     this.#hasNews = false;
-    const known = Math.min(Math.max(0, this.#shown.offset - this.#offset), chunk.length);
+    const known = Math.min(Math.max(0, this.#context.shown.offset - this.#offset), chunk.length);
     if (known > 0) this.#take(this.#parser.push(chunk.subarray(0, known)), false);
     if (known < chunk.length) this.#take(this.#parser.push(chunk.subarray(known)), true);
     this.#offset += chunk.length;
@@ -79,21 +106,24 @@ class Reader implements RunReader {
   }
 
   complain(chunk: Buffer): Buffer {
-    const known = Math.max(0, (this.#shown.complained ?? 0) - this.#complained);
+    const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#complained);
     this.#complained += chunk.length;
+    this.#complaint = (this.#complaint + chunk.toString('utf8')).slice(-LONGEST_COMPLAINT);
     return chunk.subarray(Math.min(known, chunk.length));
   }
 
   end(): void {
     this.#take(this.#parser.end(), true);
+    this.#hearComplaint();
   }
 
   snapshot(ended: boolean): OutputSnapshot {
     const early = this.#scanner.claim(false);
-    const complained = this.#complained === 0 ? {} : { complained: this.#complained };
     return {
       offset: this.#offset,
-      ...complained,
+      ...(this.#complained === 0 ? {} : { complained: this.#complained }),
+      ...(this.#session === null ? {} : { session: this.#session }),
+      ...(this.#unknown === 0 ? {} : { unknown: this.#unknown }),
       tokens: this.#tokens,
       cost: this.#cost,
       steps: this.#steps,
@@ -125,7 +155,10 @@ class Reader implements RunReader {
         this.#openTools.delete(event.id);
         return;
       case 'progress':
-        this.#use(event.tokens, event.cost);
+        this.#use(event.usage, event.session);
+        return;
+      case 'retry':
+        this.#retried(event.attempt, event.error);
         return;
       case 'limit':
         this.#limit = { resetsAt: event.resetsAt, message: event.message };
@@ -133,24 +166,86 @@ class Reader implements RunReader {
         return;
       case 'result':
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
-        this.#use(event.tokens, event.cost);
+        this.#use(event.usage, event.session);
         this.#said = event.ok ? 'success' : 'error';
-        this.#error = event.error;
+        this.#error = this.#withRemedy(event.error);
         this.#hasNews = true;
         return;
-      case 'todo':
       case 'unknown':
+        this.#unknown++;
+        return;
+      case 'thought':
+      case 'todo':
+      case 'denied':
         return;
     }
   }
 
-  #use(tokens: Tokens | null, cost: Cost | null): void {
-    this.#tokens = tokens ?? this.#tokens;
-    this.#cost = cost ?? this.#cost;
-    this.#hasNews ||= tokens !== null || cost !== null;
+  #retried(attempt: number, error: RunError): void {
+    if (!isFatal(error.kind) || attempt < HOPELESS_ATTEMPT) return;
+    this.#error = this.#withRemedy(error);
+    this.#isHopeless = true;
+    this.#hasNews = true;
+  }
+
+  #use(usage: Usage | null, session: string | null): void {
+    this.#session = session ?? this.#session;
+    if (usage === null) return;
+    const { price } = this.#context;
+    const before =
+      usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
+    let estimate: number | null = price === null || usage.parts.length === 0 ? null : 0;
+    let tokens: Tokens = NO_TOKENS;
+    for (const part of usage.parts) {
+      const one = estimate === null ? null : (price?.(part.model, part.tokens) ?? null);
+      estimate = estimate === null || one === null ? null : estimate + one;
+      tokens = plus(tokens, part.tokens, 1);
+    }
+    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : plus(tokens, before.tokens, -1);
+    const earlier = before?.usd ?? 0;
+    if (usage.costUsd !== null)
+      this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
+    else if (estimate !== null) this.#cost = { usd: Math.max(0, estimate - earlier), source: 'estimated' };
+    this.#hasNews = true;
+  }
+
+  /** A program that could not begin says why on its standard error only. */
+  #hearComplaint(): void {
+    if (this.#said === 'success' || this.#limit !== null) return;
+    const isCutOff = this.#error === null || this.#error.kind === 'other';
+    const lines = this.#complaint
+      .trim()
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+    const { startedAt } = this.#context;
+    const troubles = lines.map((message) => readTrouble({ message }, startedAt));
+    this.#limit = troubles.find(({ limit }) => limit !== null)?.limit ?? null;
+    if (!isCutOff || this.#offset > 0) return;
+    const worst =
+      troubles.find(({ error }) => error.kind !== 'other')?.error ?? troubles.at(-1)?.error ?? null;
+    if (worst !== null && this.#agent.call !== null) this.#error = this.#withRemedy(worst);
+  }
+
+  #withRemedy(error: RunError | null): RunError | null {
+    const remedy = error === null ? undefined : this.#agent.remedies[error.kind];
+    return error === null || remedy === undefined
+      ? error
+      : { ...error, message: `${error.message}; ${remedy}` };
   }
 
   #scan(piece: Piece): void {
     this.#scanner = this.#scanner.read(piece);
   }
+}
+
+const NO_TOKENS: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+function plus(a: Tokens, b: Tokens, sign: 1 | -1): Tokens {
+  return {
+    input: Math.max(0, a.input + sign * b.input),
+    output: Math.max(0, a.output + sign * b.output),
+    cacheRead: Math.max(0, a.cacheRead + sign * b.cacheRead),
+    cacheWrite: Math.max(0, a.cacheWrite + sign * b.cacheWrite),
+  };
 }

@@ -1,86 +1,74 @@
-import { LineSplitter } from '../process/lines.ts';
-import type { Agent, AgentEvent } from './agent.ts';
+import type { Agent, AgentEvent, Usage } from './agent.ts';
+import { jsonLines } from './json-lines.ts';
+import { count, isRecord, number, record, text, textOrNull, type Json } from './json.ts';
+import { todosIn } from './tool-input.ts';
+import { readTrouble } from './trouble.ts';
 
-/** A command that prints `AgentEvent`s, one JSON object a line: for demonstrations, tests and agents of one's own. */
+/**
+ * A command that prints `AgentEvent`s, one JSON object a line: for demonstrations, tests and agents of one's own. Usage is
+ * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far.
+ */
 export const scripted: Agent = {
   name: 'scripted',
-  read() {
-    const lines = new LineSplitter();
-    return {
-      push: (chunk) => lines.push(chunk).flatMap(parse),
-      end: () => [lines.end()].flatMap((line) => (line === undefined ? [] : parse(line))),
-    };
-  },
+  call: null,
+  tells: 'cost',
+  remedies: {},
+  read: ({ startedAt }) =>
+    jsonLines({
+      take: (value) => read(value, startedAt),
+      // One that says nothing of how it ended is judged by its exit code.
+      isSilent: true,
+    }),
 };
 
-function parse(line: string | null): readonly AgentEvent[] {
-  if (line === null || line.trim() === '') return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return [{ type: 'unknown', line }];
-  }
-  return [isRecord(value) ? (fromRecord(value) ?? { type: 'unknown', line }) : { type: 'unknown', line }];
-}
-
-function fromRecord(value: Record<string, unknown>): AgentEvent | null {
-  const text = (key: string): string => (typeof value[key] === 'string' ? value[key] : '');
-  const usage = { tokens: tokens(value['tokens']), cost: cost(value['costUsd']) };
+function read(value: Json, startedAt: number): readonly AgentEvent[] | null {
+  const [id, message] = [text(value['id']), text(value['message'])];
+  const usage = usageOf(value);
+  const session = textOrNull(value['session']);
   switch (value['type']) {
     case 'text':
-      return { type: 'text', text: text('text'), message: text('message') };
+      return [{ type: 'text', text: text(value['text']), message }];
+    case 'thought':
+      return [{ type: 'thought', text: text(value['text']) }];
     case 'tool.start':
-      return { type: 'tool.start', id: text('id'), name: text('name'), input: text('input') };
+      return [{ type: 'tool.start', id, name: text(value['name']), input: text(value['input']) }];
     case 'tool.end':
-      return { type: 'tool.end', id: text('id'), ok: value['ok'] !== false, output: text('output') };
+      return [{ type: 'tool.end', id, ok: value['ok'] !== false, output: text(value['output']) }];
     case 'todo':
-      return { type: 'todo', items: todos(value['items']) };
+      return [{ type: 'todo', items: todosIn(value) }];
     case 'progress':
-      return { type: 'progress', text: text('text'), ...usage };
-    case 'limit': {
-      const resetsAt = typeof value['resetsAt'] === 'number' ? value['resetsAt'] : null;
-      return { type: 'limit', resetsAt, message: text('message') };
+      return [{ type: 'progress', text: text(value['text']), usage, session }];
+    case 'retry': {
+      const { error } = readTrouble({ message: text(value['error']) }, startedAt);
+      const [attempt, most] = [count(value['attempt']), number(value['most'])];
+      return [{ type: 'retry', attempt, most, waitMs: number(value['waitMs']), error }];
     }
+    case 'limit':
+      return [{ type: 'limit', resetsAt: number(value['resetsAt']), message }];
+    case 'denied':
+      return [{ type: 'denied', tool: text(value['tool']), message }];
     case 'result': {
-      const message = text('error');
-      return {
-        type: 'result',
-        ok: value['ok'] === true,
-        text: typeof value['text'] === 'string' ? value['text'] : null,
-        ...usage,
-        error: message === '' ? null : { kind: 'other', message },
-      };
+      const words = text(value['error']);
+      const error = words === '' ? null : readTrouble({ message: words }, startedAt).error;
+      const ok = value['ok'] === true;
+      return [{ type: 'result', ok, text: textOrNull(value['text']), usage, session, error }];
     }
     default:
       return null;
   }
 }
 
-function tokens(
-  value: unknown,
-): { input: number; output: number; cacheRead: number; cacheWrite: number } | null {
-  if (!isRecord(value)) return null;
-  const count = (key: string): number => (typeof value[key] === 'number' ? value[key] : 0);
+function usageOf(value: Json): Usage | null {
+  const costUsd = number(value['costUsd']);
+  const stated = value['tokens'];
+  if (costUsd === null && !isRecord(stated)) return null;
+  const tokens = record(stated);
+  const [input, output] = [count(tokens['input']), count(tokens['output'])];
+  const [cacheRead, cacheWrite] = [count(tokens['cacheRead']), count(tokens['cacheWrite'])];
+  const model = textOrNull(value['model']);
   return {
-    input: count('input'),
-    output: count('output'),
-    cacheRead: count('cacheRead'),
-    cacheWrite: count('cacheWrite'),
+    parts: isRecord(stated) ? [{ model, tokens: { input, output, cacheRead, cacheWrite } }] : [],
+    costUsd,
+    isWholeSession: false,
   };
-}
-
-function cost(value: unknown): { usd: number; source: 'reported' } | null {
-  return typeof value === 'number' ? { usd: value, source: 'reported' } : null;
-}
-
-function todos(value: unknown): readonly { text: string; done: boolean }[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((item: unknown) =>
-    isRecord(item) ? [{ text: String(item['text']), done: item['done'] === true }] : [],
-  );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,9 +10,11 @@ import { styleText } from 'node:util';
 import type { Account, AgentEvent, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
 import { duration } from '../compose/times.ts';
+import { AgentLines, type LineOptions } from './agent-lines.ts';
 import { linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
 import { Harmless, harmless } from './terminal.ts';
+import { parseWhole } from './values.ts';
 
 /** Bytes that may wait for a slow reader. */
 const MOST_WAITING = 8 * 1024 * 1024;
@@ -36,10 +38,12 @@ export class Console implements Viewer {
   readonly #leftOut = new Set<NodeJS.WriteStream>();
   readonly #words = new Harmless();
   readonly #complaints = new Harmless();
+  readonly #lines: AgentLines;
 
   constructor(name: string, options: ViewOptions) {
     this.#name = name;
     this.#options = options;
+    this.#lines = new AgentLines(lineOptions(options));
     const { stderr, env } = process;
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.#hasLine =
@@ -51,9 +55,8 @@ export class Console implements Viewer {
 
   agent(event: AgentEvent): void {
     this.#activeAt = Date.now();
-    if (this.#hidesAgent) return;
-    if (event.type === 'text') this.#say(event.text);
-    else for (const line of describe(event)) this.status(line);
+    for (const line of aboutProvider(event)) this.status(line);
+    if (!this.#hidesAgent) this.#say(this.#lines.show(event));
   }
 
   complained(_run: unknown, chunk: Buffer): void {
@@ -93,6 +96,7 @@ export class Console implements Viewer {
   seen(event: LoopEvent, state: LoopState, account: Account): void {
     this.#state = state;
     this.#account = account;
+    if (event.type === 'run.started') this.#lines.begin();
     for (const line of linesFor(event, state, account, this.#options.verbose === true)) this.status(line);
     this.#draw();
   }
@@ -126,6 +130,7 @@ export class Console implements Viewer {
   }
 
   #say(text: string): void {
+    if (text === '') return;
     this.#erase();
     const shown = process.stdout.isTTY ? this.#words.read(text) : text;
     this.#write(process.stdout, shown);
@@ -176,22 +181,48 @@ export class Console implements Viewer {
   }
 }
 
-function describe(event: Exclude<AgentEvent, { type: 'text' }>): readonly string[] {
+/** What happens between the agent and its provider: the loop's business, not the agent's words. */
+function aboutProvider(event: AgentEvent): readonly string[] {
   switch (event.type) {
-    case 'tool.start':
-      return [`→ ${event.name} ${event.input}`.trimEnd()];
-    case 'tool.end':
-      return event.ok ? [] : [`✗ ${event.output.split('\n', 1)[0] ?? ''}`];
+    case 'retry': {
+      const of = event.most === null ? '' : ` of ${event.most}`;
+      const wait = event.waitMs === null ? '' : `, again in ${duration(event.waitMs, ' ')}`;
+      return [`no answer from the provider (${event.error.message}): try ${event.attempt}${of}${wait}`];
+    }
     case 'limit':
       return [`the provider says: ${event.message}`];
+    case 'denied':
+      return [`the agent was not allowed to use ${event.tool}: ${event.message.split('\n', 1)[0] ?? ''}`];
+    case 'text':
+    case 'thought':
+    case 'tool.start':
+    case 'tool.end':
     case 'todo':
-      return event.items.map(({ text, done }) => `[${done ? 'x' : ' '}] ${text}`);
     case 'progress':
-      return event.text === '' ? [] : [event.text];
     case 'result':
     case 'unknown':
       return [];
   }
+}
+
+function lineOptions(options: ViewOptions): LineOptions {
+  const { stdout } = process;
+  const hasColour = stdout.isTTY && stdout.hasColors() && process.env['NO_COLOR'] === undefined;
+  return {
+    emoji: options.emoji ?? (stdout.isTTY && speaksUnicode()),
+    timestamps: options.timestamps === true,
+    maxLines: options.outputLines === undefined ? 3 : parseWhole('--output-lines', options.outputLines, 0),
+    maxChars: options.outputChars === undefined ? 120 : parseWhole('--output-chars', options.outputChars, 0),
+    verbose: options.verbose === true,
+    paint: (style, text) => (hasColour ? styleText(style, text, { stream: stdout }) : text),
+  };
+}
+
+/** A terminal that can show more than letters, as far as it says so. */
+function speaksUnicode(): boolean {
+  const { LC_ALL, LC_CTYPE, LANG, TERM } = process.env;
+  const locale = [LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '') ?? '';
+  return /utf-?8/i.test(locale) && TERM !== 'linux' && TERM !== 'dumb';
 }
 
 /** Whether both outputs go to the same terminal, file or pipe. */

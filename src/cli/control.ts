@@ -1,8 +1,9 @@
+import { checkSpendLimits } from '../compose/money.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { parseDuration, parseSize, parseWhole } from './values.ts';
+import { parseAmount, parseDuration, parseSize, parseWhole } from './values.ts';
 import { warn } from './print.ts';
 
 interface Where {
@@ -55,6 +56,7 @@ export async function set(name: string, settings: readonly string[], options: Wh
   );
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(name, loop.state.outcome !== null);
+  await checkSpendLimits(limits, loop.spec.agent);
   return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
 }
 
@@ -79,13 +81,6 @@ function parseSetting(text: string): SetLimits {
     );
   }
   return parse(key, text.slice(at + 1));
-}
-
-function parseAmount(key: string, text: string): number {
-  const value = Number(text.replace(/^\$/, ''));
-  if (!Number.isFinite(value) || value <= 0)
-    throw new UserError(`${key} must be an amount > 0, got ${JSON.stringify(text)}`);
-  return value;
 }
 
 function refuseEnded(name: string, hasEnded: boolean): void {

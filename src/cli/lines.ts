@@ -65,6 +65,12 @@ export function linesFor(
       return verbose && event.prompt !== null ? [`prompt: ${event.prompt.path}`] : [];
     case 'run.started':
       return verbose ? [`agent started (process ${event.receipt.pid})`] : [];
+    case 'limit.heard': {
+      const until = localTime(state.turn.heard?.until ?? event.resetsAt).slice(11);
+      return [
+        `another loop of this account has met its usage limit (${event.message}): waiting until ${until}`,
+      ];
+    }
     case 'loop.created':
     case 'run.output':
     case 'probe.finished':
@@ -99,6 +105,13 @@ function runLines(
       const until = localTime(waitAfter(state, run).until).slice(11);
       return [
         `usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`,
+      ];
+    }
+    case 'outage': {
+      const why = failureText(ending, as) ?? 'no answer';
+      return [
+        `the provider does not answer (${why}), trying again in ${wait}s; no iteration is charged`,
+        ...strays,
       ];
     }
     case 'restart': {

@@ -1,5 +1,6 @@
 import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
+import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
 
@@ -32,11 +33,5 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
       ];
     }),
   ];
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  for (const row of rows) {
-    const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-    print(`${line.trimEnd()}\n`);
-  }
+  print(columns(rows));
 }

@@ -3,13 +3,17 @@ import { isAbsolute, resolve } from 'node:path';
 import { describeProblem, presets, resolvePolicy } from '../index.ts';
 import type { Detector, Policy, PolicyInput } from '../index.ts';
 import { UserError } from '../user-error.ts';
-import { parseDuration, parseSize, parseWhole } from './values.ts';
+import { parseAmount, parseDuration, parseSize, parseWhole } from './values.ts';
 
 export interface ViewOptions {
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   readonly json?: boolean;
   readonly streamAgentOutput?: boolean;
+  readonly emoji?: boolean;
+  readonly timestamps?: boolean;
+  readonly outputLines?: string;
+  readonly outputChars?: string;
 }
 
 export interface LimitOptions extends ViewOptions {
@@ -18,6 +22,8 @@ export interface LimitOptions extends ViewOptions {
   readonly maximumIterations?: string;
   readonly maxTime?: string;
   readonly maxFailures?: string;
+  readonly maxCost?: string;
+  readonly maxTokens?: string;
   readonly maxOutput?: string;
   readonly iterationTimeout?: string;
   readonly inactivityTimeout?: string;
@@ -30,7 +36,11 @@ export interface RunOptions extends LimitOptions {
   readonly promptFile?: string;
   readonly name?: string;
   readonly preset?: string;
-  readonly agent: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly env: readonly string[];
+  readonly dropEnv: readonly string[];
+  readonly promptVia?: string;
   readonly check: readonly string[];
   readonly checkTimeout?: string;
   readonly completionResponse?: string;
@@ -83,6 +93,8 @@ export function limitsOf(options: LimitOptions, base: Policy | null): PolicyInpu
       timeMs: maxTime,
       failures:
         options.maxFailures === undefined ? undefined : parseWhole('--max-failures', options.maxFailures, 1),
+      costUsd: options.maxCost === undefined ? undefined : parseAmount('--max-cost', options.maxCost),
+      tokens: options.maxTokens === undefined ? undefined : parseWhole('--max-tokens', options.maxTokens, 1),
       outputBytes: options.maxOutput === undefined ? undefined : parseSize('--max-output', options.maxOutput),
     },
     timeouts: {
@@ -157,5 +169,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'limits.iterations': '--max-iterations',
   'limits.timeMs': '--max-time',
   'limits.failures': '--max-failures',
+  'limits.costUsd': '--max-cost',
+  'limits.tokens': '--max-tokens',
   'limits.outputBytes': '--max-output',
 };

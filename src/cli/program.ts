@@ -19,7 +19,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
       if (error.exitCode === 0) return 0;
       if (words[0] === 'run' && words.length > 2 && command.length === 0 && MISPLACED.has(error.code))
         warn(
-          'The command of the agent belongs behind --, for example: ralph run "fix the tests" -- claude -p\n',
+          'The command of the agent belongs behind --, for example: ralph run "fix the tests" -- ./my-agent\n',
         );
       return 2;
     }
@@ -146,6 +146,18 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { rm } = await import('./rm.ts');
     done(await rm(name, options));
   });
+  add('agents', 'list the agents that ralph knows: installed? which version? how are they called?')
+    .option('--json', 'as JSON')
+    .action(async (options: object) => {
+      const { agents } = await import('./agents.ts');
+      done(await agents(options));
+    });
+  add('doctor', 'try out what a loop needs: the agents that are installed, git, tmux, a folder to write to')
+    .option('--json', 'as JSON')
+    .action(async (options: object) => {
+      const { doctor } = await import('./doctor.ts');
+      done(await doctor(options));
+    });
   add('demo', 'see a whole loop at work in a throwaway repository, in seconds and without an account').action(
     async () => {
       const { demo } = await import('./demo.ts');
@@ -164,7 +176,19 @@ function runOptions(command: Command): Command {
     )
     .option('--name <name>', 'what to call the loop')
     .option('--preset <name>', 'default, conductor, ralph-cli, architect, swarm or promise')
-    .option('--agent <kind>', "how to read the agent's output: custom or scripted", 'custom')
+    .option(
+      '--agent <name>',
+      'claude, codex, opencode, gemini, qwen, copilot, amp or custom (ralph agents lists them)',
+    )
+    .option('--model <model>', 'the model that the agent uses')
+    .option('--env <key=value>', "adds to the agent's environment (repeatable)", collect, [])
+    .option('--drop-env <key>', 'a variable that the agent does not get to see (repeatable)', collect, [])
+    .addOption(
+      new Option(
+        '--prompt-via <way>',
+        'how the prompt reaches the agent: stdin, file or argument',
+      ).hideHelp(),
+    )
     .option('--check <command>', 'must exit 0 before the work counts as done (repeatable)', collect, [])
     .option('--check-timeout <time>', 'the time one check may take')
     .option('-c, --completion-response <text>', 'what <response>…</response> must say')
@@ -186,6 +210,8 @@ function limitOptions(command: Command): Command {
     .addOption(new Option('--maximum-iterations <number>', 'the same').hideHelp())
     .option('--max-time <time>', 'the time the loop may be at work (90, 90s, 15m, 2h)')
     .option('--max-failures <number>', 'failed runs in a row')
+    .option('--max-cost <dollars>', 'what the agent may spend')
+    .option('--max-tokens <number>', 'the tokens that the agent may use')
     .option('--max-output <size>', 'bytes that one run may print (500k, 20m, 1g)')
     .option('--iteration-timeout <time>', 'the time one run may take; 0 for any')
     .option('--inactivity-timeout <time>', 'the time a run may be silent; 0 for any')
@@ -197,7 +223,12 @@ function viewOptions(command: Command): Command {
   return command
     .option('-q, --quiet', 'print the final result only')
     .option('-V, --verbose', 'print more of what is going on')
-    .option('--json', 'print one JSON record at the end, and nothing else, on the standard output');
+    .option('--json', 'print one JSON record at the end, and nothing else, on the standard output')
+    .option('--timestamps', 'the time in front of every line of the agent')
+    .option('--emoji', 'show emoji (where the terminal has them, they are shown anyway)')
+    .option('--no-emoji', 'show [OK] and [ERR] instead')
+    .option('--output-lines <number>', "lines of a tool's output (3)")
+    .option('--output-chars <number>', 'characters of each of them (120)');
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {
@@ -207,8 +238,9 @@ function collect(value: string, before: readonly string[]): readonly string[] {
 const HELP = `
 Examples:
   ralph demo
-  ralph run "fix the failing tests" --check "npm test" -- claude -p
-  ralph run -f PROMPT.md --check "cargo test" -m 20 -- codex exec -
+  ralph run "fix the failing tests" --check "npm test" --agent claude
+  ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
+  ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags
   ralph status            ralph logs NAME -f           ralph resume NAME
 
 Exit codes: 0 done or paused, 1 a limit was reached, 2 bad input, 3 cannot go on, 130 stopped`;

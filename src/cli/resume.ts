@@ -1,4 +1,5 @@
 import { takeOver } from '../compose/open-loop.ts';
+import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { findProblems, describeProblem, mergePolicy } from '../index.ts';
 import type { Policy } from '../index.ts';
@@ -18,6 +19,7 @@ export async function resumeLoop(
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
   const policy = changedPolicy(found.state.policy, options);
+  if (policy !== null) await checkSpendLimits(policy.limits, found.spec.agent);
   if (found.owner !== null) {
     if (policy !== null)
       throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);

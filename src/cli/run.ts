@@ -1,11 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import { checkAgentKind, checkCommand } from '../compose/command.ts';
+import { chooseAgent, promptWayOf } from '../compose/choose-agent.ts';
+import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { policyOf, type RunOptions } from './options.ts';
+import { parseVariables } from './values.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
@@ -21,19 +23,21 @@ export async function runLoop(
   const workspace = workspaceOf(options);
   const prompt = promptOf(task, options);
   const policy = policyOf(options, workspace);
-  const env = startersEnvironment(process.env);
-  if (command.length === 0) {
-    throw new UserError(
-      'no agent command: put it behind --, for example: ralph run "fix the tests" -- claude -p',
-    );
-  }
-  checkAgentKind(options.agent);
-  checkCommand(command, env, workspace);
+  const env = { ...startersEnvironment(process.env), ...parseVariables('--env', options.env) };
+  const choice = {
+    agent: options.agent ?? null,
+    model: options.model ?? null,
+    command,
+    promptVia: promptWayOf(options.promptVia),
+    drop: options.dropEnv,
+  };
+  const agent = chooseAgent(choice, env, workspace);
+  await checkSpendLimits(policy.limits, agent);
   const request: LoopRequest = {
     workspace,
     name: options.name ?? null,
     policy,
-    agent: { kind: options.agent, argv: command },
+    agent,
     prompt,
     env,
     fresh: options.fresh === true,

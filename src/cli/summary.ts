@@ -9,6 +9,7 @@ export function summary(end: EndRecord): readonly string[] {
     end.runs === iterations ? null : `${end.runs} runs`,
     end.failures === 0 ? null : `${end.failures} failed`,
     end.usageLimits === 0 ? null : `${end.usageLimits} usage limit${end.usageLimits === 1 ? '' : 's'}`,
+    end.outages === 0 ? null : `${end.outages} without an answer`,
   ].filter((part) => part !== null);
   const rows: [string, string][] = [
     ['result', end.reason],

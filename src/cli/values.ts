@@ -38,3 +38,27 @@ export function parseWhole(option: string, text: string, least: number): number 
   }
   return value;
 }
+
+/** Dollars of `5`, `0.50` or `$5`. */
+export function parseAmount(option: string, text: string): number {
+  const value = Number(text.trim().replace(/^\$/, ''));
+  if (!Number.isFinite(value) || value <= 0)
+    throw new UserError(`${option} must be an amount > 0 such as 5 or 0.50, got ${JSON.stringify(text)}`);
+  return value;
+}
+
+/** `KEY=VALUE` pairs as an environment. */
+export function parseVariables(option: string, pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      const name = pair.slice(0, Math.max(0, at));
+      if (!/^[A-Za-z_]\w*$/.test(name)) {
+        // What stands behind the name may be a secret.
+        const shown = JSON.stringify(at < 0 ? pair : `${name}=…`);
+        throw new UserError(`${option} must be KEY=VALUE with KEY a variable's name, got ${shown}`);
+      }
+      return [name, pair.slice(at + 1)];
+    }),
+  );
+}

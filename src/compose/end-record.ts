@@ -17,6 +17,8 @@ export interface EndRecord {
   readonly runs: number;
   readonly failures: number;
   readonly usageLimits: number;
+  /** Times that the provider did not serve the agent. */
+  readonly outages: number;
   /** The checks that failed when they were last run. */
   readonly failingChecks: readonly {
     readonly command: string;
@@ -55,6 +57,7 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     runs: known.runs,
     failures: state.failures.total,
     usageLimits: known.usageLimits,
+    outages: known.outages,
     failingChecks: known.checks
       .filter(({ result }) => result.code !== 0)
       .map(({ command, result: { code, timedOut, log } }) => ({ command, exit: code, timedOut, log })),
@@ -95,7 +98,9 @@ function nextCommand({ outcome, iteration, policy }: LoopState, name: string): s
     case 'time-exhausted':
       return `ralph resume ${name} --max-time ${Math.ceil((outcome.limitMs * 2) / 1000)}s`;
     case 'cost-exhausted':
+      return `ralph resume ${name} --max-cost ${Math.ceil(outcome.limitUsd * 200) / 100}`;
     case 'tokens-exhausted':
+      return `ralph resume ${name} --max-tokens ${outcome.limit * 2}`;
     case 'done':
     case 'waiting':
     case 'failures-exhausted':

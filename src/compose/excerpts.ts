@@ -34,3 +34,5 @@ function readPart(path: string, side: Excerpt['side'], bytes: number): string {
     closeSync(descriptor);
   }
 }
+
+export { cut } from '../agents/tool-input.ts';

@@ -66,7 +66,13 @@ class Output {
     const reader = readRun(
       agentNamed(spec.agent.kind),
       state.policy.completion.detectors,
-      { offset: 0 },
+      {
+        shown: { offset: 0 },
+        startedAt: state.turn.run?.plannedAt ?? state.now,
+        folder: path,
+        session: null,
+        price: null,
+      },
       (event) => viewer.agent?.(event),
     );
     const open = state.turn.run;

@@ -17,9 +17,10 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
   if (open !== null) {
     const describe = (run: string) => ({
       folder: folder.run(run),
-      argv: spec.agent.argv,
+      argv: () => spec.agent.argv,
       cwd: spec.workspace,
       env: {},
+      stdin: null,
       marker: runMarker(spec, run),
     });
     const live = await processHost(describe, processes).find({ run: open.id, receipt: open.receipt });

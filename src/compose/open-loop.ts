@@ -24,7 +24,7 @@ export interface LoopRequest {
   /** Null for one that is made up. */
   readonly name: string | null;
   readonly policy: Policy;
-  readonly agent: { readonly kind: string; readonly argv: readonly string[] };
+  readonly agent: Spec['agent'];
   readonly prompt: PromptSource;
   readonly env: Readonly<Record<string, string>>;
   /** Whether an unfinished loop of the same name may be put aside. */

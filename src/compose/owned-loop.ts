@@ -1,11 +1,14 @@
 /** A loop and its owner: this process drives it until it ends, rests, or is left to somebody else. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import type { AgentEvent } from '../agents/agent.ts';
+import { commandLine, promptWay } from '../agents/call.ts';
+import type { Price } from '../agents/prices.ts';
 import { list, remove } from '../control/inbox.ts';
 import type { LoopFolder } from '../control/layout.ts';
+import { shareLimit, unshareLimit } from '../control/limits.ts';
 import { retakeLock } from '../control/lock.ts';
 import { forget } from '../control/registry.ts';
 import { redact, writeSpec, type Spec } from '../control/spec.ts';
@@ -16,14 +19,17 @@ import { processHost } from '../hosts/process.ts';
 import type { Account } from '../journal/account.ts';
 import { openJournal } from '../journal/file.ts';
 import type { Control, Happening, LoopEvent } from '../loop/event.ts';
+import { waitAfter } from '../loop/limits.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { watchFolder } from '../process/watch.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
 import { endCheck } from './leftovers.ts';
+import { priceFor } from './money.ts';
 import { ProjectionFiles } from './projection-files.ts';
-import { runEnvironment, runMarker } from './run-environment.ts';
+import { accountOf, agentEnvironment } from './agent-environment.ts';
+import { runMarker } from './run-environment.ts';
 import { self } from './self.ts';
 import { loopWorkspace } from './workspace.ts';
 
@@ -44,6 +50,9 @@ export class OwnedLoop {
   readonly #release: () => void;
   readonly #closeJournal: () => void;
   readonly #env: Readonly<Record<string, string>>;
+  /** Whoever pays for the agent. */
+  readonly #account: string;
+  #price: Price | null = null;
   /** Somebody was the owner before us. */
   readonly #isRecovery: boolean;
   #viewer: Viewer = {};
@@ -77,29 +86,36 @@ export class OwnedLoop {
     this.#closeJournal = () => journal.close();
     const { state } = files;
     this.#isRecovery = state.created;
+    const agent = agentNamed(spec.agent.kind);
+    const account = accountOf(spec, env);
+    this.#account = account;
     const workspace = loopWorkspace({
       spec,
       folder,
       env,
-      agent: agentNamed(spec.agent.kind),
+      agent,
       show: (event) => this.#viewer.agent?.(event),
       policy: () => this.state.policy,
+      price: () => this.#price,
+      account,
       edits: (now) => files.edits(now),
       readProgress: () => files.readProgress(),
     });
-    const host = processHost(
-      (run) => ({
+    const host = processHost((run) => {
+      const prompted = join(folder.run(run), 'prompt.md');
+      return {
         folder: folder.run(run),
-        argv: spec.agent.argv,
+        argv: () => this.#commandLine(run),
         cwd: spec.workspace,
-        env: runEnvironment({ spec, folder, env, run, policy: this.state.policy }),
+        env: agentEnvironment({ spec, folder, env, run, policy: this.state.policy }, agent),
+        stdin: promptWay(agent, spec.agent) === 'stdin' ? prompted : null,
         marker: runMarker(spec, run),
-      }),
-      processes,
-    );
+      };
+    }, processes);
     const observer: Observer = {
       appended: (event, after) => {
         files.take(event, after);
+        this.#share(event, after);
         const known = files.account;
         const show = (): void => {
           this.#viewer.appended?.(event, after);
@@ -122,9 +138,14 @@ export class OwnedLoop {
     return this.#engine.state;
   }
 
-  /** The agent's command without its secrets. */
+  /** The agent's whole command line, and what is set for it, without secrets. */
   get shownCommand(): string {
-    return redact(this.spec.agent.argv, this.#env).join(' ');
+    const line = redact(
+      this.#commandLine('1.1', () => '<prompt>'),
+      this.#env,
+    );
+    const set = Object.entries(this.spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
+    return [...set, ...line].join(' ');
   }
 
   /** The first event of a new loop. */
@@ -168,6 +189,7 @@ export class OwnedLoop {
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
       if (this.#isRecovery) await endCheck(this.state, this.spec);
+      this.#price = await priceFor(this.spec.agent, this.state.policy.limits.costUsd);
       this.#hear();
       return await this.#engine.run();
     } finally {
@@ -195,6 +217,29 @@ export class OwnedLoop {
     } catch {
       // It may come and go while we look; the next look comes within a second.
     }
+  }
+
+  #commandLine(run: string, prompt?: () => string): readonly string[] {
+    const { agent } = this.spec;
+    const folder = this.folder.run(run);
+    const promptFile = join(folder, 'prompt.md');
+    return commandLine(agentNamed(agent.kind), agent, {
+      output: 'stream',
+      folder,
+      promptFile,
+      prompt: prompt ?? (() => readFileSync(promptFile, 'utf8')),
+    });
+  }
+
+  /** Other loops of the account need not run into the same limit. */
+  #share(event: LoopEvent, after: LoopState): void {
+    const { run } = after.turn;
+    if (event.type !== 'run.ended' || run?.id !== event.run) return;
+    if (event.as === 'usage-limit') {
+      const resetsAt = run.output.limit?.resetsAt ?? waitAfter(after, run).until;
+      shareLimit(this.#account, { resetsAt, message: run.output.limit?.message ?? 'usage limit' });
+    }
+    if (event.as === 'ok') unshareLimit(this.#account);
   }
 
   #append(happening: Happening): void {

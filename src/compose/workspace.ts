@@ -12,10 +12,12 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
+import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
 import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
+import { sharedLimit } from '../control/limits.ts';
 import type { Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint } from '../git/fingerprint.ts';
@@ -42,7 +44,20 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     },
     moveAside: (markers) => moveAside(folder, markers),
     writePrompt: (effect) => clearly(() => writePrompt(loop, effect)),
-    read: (run, { policy }) => readRun(agent, policy.completion.detectors, run.output, show),
+    read: (run, { policy, session }) =>
+      readRun(
+        agent,
+        policy.completion.detectors,
+        {
+          shown: run.output,
+          startedAt: run.plannedAt,
+          folder: folder.run(run.id),
+          session,
+          price: loop.price(),
+        },
+        show,
+      ),
+    knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(spec.workspace, moment),
     async check(effect, graceMs, interrupt) {
       const { iteration, run, index, check, timeoutMs } = effect;
@@ -78,6 +93,10 @@ export interface WorkspaceSpec {
   readonly show: (event: AgentEvent) => void;
   /** As it is now. */
   readonly policy: () => Policy;
+  /** What tokens cost, where that has to be estimated. */
+  readonly price: () => Price | null;
+  /** Whoever pays. */
+  readonly account: string;
   readonly edits: Workspace['edits'];
   /** The progress file with everything that has happened until now. */
   readonly readProgress: () => string;

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { isAbsolute, join } from 'node:path';
 
 /** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
-function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
+export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const stated = env['XDG_STATE_HOME'];
   const base = stated !== undefined && isAbsolute(stated) ? stated : join(home(), '.local', 'state');
   return join(base, 'ralph');

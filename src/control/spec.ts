@@ -8,7 +8,16 @@ export interface Spec {
   readonly name: string;
   readonly workspace: string;
   readonly created: string;
-  readonly agent: { readonly kind: string; readonly argv: readonly string[] };
+  readonly agent: {
+    readonly kind: string;
+    readonly argv: readonly string[];
+    readonly model?: string;
+    readonly promptVia?: 'stdin' | 'file' | 'argument';
+    /** Variables that are set for it and are no secrets. */
+    readonly env?: Readonly<Record<string, string>>;
+    /** Variables that it does not get to see. */
+    readonly drop?: readonly string[];
+  };
   readonly prompt: PromptSource;
   /** The commit that the work began at; null outside of a repository. */
   readonly startCommit: string | null;

@@ -36,6 +36,8 @@ export interface Workspace {
   writePrompt(effect: Wanted<'run'>): Promise<WrittenPrompt>;
   /** Starts to read a run's output from the beginning; what the journal knows of it has been shown. */
   read(run: Run, state: LoopState): RunReader;
+  /** A usage limit that other loops of the account have met, and that is not over at this moment. */
+  knownLimit(now: number): { readonly resetsAt: number; readonly message: string } | null;
   /** The moment of the last change to a file after this one; null if there was none. */
   changedAfter(moment: number): Promise<number | null>;
   /** Null when it was interrupted. */

@@ -11,6 +11,8 @@ export type Reason =
   | 'exited'
   /** It said that it has finished, and its process did not go within the grace. */
   | 'finished'
+  /** It goes on trying what cannot succeed. */
+  | 'hopeless'
   /** It is not wanted any more. */
   | 'interrupted'
   /** Its own time, the loop's time, the time it may be silent, or the bytes it may print are used up. */
@@ -92,6 +94,7 @@ export class RunWatch {
 
   #listen(chunk: Buffer): boolean {
     const hasNews = this.#reader.read(chunk);
+    if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
       this.#saidAt = this.#activeAt;
       this.#arm();

@@ -24,6 +24,7 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
   const known = openRun(driver.state);
   const request = { run: id, receipt: known?.receipt ?? null };
   let live = known === null ? null : await host.find(request);
+  if (known === null && effect.heedsLimits && waitsForOthers(driver)) return;
   if (live === null) {
     // Also for a run that was planned before: its owner may have died over a prompt that could not be written.
     const prompt = await driver.ports.workspace.writePrompt(effect);
@@ -48,6 +49,13 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
     driver.report({ type: 'run.started', run: id, receipt: live.receipt });
   }
   await follow(driver, live, task);
+}
+
+/** Whether another loop of the account has met a limit that this one has to sit out too. */
+function waitsForOthers(driver: Driver): boolean {
+  const { clock, workspace, chance } = driver.ports;
+  const limit = workspace.knownLimit(Math.max(driver.state.now, clock.now()));
+  return limit !== null && driver.append({ type: 'limit.heard', ...limit, jitter: chance() });
 }
 
 /** Ends a run that nobody wants any more, if it is there. */
@@ -86,6 +94,7 @@ function endingFor(reason: Reason, code: number | null, reader: RunReader): RunE
   switch (reason) {
     case 'exited':
     case 'finished':
+    case 'hopeless':
       return { how: 'exited', code, error: reader.error };
     case 'interrupted':
       return { how: 'interrupted' };

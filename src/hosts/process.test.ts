@@ -15,8 +15,9 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ralph-host-'));
   spec = {
     folder: join(root, 'runs', '0001'),
-    argv: ['sh', '-c', 'cat; echo late; exit 3'],
+    argv: () => ['sh', '-c', 'cat; echo late; exit 3'],
     cwd: root,
+    stdin: join(root, 'runs', '0001', 'prompt.md'),
     env: { PATH: process.env['PATH'] ?? '' },
     marker: { name: 'RALPH_RUN_ID', value: root },
   };
@@ -32,7 +33,7 @@ afterEach(() => {
 });
 const request = { run: '1.1', receipt: null };
 const agent = (script: string): void => {
-  spec = { ...spec, argv: ['sh', '-c', script] };
+  spec = { ...spec, argv: () => ['sh', '-c', script] };
 };
 const found = async (receipt: HostedRun['receipt'] | null = null): Promise<HostedRun> => {
   const run = await host.find({ run: '1.1', receipt });
@@ -131,7 +132,7 @@ describe('an agent as a process', () => {
 
   it('S1.45 cannot be started: the reason is told, and no shell word is taken for a program', async () => {
     const kind = async (argv: readonly string[]): Promise<string> => {
-      spec = { ...spec, argv };
+      spec = { ...spec, argv: () => argv };
       return host.start(request).then(
         () => 'started',
         (error: { error: { kind: string } }) => error.error.kind,

@@ -30,16 +30,20 @@ export function processHost(describe: (run: string) => ProcessSpec, table: Proce
 }
 
 export interface ProcessSpec {
-  /** Has `prompt.md`; gets the output, the receipt and the status. */
+  /** Gets the output, the receipt and the status. */
   readonly folder: string;
-  readonly argv: readonly string[];
+  /** Asked for only when it is started. */
+  readonly argv: () => readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** The file on its standard input; null for an empty one. */
+  readonly stdin: string | null;
   readonly marker: Marker;
 }
 
 function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
-  const { folder, argv, cwd, env, marker } = spec;
+  const { folder, cwd, env, marker, stdin } = spec;
+  const argv = spec.argv();
   const [name = '', ...more] = argv;
   if (!existsSync(cwd)) {
     throw new NotStarted({ kind: 'invalid-configuration', message: `the folder ${cwd} is not there` });
@@ -54,19 +58,25 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     throw new NotStarted({ kind: 'not-executable', message });
   }
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  const prompt = join(folder, 'prompt.md');
+  if (more.some((argument) => Buffer.byteLength(argument) > LONGEST_ARGUMENT)) {
+    const message = `the prompt is too long for an argument (at most ${LONGEST_ARGUMENT} bytes); let it come by the standard input or a file`;
+    throw new NotStarted({ kind: 'invalid-configuration', message });
+  }
   const shim = startShim({
     folder,
     argv: [command.path, ...more],
     cwd,
     env: { ...env, [marker.name]: marker.value },
-    stdin: existsSync(prompt) ? prompt : null,
+    stdin: stdin !== null && existsSync(stdin) ? stdin : null,
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
   });
   const birth = birthOf(shim, table);
   return hosted(spec, birth, shim.ended, table);
 }
+
+/** What Linux takes in one piece; others take more. */
+const LONGEST_ARGUMENT = 128 * 1024 - 1;
 
 async function find(spec: ProcessSpec, known: Birth | null, table: ProcessTable): Promise<HostedRun | null> {
   const { folder } = spec;

@@ -16,6 +16,8 @@ export interface Account {
   /** The checks that contradicted the last rejected claim. */
   readonly lastRejection: { readonly iteration: number; readonly failed: readonly string[] } | null;
   readonly usageLimits: number;
+  /** Times that the provider did not serve us. */
+  readonly outages: number;
   /** The last results of the checks, in their order. */
   readonly checks: readonly CheckAccount[];
   /** Processes that may have got away, of the last few runs. */
@@ -46,6 +48,7 @@ export const NO_ACCOUNT: Account = {
   rejectedClaims: 0,
   lastRejection: null,
   usageLimits: 0,
+  outages: 0,
   checks: [],
   strays: [],
   lastControl: null,
@@ -84,6 +87,7 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
       const strays = [...before.strays, ...(event.strays ?? [])].slice(-MOST_STRAYS);
       const ended = { ...before, strays };
       if (event.as === 'usage-limit') return { ...ended, usageLimits: before.usageLimits + 1 };
+      if (event.as === 'outage') return { ...ended, outages: before.outages + 1 };
       const { run } = state.turn;
       if (isCutShort(event.as) || before.iteration === null || run?.id !== event.run) return ended;
       const exitCode = event.ending.how === 'exited' ? event.ending.code : null;
@@ -113,6 +117,7 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
     case 'claim.accepted':
     case 'commit.made':
     case 'checkpoint.taken':
+    case 'limit.heard':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

@@ -1,4 +1,5 @@
 import type { LoopEvent } from '../loop/event.ts';
+import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { isCutShort } from '../loop/run.ts';
@@ -52,6 +53,7 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
     case 'claim.accepted':
     case 'commit.made':
     case 'checkpoint.taken':
+    case 'limit.heard':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':
@@ -70,6 +72,11 @@ function runEntries(
   if (as === 'usage-limit') {
     return [
       `[LIMIT] iteration ${iteration} usage limit, waiting until ${localTime(waitAfter(state, run).until)}`,
+    ];
+  }
+  if (as === 'outage') {
+    return [
+      `[OUTAGE] iteration ${iteration} ${failureText(ending, as) ?? 'no answer'}, trying again at ${localTime(waitAfter(state, run).until)}`,
     ];
   }
   if (isCutShort(as)) return [`[STOP] iteration ${iteration} interrupted`];

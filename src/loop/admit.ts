@@ -62,6 +62,10 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
       return wants(`commit:${event.iteration}`) !== undefined;
     case 'checkpoint.taken':
       return wants(`checkpoint:${event.iteration}`) !== undefined;
+    case 'limit.heard': {
+      const wanted = decide(state).find((effect) => effect.type === 'run');
+      return openRun(state) === null && wanted?.heedsLimits === true && event.resetsAt > event.at;
+    }
     case 'timer.fired': {
       const effect = wants(event.key);
       return effect !== undefined && 'until' in effect && event.at >= effect.until;

@@ -20,14 +20,14 @@
  *   L9  A wait is never cut short, except by control, another policy and the end of the loop's own time.
  *   L10 The loop ends, or waits for something that has a name: something is always wanted or in flight.
  *   L11 Asking twice wants the same.
- *   L12 What a usage limit or the driver cuts short is charged neither as an iteration nor as a failure.
+ *   L12 What a usage limit, an outage or the driver cuts short is charged neither as an iteration nor as a failure.
  */
 import { openClaim } from './claim.ts';
 import type { Phase } from './completion.ts';
 import type { Effect } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
-import { deadline, exhausted, progressAfter, spentUp, waitAfter } from './limits.ts';
+import { deadline, exhausted, progressAfter, spentUp, waitAfter, waitForOthers } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
@@ -72,6 +72,7 @@ function nextStep(state: LoopState): Wanted {
       finish(state) ??
       endBecause(exhausted(state)) ??
       startIteration(state) ??
+      sitOut(state) ??
       work(state)
     );
   }
@@ -238,6 +239,14 @@ function startIteration({ turn: { iteration, started } }: LoopState): Wanted | u
   return started ? undefined : record(`iteration:${iteration}`, { type: 'iteration.started', iteration });
 }
 
+/** Other loops of the account have met its limit: there is no need to run into it too. */
+function sitOut(state: LoopState): Wanted | undefined {
+  const { heard } = state.turn;
+  if (heard === null) return undefined;
+  const until = waitForOthers(state, heard.until);
+  return [{ type: 'wait', key: `wait:${nextRunId(state)}:heard`, until, why: 'usage-limit' }];
+}
+
 /** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
 function mayGoOn(state: LoopState, run: Run): boolean {
   if (hasClaimed(run.output)) return false;
@@ -270,6 +279,7 @@ function agentRun(state: LoopState, planned: Run | null, purpose: Purpose, plan:
     notAfter: limits.stopRunning ? deadline(state) : null,
     outputBytes: limits.outputBytes,
     killGraceMs: timeouts.killGraceMs,
+    heedsLimits: !state.turn.isUrged,
   };
 }
 

@@ -13,6 +13,7 @@ export const DONE_FILE: Detector = { kind: 'marker', file: 'DONE', phases: ['bef
 export const DEFAULT_POLICY: Policy = {
   preset: 'default',
   host: 'process',
+  keys: 'all',
   completion: {
     until: 'claim',
     detectors: [

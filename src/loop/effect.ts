@@ -39,6 +39,8 @@ type Wish =
       readonly notAfter: number | null;
       readonly outputBytes: number | null;
       readonly killGraceMs: number;
+      /** Whether a limit that other loops of the account have met comes first; comes back as `limit.heard`. */
+      readonly heedsLimits: boolean;
     }
   /** Run one check; comes back as `check.finished`. */
   | {
@@ -71,4 +73,4 @@ type Wish =
   | { readonly type: 'rest' };
 
 /** What a wait is for: the provider's limit, the time after a failure, the time between iterations. */
-export type WaitReason = 'usage-limit' | 'backoff' | 'delay';
+export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay';

@@ -91,6 +91,13 @@ export type Happening =
       readonly ref: string | null;
       readonly error: string | null;
     }
+  /** Another loop of the same account has met a usage limit; `jitter` as above. */
+  | {
+      readonly type: 'limit.heard';
+      readonly resetsAt: number;
+      readonly message: string;
+      readonly jitter: number;
+    }
   /** The time of a wait has come. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A loop was started from inside one of this loop's runs. */
@@ -124,6 +131,10 @@ export interface OutputSnapshot {
   readonly offset: number;
   /** How much of its standard error is known; absent while that is nothing. */
   readonly complained?: number;
+  /** The agent's own name for its conversation. */
+  readonly session?: string;
+  /** Lines that meant nothing to us; absent while there are none. */
+  readonly unknown?: number;
   readonly tokens: Tokens | null;
   readonly cost: Cost | null;
   /** Steps (tool calls) that the agent took. */
@@ -163,6 +174,8 @@ export type RunClass =
   | 'failure'
   /** The provider's limit; counts as nothing, and is tried again when the limit resets. */
   | 'usage-limit'
+  /** The provider did not serve us (overload, server error, no connection): as little counts, and it is tried again. */
+  | 'outage'
   /** It asks for a person. */
   | 'wait'
   /** Trying again cannot help. */

@@ -9,7 +9,7 @@ import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
-import { addRun, progressAfter } from './limits.ts';
+import { addRun, addTokens, progressAfter, spread } from './limits.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
@@ -85,9 +85,13 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return inTurn({ committed: true });
     case 'checkpoint.taken':
       return inTurn({ checkpointed: true });
+    case 'limit.heard': {
+      const until = now + spread(event.resetsAt - now, event.jitter);
+      return inTurn({ heard: { until, message: event.message } });
+    }
     case 'timer.fired':
       if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };
-      return turn.run === null ? state : closeTurn(state, turn.run);
+      return turn.run === null ? inTurn({ heard: null }) : closeTurn(state, turn.run);
     case 'child.started':
       return { ...state, children: [...state.children, event.child] };
     case 'child.ended':
@@ -153,7 +157,12 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   if (open === null) return state;
   const { ending, as, jitter } = event;
   const ended = updateRun(state, { ended: { ending, as, jitter } });
-  const closed = { ...ended, spent: addRun(state.spent, open), turn: { ...ended.turn, at: state.now } };
+  const closed = {
+    ...ended,
+    spent: addRun(state.spent, open),
+    session: sessionAfter(state, open),
+    turn: { ...ended.turn, at: state.now },
+  };
   if (open.purpose === 'commit-message') return closed;
 
   const { consecutive, total } = state.failures;
@@ -166,7 +175,19 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
         ? { consecutive: consecutive + 1, total: total + 1 }
         : { consecutive: as === 'ok' ? 0 : consecutive, total },
     rung: as === 'usage-limit' ? state.rung + 1 : 0,
+    outages: as === 'outage' ? state.outages + 1 : 0,
     control: { ...state.control, guidance: state.control.guidance.filter(({ id }) => !taken.includes(id)) },
+  };
+}
+
+function sessionAfter({ session }: LoopState, { output }: Run): LoopState['session'] {
+  const { session: id, tokens, cost } = output;
+  if (id === undefined) return session;
+  const before = session?.id === id ? session : null;
+  return {
+    id,
+    tokens: addTokens(before?.tokens ?? INITIAL.spent.tokens, tokens ?? INITIAL.spent.tokens),
+    usd: (before?.usd ?? 0) + (cost?.usd ?? 0),
   };
 }
 
@@ -181,11 +202,9 @@ function closeTurn(state: LoopState, run: Run): LoopState {
   };
 }
 
-function runAgain(state: LoopState): LoopState {
-  return {
-    ...state,
-    turn: { ...state.turn, ...UNCHECKED, before: null, run: null, after: null, at: state.now },
-  };
+function runAgain(state: LoopState, isUrged = false): LoopState {
+  const again = { before: null, heard: null, isUrged, run: null, after: null, at: state.now };
+  return { ...state, turn: { ...state.turn, ...UNCHECKED, ...again } };
 }
 
 /** What the checks last said stands until they say something else; an error is told once. */
@@ -214,7 +233,9 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
     case 'resume': {
       const { run } = state.turn;
       const resumed = change({ paused: false, signals: 0 });
-      return control.now && run?.ended?.as === 'usage-limit' ? runAgain(resumed) : resumed;
+      const isWaiting =
+        run?.ended?.as === 'usage-limit' || run?.ended?.as === 'outage' || state.turn.heard !== null;
+      return control.now && isWaiting ? runAgain(resumed, true) : resumed;
     }
     case 'stop':
       return change({ stop: request(state, control.now, control.by) });
@@ -248,6 +269,7 @@ function reopen(state: LoopState): LoopState {
     outcome: null,
     failures: { ...next.failures, consecutive: 0 },
     rung: 0,
+    outages: 0,
     progress: { ...next.progress, unchanged: 0 },
     control: { ...next.control, paused: false, stop: null, signals: 0 },
   };
@@ -255,7 +277,7 @@ function reopen(state: LoopState): LoopState {
 
 function turnAfterReopening(state: LoopState): LoopState {
   const { run } = state.turn;
-  if (run === null) return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null } };
+  if (run === null) return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null, heard: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
   return state.outcome?.type === 'stopped' ? state : closeTurn(state, run);
 }
@@ -266,10 +288,15 @@ function baseline({ progress }: LoopState, fingerprint: string | null): LoopStat
 
 /** The last snapshot wins, except that a claim for which a run is being ended cannot be taken back any more. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, complained, tokens, cost, steps, said, limit } = event;
+  const { offset, complained, session, unknown, tokens, cost, steps, said, limit } = event;
   const { claim, claimEndsRun } = hasClaimed(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
-  return complained === undefined ? known : { ...known, complained };
+  return {
+    ...known,
+    ...(complained === undefined ? {} : { complained }),
+    ...(session === undefined ? {} : { session }),
+    ...(unknown === undefined ? {} : { unknown }),
+  };
 }
 
 /** A control that is delivered twice is delivered twice soon. */
@@ -284,6 +311,8 @@ const FIRST_TURN: Turn = {
   started: false,
   runs: 0,
   before: null,
+  heard: null,
+  isUrged: false,
   run: null,
   after: null,
   messageRun: null,
@@ -304,12 +333,14 @@ export const INITIAL: LoopState = {
   turn: FIRST_TURN,
   failures: { consecutive: 0, total: 0 },
   rung: 0,
+  outages: 0,
   spent: {
     tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
     usd: 0,
     source: null,
     unknownRuns: 0,
   },
+  session: null,
   progress: { fingerprint: null, checks: null, unchanged: 0 },
   feedback: { failed: [], error: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },

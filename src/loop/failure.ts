@@ -1,4 +1,4 @@
-import type { ErrorKind, RunClass, RunEnding } from './event.ts';
+import type { ErrorKind, OutputSnapshot, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { didItsTurn, hasClaimed } from './run.ts';
@@ -19,11 +19,21 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
         : 'failure';
     case 'exited':
       if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
-      if (run.output.said === 'success') return 'ok';
-      if (run.output.limit !== null) return 'usage-limit';
-      if (ending.error !== null && isFatal(ending.error.kind)) return 'fatal';
-      return run.output.said === null && ending.code === 0 ? 'ok' : 'failure';
+      return classifyExit(run.output, ending);
   }
+}
+
+/** A stream that says how it ended is believed; where there is none, an exit code of 0 is all there is. */
+function classifyExit(
+  { said, limit, claim }: OutputSnapshot,
+  { code, error }: Extract<RunEnding, { how: 'exited' }>,
+): RunClass {
+  if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
+  if (limit !== null) return 'usage-limit';
+  // One that was refused a tool and has done its work without it has done its turn.
+  if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
+  if (error !== null && isFatal(error.kind)) return 'fatal';
+  return error?.kind === 'transient' ? 'outage' : 'failure';
 }
 
 /** Whether trying again is useless. */

@@ -57,7 +57,9 @@ function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly
     case 'usage-limit':
       return { ms: usageLimitMs(state, run), why: 'usage-limit' };
     case 'failure':
-      return { ms: failureDelayMs(state), why: 'backoff' };
+      return { ms: backoffMs(state, state.failures.consecutive), why: 'backoff' };
+    case 'outage':
+      return { ms: backoffMs(state, state.outages), why: 'outage' };
     case 'interrupted':
       return { ms: 0, why: 'delay' };
     case 'ok':
@@ -69,11 +71,11 @@ function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly
   }
 }
 
-/** `min(2^(n-1), cap)` for the n-th failure in a row, or always the same. */
-function failureDelayMs({ policy, failures }: LoopState): number {
+/** `min(2^(n-1), cap)` for the n-th time in a row, or always the same. */
+function backoffMs({ policy }: LoopState, times: number): number {
   const { afterFailure } = policy.delay;
   if (afterFailure.kind === 'fixed') return afterFailure.ms;
-  return Math.min(1000 * 2 ** Math.max(0, failures.consecutive - 1), afterFailure.capMs);
+  return Math.min(1000 * 2 ** Math.max(0, times - 1), afterFailure.capMs);
 }
 
 /**
@@ -88,10 +90,20 @@ function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
     resetsAt === null || resetsAt <= turn.at
       ? climb(rung - 1)
       : Math.max(resetsAt - turn.at, rung < 2 ? 0 : climb(rung - 2));
-  return Math.ceil(ms + (run.ended?.jitter ?? 0) * Math.min(LONGEST_JITTER, ms / 10));
+  return spread(ms, run.ended?.jitter ?? 0);
+}
+
+/** A little more at random. */
+export function spread(ms: number, jitter: number): number {
+  return Math.ceil(ms + jitter * Math.min(LONGEST_JITTER, ms / 10));
 }
 
 const LONGEST_JITTER = 60_000;
+
+/** The wait for a limit that another loop has met. */
+export function waitForOthers(state: LoopState, until: number): number {
+  return Math.min(until, deadline(state) ?? Number.POSITIVE_INFINITY);
+}
 
 /** Closed runs and the running one. */
 function spentSoFar(state: LoopState): Spend {
@@ -112,7 +124,7 @@ function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
   return input + output + cacheRead + cacheWrite;
 }
 
-function addTokens(a: Tokens, b: Tokens): Tokens {
+export function addTokens(a: Tokens, b: Tokens): Tokens {
   return {
     input: a.input + b.input,
     output: a.output + b.output,

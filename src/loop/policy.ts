@@ -10,6 +10,8 @@ import type { ExitCodes } from './outcome.ts';
 export interface Policy {
   readonly preset: PresetName;
   readonly host: Host;
+  /** Which API keys an agent that we know gets to see: all that the user has, or only its own. */
+  readonly keys: 'all' | 'own';
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
   readonly limits: LimitsPolicy;

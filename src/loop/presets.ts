@@ -51,6 +51,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     policy: {
       ...base,
       preset: 'conductor',
+      keys: 'own',
       completion: {
         ...base.completion,
         detectors: [DONE_FILE],

@@ -91,6 +91,7 @@ function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
     case 'probe.finished':
     case 'commit.made':
     case 'checkpoint.taken':
+    case 'limit.heard':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

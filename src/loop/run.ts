@@ -11,9 +11,9 @@ export function didItsTurn(as: RunClass | undefined): boolean {
   return as === 'ok' || as === 'restart';
 }
 
-/** Whether the next run belongs to the same iteration: what a limit, a person or the driver cut short is not charged. */
+/** Whether the next run belongs to the same iteration: what a limit, an outage, a person or the driver cut short is not charged. */
 export function isCutShort(as: RunClass | undefined): boolean {
-  return as === 'usage-limit' || as === 'interrupted';
+  return as === 'usage-limit' || as === 'outage' || as === 'interrupted';
 }
 
 /** Whether a continuous detector has what it waited for. */

@@ -32,8 +32,12 @@ export interface LoopState {
   readonly failures: { readonly consecutive: number; readonly total: number };
   /** Usage limits in a row: the rung of the ladder. */
   readonly rung: number;
+  /** Outages in a row. */
+  readonly outages: number;
   /** Closed runs only; see `spentSoFar`. */
   readonly spent: Spend;
+  /** The conversation of the last run that named one, and what it has cost this loop. */
+  readonly session: SessionSpend | null;
   readonly progress: Progress;
   readonly feedback: Feedback;
   readonly control: ControlState;
@@ -50,6 +54,10 @@ export interface Turn {
   /** Runs planned in it, of both purposes. */
   readonly runs: number;
   readonly before: Probe | null;
+  /** A limit that another loop of the account has met, and until when it is heeded. */
+  readonly heard: { readonly until: number; readonly message: string } | null;
+  /** A person does not want to wait for it. */
+  readonly isUrged: boolean;
   /** The run that does the work; null before it is planned. */
   readonly run: Run | null;
   readonly after: Probe | null;
@@ -90,6 +98,13 @@ export interface Spend {
   readonly source: Cost['source'] | null;
   /** Runs that did not say what they cost. */
   readonly unknownRuns: number;
+}
+
+/** Some agents count from the beginning of a conversation, which a run may take up again. */
+export interface SessionSpend {
+  readonly id: string;
+  readonly tokens: Tokens;
+  readonly usd: number;
 }
 
 export interface Progress {

@@ -195,6 +195,7 @@ const detector = variant('kind', {
 const POLICY = object({
   preset: oneOf(PRESET_NAMES),
   host: oneOf(HOSTS),
+  keys: oneOf(['all', 'own']),
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),

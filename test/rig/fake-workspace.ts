@@ -25,6 +25,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       if (process === undefined) throw new Error(`run ${id} was never started and is read`);
       return reader(process, world);
     },
+    knownLimit: (now) => (desk.limit !== null && desk.limit.resetsAt > now ? desk.limit : null),
     // A walk over a big tree takes its time, and an agent may end during it.
     changedAfter: () => life.later(2, () => null),
     check(effect, graceMs, interrupt) {
@@ -80,6 +81,8 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
 export interface Desk {
   /** Child loops, and when they end. */
   readonly children: Map<string, number>;
+  /** A usage limit that another loop of the account has met. */
+  limit: { readonly resetsAt: number; readonly message: string } | null;
   /** A policy that somebody wrote into the loop's file. */
   edited: Policy | null;
   /** The run whose prompt cannot be written. */
@@ -102,6 +105,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     end() {},
     snapshot: (ended) => ({ ...seen, claim: ended || hasClaimed(seen) ? seen.claim : null }),
     hasOpenTool: false,
+    isHopeless: false,
     get error() {
       return script.ending.how === 'exited' && startedAt + seen.offset >= endsAt ? script.ending.error : null;
     },

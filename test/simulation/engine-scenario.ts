@@ -8,6 +8,8 @@ import { scenario, type Scenario } from './scenario.ts';
 export interface EngineScenario extends Scenario {
   /** The run whose prompt cannot be written. */
   readonly promptLostAt: string | null;
+  /** When the limit resets that another loop of the account has met, counted from the beginning. */
+  readonly limitedForMs: number | null;
   /** After this event the disk is full, until the process is started again. */
   readonly diskFullAfter: number | null;
   /** At the how-manieth effect something goes wrong that nobody has foreseen. */
@@ -24,6 +26,7 @@ export const engineScenario: fc.Arbitrary<EngineScenario> = fc
     drawn: scenario,
     lingers: fc.option(fc.nat({ max: 5 }), { freq: 2 }),
     promptLostAt: rarely(fc.constantFrom('1.1', '1.2', '2.1', '3.1')),
+    limitedForMs: rarely(fc.constantFrom(1, 5000, 700_000)),
     diskFullAfter: rarely(fc.integer({ min: 1, max: 70 })),
     troubleAt: rarely(fc.integer({ min: 1, max: 30 })),
   })

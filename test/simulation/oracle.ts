@@ -2,11 +2,11 @@ import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
-import { didItsTurn, openRun } from '../../src/loop/run.ts';
+import { didItsTurn, isCutShort, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { isReached, LONGEST_WAIT, must, readBack, same } from './plain.ts';
+import { backoff, isReached, LONGEST_WAIT, must, readBack, same } from './plain.ts';
 
 /**
  * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
@@ -26,6 +26,7 @@ export class Oracle implements Observer {
   #iterations = 0;
   #failures = { consecutive: 0, total: 0 };
   #rung = 0;
+  #outages = 0;
   #paused = false;
   #stopped = false;
   #aborted = false;
@@ -169,8 +170,13 @@ export class Oracle implements Observer {
         this.#signals = 0;
         this.#notBefore = 0;
         this.#rung = 0;
+        this.#outages = 0;
         this.#failures.consecutive = 0;
         this.#unchecked = false;
+        return;
+      case 'limit.heard':
+        must(before.turn.run === null, 'L4', 'a limit is heeded in the middle of a run');
+        this.#expected = this.#notBefore = event.resetsAt;
         return;
       case 'timer.fired': {
         const closes = after.turn.iteration > before.turn.iteration;
@@ -259,24 +265,19 @@ export class Oracle implements Observer {
     const { delay } = before.policy;
     if (as === 'failure') {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
-      const { afterFailure } = delay;
-      const n = this.#failures.consecutive;
-      this.#notBefore =
-        event.at +
-        (afterFailure.kind === 'fixed' ? afterFailure.ms : Math.min(2 ** (n - 1) * 1000, afterFailure.capMs));
+      this.#notBefore = event.at + backoff(delay, this.#failures.consecutive);
+    } else if (as === 'outage') {
+      this.#notBefore = event.at + backoff(delay, this.#outages + 1);
     } else if (as === 'ok') {
       this.#failures.consecutive = 0;
       this.#notBefore = event.at + delay.afterOkMs;
     }
-    must(
-      same(after.failures, this.#failures),
-      as === 'usage-limit' || as === 'interrupted' ? 'L12' : 'L6',
-      'failures are miscounted',
-    );
+    must(same(after.failures, this.#failures), !isCutShort(as) ? 'L6' : 'L12', 'failures are miscounted');
 
     this.#expected = this.#notBefore;
     if (this.#paused) this.#notBefore = 0;
-    this.#unfinishedIteration = as === 'usage-limit' || as === 'interrupted' ? this.#iterations : null;
+    this.#unfinishedIteration = isCutShort(as) ? this.#iterations : null;
+    this.#outages = as === 'outage' ? this.#outages + 1 : 0;
     if (as !== 'usage-limit') {
       this.#rung = 0;
       return;
@@ -297,7 +298,7 @@ export class Oracle implements Observer {
   ): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
-    const limited = turn.run?.ended?.as === 'usage-limit';
+    const limited = turn.run?.ended?.as === 'usage-limit' || turn.heard !== null;
     const pause = (): void => {
       this.#paused = true;
       if (!limited) this.#notBefore = 0;

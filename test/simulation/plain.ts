@@ -1,5 +1,5 @@
 import type { Outcome } from '../../src/loop/outcome.ts';
-import type { LimitsPolicy } from '../../src/loop/policy.ts';
+import type { DelayPolicy, LimitsPolicy } from '../../src/loop/policy.ts';
 
 /** Fails with the number of the invariant (see the head of `decide.ts`) and the event at which it broke. */
 export function must(holds: boolean, invariant: string, what: string): void {
@@ -28,6 +28,13 @@ export function readBack<T>(written: T): T {
 
 /** Checks and commits take some time after a run, before its wait begins; nothing else makes a wait longer. */
 export const LONGEST_WAIT = 500_000;
+
+/** The wait after the n-th failure or outage in a row. */
+export function backoff({ afterFailure }: DelayPolicy, times: number): number {
+  return afterFailure.kind === 'fixed'
+    ? afterFailure.ms
+    : Math.min(2 ** (times - 1) * 1000, afterFailure.capMs);
+}
 
 /** Whether a loop that ends at a limit has reached it; every other outcome is as it is. */
 export function isReached({ type }: Outcome, limits: LimitsPolicy, books: Books): boolean {

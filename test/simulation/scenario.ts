@@ -46,6 +46,7 @@ const fatalEnding: RunEnding = {
   code: 1,
   error: { kind: 'authentication', message: 'no' },
 };
+const outageEnding: RunEnding = { how: 'exited', code: 1, error: { kind: 'transient', message: '529' } };
 const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
 const floodEnding: RunEnding = { how: 'timed-out', which: 'output' };
 const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
@@ -70,6 +71,7 @@ const run: fc.Arbitrary<RunScript> = fc
       'asks by message',
       'limited and silent',
       'fatal',
+      'outage',
       'gone',
       'unknown',
     ),
@@ -106,6 +108,8 @@ const run: fc.Arbitrary<RunScript> = fc
         return limited(resetsInMs, { ...more, ending: silentEnding });
       case 'fatal':
         return exits(1, { ...more, ending: fatalEnding });
+      case 'outage':
+        return exits(1, { ...more, ending: outageEnding });
       case 'gone':
         return exits(1, { ...more, ending: goneEnding });
       case 'unknown':

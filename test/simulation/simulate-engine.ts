@@ -54,12 +54,13 @@ class Simulation {
   #lost = 0;
 
   constructor(scenario: EngineScenario) {
-    const { runs, checks, promptLostAt } = scenario;
+    const { runs, checks, promptLostAt, limitedForMs } = scenario;
     this.#scenario = scenario;
     this.#world = new FakeWorld({ runs, checks }, START);
     this.#oracle = new Oracle(this.#world);
     this.#interference = interferenceOf(scenario, this.#world);
-    this.#desk = { children: new Map(), edited: null, promptLostAt };
+    const limit = limitedForMs === null ? null : { resetsAt: START + limitedForMs, message: 'theirs' };
+    this.#desk = { children: new Map(), edited: null, limit, promptLostAt };
   }
 
   /** For whoever has to find out what went wrong. */

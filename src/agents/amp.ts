@@ -1,0 +1,53 @@
+import type { Agent } from './agent.ts';
+import { claudeTokens } from './claude.ts';
+import { jsonLines } from './json-lines.ts';
+import { number, parsed, text } from './json.ts';
+import { messageProtocol } from './messages.ts';
+
+/** Amp. It exits with 0 whatever happens, so its result is all there is to go by. */
+export const amp: Agent = {
+  name: 'amp',
+  tells: 'tokens',
+  call: {
+    command: 'amp',
+    install: 'npm install -g @sourcegraph/amp',
+    triedVersion: '0.0.1768018268',
+    autonomous: ['--dangerously-allow-all'],
+    env: () => ({}),
+    model: null,
+    ownWords: ['-x', '--execute', '--stream-json'],
+    plainWords: [],
+    promptVia: 'stdin',
+    // The prompt follows right after -x, and both come last.
+    args: ({ output, flags, prompt }) => [
+      ...(output === 'stream' ? ['--stream-json'] : []),
+      ...flags,
+      '-x',
+      ...(prompt === null ? [] : [prompt]),
+    ],
+    credentials: ['AMP_API_KEY'],
+  },
+  remedies: {
+    authentication: 'log in with: amp login, or set AMP_API_KEY',
+    'permission-denied': 'let it work without asking with --agent amp',
+  },
+  read: (run) =>
+    jsonLines(
+      messageProtocol(
+        {
+          tokens: claudeTokens,
+          usage: () => null,
+          error: (result) => ({ message: text(result['error']) }),
+          outcome: shellOutcome,
+        },
+        run,
+      ),
+    ),
+};
+
+/** A command that failed is no error to Amp: its exit code is inside the output. */
+function shellOutcome(output: string): { ok: boolean; output: string } | null {
+  const inner = parsed(output);
+  const code = number(inner['exitCode']);
+  return code === null ? null : { ok: code === 0, output: text(inner['output']) };
+}

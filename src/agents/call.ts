@@ -1,0 +1,41 @@
+import type { Agent, CallForm, PromptVia } from './agent.ts';
+
+/** How a loop's agent is called, as it stands in its spec. */
+export interface AgentSpec {
+  readonly kind: string;
+  /**
+   * The program, and its flags: those of the user, else those that let it work without asking. The adapter adds what makes
+   * it headless and readable. The command of an agent without an adapter is here as a whole.
+   */
+  readonly argv: readonly string[];
+  readonly model?: string;
+  readonly promptVia?: PromptVia;
+  /** Variables that are set for it and are no secrets. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Variables that it does not get to see. */
+  readonly drop?: readonly string[];
+}
+
+/** The whole command line of one run; `prompt` is read only where it has to be a part of it. */
+export function commandLine(
+  agent: Agent,
+  spec: AgentSpec,
+  form: Omit<CallForm, 'flags' | 'prompt'> & { readonly prompt: () => string; readonly promptFile: string },
+): readonly string[] {
+  const [program = '', ...flags] = spec.argv;
+  const via = promptWay(agent, spec);
+  const prompt = via === 'stdin' ? null : via === 'file' ? form.promptFile : form.prompt();
+  if (agent.call === null) return prompt === null ? spec.argv : [...spec.argv, prompt];
+  return [program, ...agent.call.args({ ...form, flags, prompt })];
+}
+
+export function promptWay(agent: Agent, spec: AgentSpec): PromptVia {
+  return spec.promptVia ?? agent.call?.promptVia ?? 'stdin';
+}
+
+/** The flags that a user gave, without what the adapter says itself; null where they want plain text and not a stream. */
+export function flagsFrom(agent: Agent, given: readonly string[]): readonly string[] | null {
+  const { call } = agent;
+  if (call === null || given.some((word) => call.plainWords.includes(word))) return null;
+  return given.filter((word) => !call.ownWords.includes(word));
+}

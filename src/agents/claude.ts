@@ -1,0 +1,89 @@
+import type { Tokens } from '../loop/event.ts';
+import type { Agent, ModelUsage, Usage } from './agent.ts';
+import { jsonLines } from './json-lines.ts';
+import { count, list, number, record, text, textOrNull, type Json } from './json.ts';
+import { messageProtocol } from './messages.ts';
+
+/** Claude Code. */
+export const claude: Agent = {
+  name: 'claude',
+  tells: 'cost',
+  call: {
+    command: 'claude',
+    install: 'npm install -g @anthropic-ai/claude-code',
+    triedVersion: '2.1.325',
+    autonomous: ['--dangerously-skip-permissions'],
+    // It refuses to skip permissions as root, unless it is told that nothing can be harmed.
+    env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
+    model: (model) => ['--model', model],
+    ownWords: ['-p', '--print', '--output-format', 'stream-json', '--verbose'],
+    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    promptVia: 'stdin',
+    args: ({ output, flags, prompt }) => [
+      '-p',
+      ...(output === 'stream'
+        ? ['--output-format', 'stream-json', '--verbose']
+        : ['--output-format', 'text']),
+      ...flags,
+      ...(prompt === null ? [] : [prompt]),
+    ],
+    credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+  },
+  remedies: {
+    authentication: 'log in with: claude /login, or set ANTHROPIC_API_KEY',
+    'unknown-model': 'choose another with --model',
+    'permission-denied':
+      'let it work without asking with --agent claude, or give it --allowedTools behind --',
+  },
+  read: (run) =>
+    jsonLines(
+      messageProtocol(
+        {
+          tokens: claudeTokens,
+          usage: usageOf,
+          error: (result) => ({
+            message: textOrNull(result['result']) ?? list(result['errors']).map(text).join('; '),
+            status: number(result['api_error_status']),
+            code: textOrNull(result['api_error']) ?? textOrNull(result['api_error_type']),
+          }),
+        },
+        run,
+      ),
+    ),
+};
+
+/** What Anthropic's interface calls them. */
+export function claudeTokens(usage: Json): Tokens {
+  return {
+    input: count(usage['input_tokens']),
+    output: count(usage['output_tokens']),
+    cacheRead: count(usage['cache_read_input_tokens']),
+    cacheWrite: count(usage['cache_creation_input_tokens']),
+  };
+}
+
+/** By model, since the last result: in a session that was taken up again all other figures are of the whole session. */
+function usageOf(result: Json): Usage | null {
+  const since = result['model_usage_since_last_result'];
+  const models = Object.entries(record(since ?? result['modelUsage']));
+  const parts = models.map(([model, used]): ModelUsage => {
+    const counts = record(used);
+    return {
+      model,
+      tokens: {
+        input: count(counts['inputTokens']),
+        output: count(counts['outputTokens']),
+        cacheRead: count(counts['cacheReadInputTokens']),
+        cacheWrite: count(counts['cacheCreationInputTokens']),
+      },
+    };
+  });
+  if (since !== undefined) {
+    const cost = models.reduce((sum, [, used]) => sum + count(record(used)['costUSD']), 0);
+    return { parts, costUsd: cost, isWholeSession: false };
+  }
+  // Older versions: the tokens are of this run, the cost is of the session.
+  const own = claudeTokens(record(result['usage']));
+  const cost = number(result['total_cost_usd']);
+  return { parts: [{ model: models[0]?.[0] ?? null, tokens: own }], costUsd: cost, isWholeSession: false };
+}

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
+import { jsonLines, type Protocol } from './json-lines.ts';
+import { count, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { isTodoTool, summarize, todosIn } from './tool-input.ts';
+import { readTrouble, type Trouble } from './trouble.ts';
+
+/** GitHub Copilot CLI. What it used is not in its stream: it writes that into a file when it ends. */
+export const copilot: Agent = {
+  name: 'copilot',
+  tells: 'tokens',
+  call: {
+    command: 'copilot',
+    install: 'npm install -g @github/copilot',
+    triedVersion: '1.0.102',
+    autonomous: ['--allow-all'],
+    env: () => ({}),
+    model: (model) => ['--model', model],
+    ownWords: ['-p', '--prompt', '--output-format', 'json', '--no-auto-update'],
+    plainWords: ['text', '--output-format=text'],
+    promptVia: 'stdin',
+    args: ({ output, flags, prompt, folder }) => [
+      ...(output === 'stream' ? ['--output-format', 'json'] : ['--silent']),
+      '--no-auto-update',
+      '--usage-output-file',
+      usageFile(folder),
+      ...flags,
+      ...(prompt === null ? [] : ['-p', prompt]),
+    ],
+    credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
+  },
+  remedies: {
+    authentication: 'log in with: copilot, then /login, or set COPILOT_GITHUB_TOKEN',
+    'unknown-model': 'choose another with --model',
+    'permission-denied': 'let it work without asking with --agent copilot',
+  },
+  read: (run) => jsonLines(copilotProtocol(run)),
+};
+
+function usageFile(folder: string): string {
+  return join(folder, 'usage.json');
+}
+
+function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
+  const quiet = new Set<string>();
+  let streamed = '';
+  let answer: string | null = null;
+  let attempts = 0;
+  /** What the last call of the model said; it tells more than the error that follows. */
+  let failure: Trouble | null = null;
+  let trouble: Trouble | null = null;
+
+  const result = (event: Json): readonly AgentEvent[] => {
+    const session = textOrNull(event['sessionId']);
+    const base = { type: 'result', usage: null, session } as const;
+    if (event['exitCode'] === 0 && trouble === null)
+      return [{ ...base, ok: true, text: answer, error: null }];
+    const { limit, error } = trouble ?? readTrouble({ message: 'the agent failed' }, startedAt);
+    const failed: AgentEvent = { ...base, ok: false, text: null, error };
+    return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
+  };
+
+  const take = (type: string, data: Json): readonly AgentEvent[] | null => {
+    switch (type) {
+      case 'assistant.message_delta':
+        streamed = text(data['messageId']);
+        return [{ type: 'text', text: text(data['deltaContent']), message: streamed }];
+      case 'assistant.message': {
+        const message = text(data['messageId']);
+        answer = textOrNull(data['content']);
+        // The pieces were shown as they came.
+        return message === streamed || answer === null ? [] : [{ type: 'text', text: answer, message }];
+      }
+      case 'assistant.reasoning':
+        return [{ type: 'thought', text: text(data['content']) }];
+      case 'tool.execution_start': {
+        const [id, name] = [text(data['toolCallId']), text(data['toolName'])];
+        if (isTodoTool(name)) {
+          quiet.add(id);
+          return [{ type: 'todo', items: todosIn(data['arguments']) }];
+        }
+        return [{ type: 'tool.start', id, name, input: summarize(name, data['arguments']) }];
+      }
+      case 'tool.execution_complete': {
+        const id = text(data['toolCallId']);
+        if (quiet.delete(id)) return [];
+        const code = number(record(data['shellExecution'])['exitCode']);
+        const output =
+          textOrNull(record(data['result'])['content']) ?? text(record(data['error'])['message']);
+        const ok = data['success'] !== false && (code === null || code === 0);
+        return [
+          {
+            type: 'tool.end',
+            id,
+            ok,
+            output: output.replace(/\n?<shellId: \d+ completed with exit code \d+>$/, ''),
+          },
+        ];
+      }
+      case 'model.call_failure':
+        failure = readFailure(data, startedAt);
+        return [];
+      case 'model.call_final_result':
+        attempts = 0;
+        return [];
+      case 'assistant.turn_retry': {
+        attempts++;
+        const error = failure?.error ?? { kind: 'transient', message: text(data['reason']) };
+        return [{ type: 'retry', attempt: attempts, most: null, waitMs: null, error }];
+      }
+      case 'session.error': {
+        const told = readTrouble(
+          { message: text(data['message']), status: number(data['statusCode']) },
+          startedAt,
+        );
+        trouble = failure?.limit ? failure : told;
+        return [];
+      }
+      default:
+        return QUIET.test(type) ? [] : null;
+    }
+  };
+
+  return {
+    take: (event) =>
+      event['type'] === 'result' ? result(event) : take(text(event['type']), record(event['data'])),
+    end() {
+      const usage = usageIn(usageFile(folder));
+      return usage === null ? [] : [{ type: 'progress', text: '', usage, session: null }];
+    },
+  };
+}
+
+/** Known, and nothing that anybody needs to hear of. */
+const QUIET =
+  /^(?:session\.(?!error)|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
+
+function readFailure(data: Json, startedAt: number): Trouble {
+  const inner = parsed(data['errorMessage']);
+  const seconds = number(inner['resets_at']);
+  return readTrouble(
+    {
+      message: textOrNull(inner['message']) ?? text(data['errorMessage']),
+      status: number(data['statusCode']),
+      code: textOrNull(data['errorCode']) ?? textOrNull(data['errorType']),
+      resetsAt: seconds === null ? null : seconds * 1000,
+    },
+    startedAt,
+  );
+}
+
+function usageIn(file: string): Usage | null {
+  let written: Json;
+  try {
+    written = parsed(readFileSync(file, 'utf8'));
+  } catch {
+    // It was ended before it could say.
+    return null;
+  }
+  const models = Object.entries(record(written['modelMetrics']));
+  if (models.length === 0) return null;
+  const parts = models.map(([model, metrics]) => {
+    const used = record(record(metrics)['usage']);
+    const [cacheRead, cacheWrite] = [count(used['cacheReadTokens']), count(used['cacheWriteTokens'])];
+    const input = Math.max(0, count(used['inputTokens']) - cacheRead - cacheWrite);
+    return { model, tokens: { input, output: count(used['outputTokens']), cacheRead, cacheWrite } };
+  });
+  return { parts, costUsd: null, isWholeSession: false };
+}

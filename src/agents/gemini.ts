@@ -1,0 +1,119 @@
+import type { Agent, AgentEvent, ModelUsage, RunFacts, Usage } from './agent.ts';
+import { jsonLines, type Protocol } from './json-lines.ts';
+import { count, record, text, textOrNull, type Json } from './json.ts';
+import { isTodoTool, summarize, todosIn } from './tool-input.ts';
+import { readTrouble } from './trouble.ts';
+
+/** Gemini CLI. Its words come in pieces that nobody puts together again, and it echoes the prompt. */
+export const gemini: Agent = {
+  name: 'gemini',
+  tells: 'tokens',
+  call: {
+    command: 'gemini',
+    install: 'npm install -g @google/gemini-cli',
+    triedVersion: '0.61.0',
+    autonomous: ['--yolo', '--skip-trust'],
+    env: () => ({}),
+    model: (model) => ['--model', model],
+    ownWords: ['-p', '--prompt', '--output-format', '-o', 'stream-json'],
+    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    promptVia: 'stdin',
+    args: ({ output, flags, prompt }) => [
+      '--output-format',
+      output === 'stream' ? 'stream-json' : 'text',
+      ...flags,
+      ...(prompt === null ? [] : ['-p', prompt]),
+    ],
+    credentials: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  },
+  remedies: {
+    authentication: 'log in with: gemini, then /auth, or set GEMINI_API_KEY',
+    'unknown-model': 'choose another with --model',
+    'permission-denied': 'let it work without asking with --agent gemini',
+  },
+  read: (run) => jsonLines(geminiProtocol(run)),
+};
+
+function geminiProtocol({ startedAt }: RunFacts): Protocol {
+  let session: string | null = null;
+  let messages = 0;
+  let isTalking = false;
+  let answer = '';
+  const quiet = new Set<string>();
+
+  const said = (words: string): readonly AgentEvent[] => {
+    if (!isTalking) {
+      messages++;
+      answer = '';
+    }
+    isTalking = true;
+    answer = (answer + words).slice(-LONGEST_ANSWER);
+    return [{ type: 'text', text: words, message: `message-${messages}` }];
+  };
+
+  const result = (event: Json): readonly AgentEvent[] => {
+    const usage = usageOf(record(event['stats']));
+    if (event['status'] === 'success') {
+      return [{ type: 'result', ok: true, text: answer === '' ? null : answer, usage, session, error: null }];
+    }
+    const message = text(record(event['error'])['message']).replace(
+      /^\[API Error: ([\s\S]*?)\](?:\n|$)/,
+      '$1\n',
+    );
+    const { limit, error } = readTrouble({ message: message.trim() }, startedAt);
+    const failed: AgentEvent = { type: 'result', ok: false, text: null, usage, session, error };
+    return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
+  };
+
+  return {
+    take(event) {
+      if (event['type'] === 'message' && event['role'] === 'assistant') return said(text(event['content']));
+      isTalking = false;
+      switch (event['type']) {
+        case 'init':
+          session = textOrNull(event['session_id']);
+          return [{ type: 'progress', text: `session: ${session ?? 'unknown'}`, usage: null, session }];
+        // What it was told, which it says again.
+        case 'message':
+          return [];
+        case 'tool_use': {
+          const [id, name] = [text(event['tool_id']), text(event['tool_name'])];
+          if (isTodoTool(name)) {
+            quiet.add(id);
+            return [{ type: 'todo', items: todosIn(event['parameters']) }];
+          }
+          return [{ type: 'tool.start', id, name, input: summarize(name, event['parameters']) }];
+        }
+        case 'tool_result': {
+          const id = text(event['tool_id']);
+          if (quiet.delete(id)) return [];
+          const output = textOrNull(event['output']) ?? text(record(event['error'])['message']);
+          return [{ type: 'tool.end', id, ok: event['status'] !== 'error', output }];
+        }
+        case 'error':
+          return [{ type: 'progress', text: text(event['message']), usage: null, session }];
+        case 'result':
+          return result(event);
+        default:
+          return null;
+      }
+    },
+  };
+}
+
+const LONGEST_ANSWER = 1_000_000;
+
+function usageOf(stats: Json): Usage | null {
+  const models = Object.entries(record(stats['models']));
+  const parts =
+    models.length === 0 ? [part(null, stats)] : models.map(([model, used]) => part(model, record(used)));
+  return { parts, costUsd: null, isWholeSession: false };
+}
+
+/** What it thinks is only in the total. */
+function part(model: string | null, used: Json): ModelUsage {
+  const all = count(used['input_tokens']);
+  const cacheRead = count(used['cached']);
+  const output = Math.max(count(used['output_tokens']), count(used['total_tokens']) - all);
+  return { model, tokens: { input: Math.max(0, all - cacheRead), output, cacheRead, cacheWrite: 0 } };
+}

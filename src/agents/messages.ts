@@ -1,0 +1,257 @@
+/**
+ * The stream that Claude Code prints, and with small differences Amp and Qwen Code: `system`, `assistant`, `user`, and one
+ * `result`. Where they differ, the adapter says how.
+ */
+import type { RunError, Tokens } from '../loop/event.ts';
+import type { AgentEvent, ModelUsage, RunFacts, TodoItem, Usage } from './agent.ts';
+import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
+import type { Protocol } from './json-lines.ts';
+import { isTodoTool, statusOf, summarize, todosIn } from './tool-input.ts';
+import { readTrouble, type Reported } from './trouble.ts';
+
+export interface Dialect {
+  /** What a usage record says. */
+  tokens(usage: Json): Tokens;
+  /** What the whole run has used; null where the result does not say. */
+  usage(result: Json): Usage | null;
+  /** What a failed result says. */
+  error(result: Json): Reported;
+  /** What a tool really came to, where its result hides it. */
+  outcome?(output: string): { readonly ok: boolean; readonly output: string } | null;
+}
+
+export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Protocol {
+  const spending = new Spending(dialect);
+  const tasks: TodoItem[] = [];
+  const quiet = new Set<string>();
+  const denied: string[] = [];
+  let session: string | null = null;
+  let model: string | null = null;
+  let untitled = 0;
+
+  const assistant = (event: Json): readonly AgentEvent[] => {
+    const message = record(event['message']);
+    const isOwn = event['parent_tool_use_id'] === null || event['parent_tool_use_id'] === undefined;
+    const id = textOrNull(message['id']) ?? `message-${++untitled}`;
+    // What the CLI says in the agent's place comes again in the result.
+    if (message['model'] === '<synthetic>' || event['is_api_error_message'] === true) return [];
+    model = textOrNull(message['model']) ?? model;
+    const events = list(message['content']).flatMap((block) => content(record(block), id, isOwn));
+    const changed = spending.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
+    return changed ? [...events, { type: 'progress', text: '', usage: spending.usage, session }] : events;
+  };
+
+  const content = (block: Json, message: string, isOwn: boolean): readonly AgentEvent[] => {
+    switch (block['type']) {
+      case 'text': {
+        const words = text(block['text']);
+        // A CLI that reports its own trouble in the agent's voice.
+        if (words === '' || /^\[API Error:.*\]$/s.test(words)) return [];
+        return [isOwn ? { type: 'text', text: words, message } : { type: 'thought', text: words }];
+      }
+      case 'thinking':
+        return [{ type: 'thought', text: text(block['thinking']) }];
+      case 'tool_use':
+        return toolUse(text(block['id']), text(block['name']), record(block['input']));
+      default:
+        return [];
+    }
+  };
+
+  const toolUse = (id: string, name: string, input: Json): readonly AgentEvent[] => {
+    if (isTodoTool(name)) {
+      quiet.add(id);
+      return [{ type: 'todo', items: todosIn(input) }];
+    }
+    if (name === 'TaskCreate' || name === 'TaskUpdate') {
+      quiet.add(id);
+      if (name === 'TaskCreate')
+        tasks.push({ text: text(input['subject']), status: 'pending', priority: null });
+      const index = Number(input['taskId']) - 1;
+      const task = tasks[index];
+      if (task !== undefined) tasks[index] = { ...task, status: statusOf(text(input['status'])) };
+      return [{ type: 'todo', items: tasks.slice(0, MOST_TASKS) }];
+    }
+    return [{ type: 'tool.start', id, name, input: summarize(name, input) }];
+  };
+
+  const toolResults = (event: Json): readonly AgentEvent[] =>
+    list(record(event['message'])['content']).flatMap((item): readonly AgentEvent[] => {
+      const block = record(item);
+      const id = text(block['tool_use_id']);
+      if (block['type'] !== 'tool_result' || quiet.delete(id)) return [];
+      const output = plainText(block['content']);
+      const seen = dialect.outcome?.(output) ?? { ok: true, output };
+      return [{ type: 'tool.end', id, ok: seen.ok && block['is_error'] !== true, output: seen.output }];
+    });
+
+  const system = (event: Json): readonly AgentEvent[] | null => {
+    switch (event['subtype']) {
+      case 'init':
+        session = textOrNull(event['session_id']);
+        model = textOrNull(event['model']);
+        return [{ type: 'progress', text: `session: ${session ?? 'unknown'}`, usage: null, session }];
+      case 'api_retry':
+        return [retry(event, startedAt)];
+      case 'retry':
+        // Each is told a second time, without its number, when it begins.
+        return isRecord(event['data']) && number(event['data']['attempt']) !== null
+          ? [retry(event['data'], startedAt)]
+          : [];
+      case 'permission_denied': {
+        const tool = text(event['tool_name']);
+        denied.push(tool);
+        return [{ type: 'denied', tool, message: text(event['message']) }];
+      }
+      default:
+        return typeof event['subtype'] === 'string' ? [] : null;
+    }
+  };
+
+  const result = (event: Json): readonly AgentEvent[] => {
+    const failed = event['is_error'] === true || event['subtype'] !== 'success';
+    const usage = dialect.usage(event) ?? spending.usage;
+    session = textOrNull(event['session_id']) ?? session;
+    const refused = list(event['permission_denials']).map((denial) => text(record(denial)['tool_name']));
+    const tools = [...new Set([...denied, ...refused])].filter((tool) => tool !== '');
+    if (!failed) {
+      const error: RunError | null =
+        tools.length === 0
+          ? null
+          : { kind: 'permission-denied', message: `the agent was not allowed to use ${tools.join(', ')}` };
+      return [
+        { type: 'result', ok: error === null, text: textOrNull(event['result']), usage, session, error },
+      ];
+    }
+    const { limit, error } = readTrouble(dialect.error(event), startedAt);
+    const events: AgentEvent[] = [{ type: 'result', ok: false, text: null, usage, session, error }];
+    if (limit !== null) events.unshift({ type: 'limit', ...limit });
+    return events;
+  };
+
+  return {
+    take(event) {
+      switch (event['type']) {
+        case 'system':
+          return system(event);
+        case 'assistant':
+          return assistant(event);
+        case 'user':
+          return toolResults(event);
+        case 'result':
+          return result(event);
+        case 'rate_limit_event':
+          return rateLimit(record(event['rate_limit_info']));
+        case 'stream_event':
+          return [];
+        default:
+          return null;
+      }
+    },
+  };
+}
+
+const MOST_TASKS = 200;
+
+function retry(event: Json, startedAt: number): AgentEvent {
+  const word = text(event['error']);
+  const status = number(event['error_status']);
+  const message = [status, word.replaceAll('_', ' ')]
+    .filter((part) => part !== null && part !== '')
+    .join(' ');
+  const { error } = readTrouble(
+    { message: message === '' ? 'no answer' : message, status, code: word },
+    startedAt,
+  );
+  return {
+    type: 'retry',
+    attempt: count(event['attempt']),
+    most: number(event['max_retries'] ?? event['maxRetries']),
+    waitMs: number(event['retry_delay_ms'] ?? event['delayMs']),
+    error,
+  };
+}
+
+/** What a subscription has left: a warning is only news, a rejection is the limit. */
+function rateLimit(info: Json): readonly AgentEvent[] {
+  const resets = number(info['resetsAt']);
+  const which = text(info['rateLimitType']).replaceAll('_', ' ');
+  if (info['status'] === 'rejected') {
+    return [
+      {
+        type: 'limit',
+        resetsAt: resets === null ? null : resets * 1000,
+        message: `the ${which} limit is reached`,
+      },
+    ];
+  }
+  const used = number(info['utilization']);
+  if (info['status'] !== 'allowed_warning' || used === null) return [];
+  return [
+    {
+      type: 'progress',
+      text: `${Math.round(used * 100)} % of the ${which} limit is used`,
+      usage: null,
+      session: null,
+    },
+  ];
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return list(value)
+    .map((block) => text(record(block)['text']))
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+/**
+ * What the messages say they used. One answer of the model comes in several of them, each with what was known by then:
+ * the last one of an answer counts, and they are never added up.
+ */
+class Spending {
+  readonly #dialect: Dialect;
+  readonly #open = new Map<string, ModelUsage>();
+  readonly #closed = new Map<string, ModelUsage>();
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** True if there is something new. */
+  add(id: string, usage: Json, model: string | null): boolean {
+    const tokens = this.#dialect.tokens(usage);
+    if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) return false;
+    this.#open.delete(id);
+    this.#open.set(id, { model, tokens });
+    const [oldest] = this.#open;
+    if (this.#open.size > MOST_OPEN && oldest !== undefined) {
+      this.#open.delete(oldest[0]);
+      addTo(this.#closed, oldest[1]);
+    }
+    return true;
+  }
+
+  get usage(): Usage | null {
+    const sums = new Map(this.#closed);
+    for (const part of this.#open.values()) addTo(sums, part);
+    return sums.size === 0 ? null : { parts: [...sums.values()], costUsd: null, isWholeSession: false };
+  }
+}
+
+/** Answers that may still be going on at the same time. */
+const MOST_OPEN = 32;
+
+function addTo(sums: Map<string, ModelUsage>, { model, tokens }: ModelUsage): void {
+  const key = model ?? '';
+  const before = sums.get(key)?.tokens;
+  sums.set(key, {
+    model,
+    tokens: {
+      input: (before?.input ?? 0) + tokens.input,
+      output: (before?.output ?? 0) + tokens.output,
+      cacheRead: (before?.cacheRead ?? 0) + tokens.cacheRead,
+      cacheWrite: (before?.cacheWrite ?? 0) + tokens.cacheWrite,
+    },
+  });
+}

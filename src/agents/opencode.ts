@@ -1,0 +1,143 @@
+import type { Tokens } from '../loop/event.ts';
+import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
+import { jsonLines, type Protocol } from './json-lines.ts';
+import { count, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { isTodoTool, summarize, todosIn } from './tool-input.ts';
+import { readTrouble, type Trouble } from './trouble.ts';
+
+/** opencode. Its stream has no result: how it ended is how its last step ended. */
+export const opencode: Agent = {
+  name: 'opencode',
+  tells: 'cost',
+  call: {
+    command: 'opencode',
+    install: 'npm install -g opencode-ai',
+    triedVersion: '1.18.33',
+    autonomous: ['--auto'],
+    env: () => ({}),
+    model: (model) => ['--model', model],
+    ownWords: ['run', '--format', 'json'],
+    plainWords: ['default', '--format=default'],
+    // As an argument it would be wrapped in quotation marks.
+    promptVia: 'stdin',
+    args: ({ output, flags, prompt }) => [
+      'run',
+      ...(output === 'stream' ? ['--format', 'json'] : []),
+      ...flags,
+      ...(prompt === null ? [] : [prompt]),
+    ],
+    credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
+  },
+  remedies: {
+    authentication: 'log in with: opencode auth login',
+    'unknown-model': 'choose another with --model provider/model (opencode models lists them)',
+    'permission-denied': 'let it work without asking with --agent opencode',
+  },
+  read: (run) => jsonLines(opencodeProtocol(run)),
+};
+
+function opencodeProtocol({ startedAt }: RunFacts): Protocol {
+  let session: string | null = null;
+  let tokens: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  let cost = 0;
+  let steps = 0;
+  let lastReason = '';
+  let answer: { readonly message: string; text: string } | null = null;
+  let trouble: Trouble | null = null;
+
+  const usage = (): Usage | null =>
+    // A provider without a price costs 0 here, which is not the same as nothing.
+    steps === 0
+      ? null
+      : { parts: [{ model: null, tokens }], costUsd: cost > 0 ? cost : null, isWholeSession: false };
+
+  const said = (part: Json): readonly AgentEvent[] => {
+    // It goes on talking to itself after it has made room in its memory.
+    if (part['synthetic'] === true) return [];
+    const words = text(part['text']);
+    const message = text(part['messageID']);
+    answer = answer?.message === message ? { message, text: answer.text + words } : { message, text: words };
+    return [{ type: 'text', text: words, message }];
+  };
+
+  return {
+    take(event) {
+      session = textOrNull(event['sessionID']) ?? session;
+      const part = record(event['part']);
+      switch (event['type']) {
+        case 'step_start':
+          trouble = null;
+          return [];
+        case 'text':
+          return said(part);
+        case 'reasoning':
+          return [{ type: 'thought', text: text(part['text']) }];
+        case 'tool_use':
+          return tool(part);
+        case 'step_finish': {
+          tokens = add(tokens, record(part['tokens']));
+          cost += count(part['cost']);
+          steps++;
+          lastReason = text(part['reason']);
+          return [{ type: 'progress', text: '', usage: usage(), session }];
+        }
+        case 'error':
+          trouble = readError(record(event['error']), startedAt);
+          lastReason = '';
+          return [];
+        default:
+          return null;
+      }
+    },
+    end() {
+      const result = { type: 'result', usage: usage(), session } as const;
+      if (trouble !== null) {
+        const { limit, error } = trouble;
+        const failed: AgentEvent = { ...result, ok: false, text: null, error };
+        return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
+      }
+      return lastReason === 'stop' ? [{ ...result, ok: true, text: answer?.text ?? null, error: null }] : [];
+    },
+  };
+}
+
+/** A tool is shown only when it is done. */
+function tool(part: Json): readonly AgentEvent[] {
+  const state = record(part['state']);
+  const name = text(part['tool']);
+  const id = text(part['callID']);
+  if (isTodoTool(name)) return [{ type: 'todo', items: todosIn(state['input']) }];
+  const code = number(record(state['metadata'])['exit']);
+  const ok = state['status'] !== 'error' && (code === null || code === 0);
+  const output = textOrNull(state['output']) ?? text(state['error']);
+  return [
+    { type: 'tool.start', id, name, input: summarize(name, state['input']) },
+    { type: 'tool.end', id, ok, output },
+  ];
+}
+
+function readError(error: Json, startedAt: number): Trouble {
+  const data = record(error['data']);
+  const inner = record(parsed(data['responseBody'])['error']);
+  const seconds = number(inner['resets_at']);
+  return readTrouble(
+    {
+      message: textOrNull(data['message']) ?? text(error['name']),
+      status: number(data['statusCode']),
+      code: textOrNull(inner['code']) ?? textOrNull(inner['type']),
+      resetsAt: seconds === null ? null : seconds * 1000,
+    },
+    startedAt,
+  );
+}
+
+/** What it thinks is a part of what it puts out. */
+function add(sum: Tokens, step: Json): Tokens {
+  const cache = record(step['cache']);
+  return {
+    input: sum.input + count(step['input']),
+    output: sum.output + count(step['output']) + count(step['reasoning']),
+    cacheRead: sum.cacheRead + count(cache['read']),
+    cacheWrite: sum.cacheWrite + count(cache['write']),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Tokens } from '../loop/event.ts';
+import type { Agent } from './agent.ts';
+import { jsonLines } from './json-lines.ts';
+import { count, record, text, type Json } from './json.ts';
+import { messageProtocol } from './messages.ts';
+
+/** Qwen Code. */
+export const qwen: Agent = {
+  name: 'qwen',
+  tells: 'tokens',
+  call: {
+    command: 'qwen',
+    install: 'npm install -g @qwen-code/qwen-code',
+    triedVersion: '0.24.4',
+    autonomous: ['--yolo'],
+    env: () => ({}),
+    model: (model) => ['--model', model],
+    ownWords: ['-p', '--prompt', '--output-format', '-o', 'stream-json'],
+    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    promptVia: 'stdin',
+    args: ({ output, flags, prompt }) => [
+      '--output-format',
+      output === 'stream' ? 'stream-json' : 'text',
+      ...flags,
+      ...(prompt === null ? [] : [prompt]),
+    ],
+    credentials: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'QWEN_API_KEY'],
+  },
+  remedies: {
+    authentication: 'log in with: qwen, then /auth, or set OPENAI_API_KEY',
+    'unknown-model': 'choose another with --model',
+    'permission-denied': 'let it work without asking with --agent qwen',
+  },
+  read: (run) =>
+    jsonLines(
+      messageProtocol(
+        {
+          tokens,
+          usage: (result) => ({
+            parts: [{ model: null, tokens: tokens(record(result['usage'])) }],
+            costUsd: null,
+            isWholeSession: true,
+          }),
+          error: (result) => ({
+            message: text(record(result['error'])['message']).replace(/^\[(.*)\]$/s, '$1'),
+          }),
+        },
+        run,
+      ),
+    ),
+};
+
+/** What was read from the cache is a part of the input here. */
+function tokens(usage: Json): Tokens {
+  const cacheRead = count(usage['cache_read_input_tokens']);
+  return {
+    input: Math.max(0, count(usage['input_tokens']) - cacheRead),
+    output: count(usage['output_tokens']),
+    cacheRead,
+    cacheWrite: 0,
+  };
+}

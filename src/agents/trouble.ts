@@ -1,0 +1,126 @@
+/**
+ * What an error of a provider means: one table for all agents.
+ *
+ * 1. Fields come before words: a status, a code and a stated reset decide where they are there.
+ * 2. Only what a CLI itself reports as an error is read here, never what the agent says or reads from a file.
+ */
+import type { ErrorKind, RunError, UsageLimit } from '../loop/event.ts';
+import { resetTime } from './reset-time.ts';
+
+export interface Reported {
+  readonly message: string;
+  /** The HTTP status. */
+  readonly status?: number | null;
+  /** The provider's own word for it. */
+  readonly code?: string | null;
+  /** When it ends, in milliseconds since 1970. */
+  readonly resetsAt?: number | null;
+}
+
+export interface Trouble {
+  readonly limit: UsageLimit | null;
+  readonly error: RunError;
+}
+
+export function readTrouble(reported: Reported, startedAt: number): Trouble {
+  const { status = null, code = null } = reported;
+  const message = firstWords(reported.message);
+  const means = (kind: Kind): boolean =>
+    WORDS[kind].codes.some((known) => known === code) ||
+    WORDS[kind].sentences.some((words) => words.test(reported.message));
+  if (means('limit')) {
+    const resetsAt = reported.resetsAt ?? resetTime(reported.message, startedAt);
+    return { limit: { resetsAt, message }, error: { kind: 'transient', message } };
+  }
+  return { limit: null, error: { kind: kindOf(status ?? statusIn(reported.message), means), message } };
+}
+
+/** A status that stands in the words: `unexpected status 529`, `[API Error: 500 …`, `"code":401`. */
+function statusIn(message: string): number | null {
+  const stated = /(?:status:?\s+|API Error:?\s+\(?|"code":\s*|HTTP\s+|^\(?)([45]\d\d)\b/.exec(message)?.[1];
+  return stated === undefined ? null : Number(stated);
+}
+
+type Kind = 'limit' | 'authentication' | 'model' | 'transient';
+
+function kindOf(status: number | null, means: (kind: Kind) => boolean): ErrorKind {
+  if (means('authentication') || status === 401 || status === 403) return 'authentication';
+  if (means('model')) return 'unknown-model';
+  if (status === 408 || status === 429 || (status !== null && status >= 500) || means('transient'))
+    return 'transient';
+  return 'other';
+}
+
+/** The sentences are of real CLIs; each has its test. */
+const WORDS: Readonly<
+  Record<Kind, { readonly codes: readonly string[]; readonly sentences: readonly RegExp[] }>
+> = {
+  limit: {
+    codes: ['usage_limit_reached', 'insufficient_quota', 'usage_limit_exceeded'],
+    sentences: [
+      /\bhit your (?:[\w-]+ )?(?:[\w-]+ )?limit\b/i,
+      /\busage limit (?:has been )?(?:reached|exceeded)\b/i,
+      /\bexceed your account['’]s usage limit\b/i,
+      /\b(?:exhausted|exceeded) your (?:[\w-]+ )?quota\b/i,
+      /\bquota (?:has been )?(?:exceeded|exhausted)\b/i,
+      /\b(?:individual |monthly |organization )?spend(?:ing)? limit\b/i,
+      /\bout of (?:extra )?(?:usage|credits)\b/i,
+    ],
+  },
+  authentication: {
+    codes: [
+      'authentication_failed',
+      'authentication_error',
+      'invalid_api_key',
+      'authentication',
+      'permission_error',
+    ],
+    sentences: [
+      /\bfailed to authenticate\b/i,
+      /\binvalid (?:x-)?api[- ]key\b/i,
+      /\bunauthorized\b/i,
+      /\bnot logged in\b|\bplease (?:run )?(?:\/login|log ?in)\b/i,
+      /\bauth(?:entication)? method\b.*\b(?:set|choose|specif)/i,
+      /\bcredit balance is too low\b/i,
+      /\bno (?:api key|authentication information) (?:was )?found\b/i,
+      /\bno auth type is selected\b/i,
+      /\bmissing environment variable\b|\bmust specify the \w+ environment variable\b/i,
+    ],
+  },
+  model: {
+    codes: ['model_not_found', 'not_found_error'],
+    sentences: [
+      /\bno such model\b/i,
+      /\bissue with the selected model\b/i,
+      /\bmodel\b.{0,80}\b(?:not found|does not exist|is not supported|not available)\b/i,
+      /\bunknown model\b/i,
+    ],
+  },
+  transient: {
+    codes: [
+      'rate_limit',
+      'rate_limit_error',
+      'rate_limit_exceeded',
+      'overloaded',
+      'overloaded_error',
+      'server_error',
+      'api_error',
+    ],
+    sentences: [
+      /\boverloaded\b/i,
+      /\brate limit\b|\btoo many requests\b/i,
+      /\bhigh demand\b/i,
+      /\binternal server error\b|\bbad gateway\b|\bservice unavailable\b|\bgateway time-?out\b/i,
+      /\bstream (?:disconnected|error|closed)\b|\bconnection (?:error|reset|refused|closed|lost)\b/i,
+      /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EPIPE)\b|\bsocket hang up\b|\bfetch failed\b/,
+      /\bnetwork (?:error|timeout)\b|\btimed? ?out\b/i,
+    ],
+  },
+};
+
+/** One line, not the whole answer of a server. */
+function firstWords(message: string): string {
+  const line = message.trim().split('\n', 1)[0] ?? '';
+  const inner = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(line)?.[1];
+  return (inner ?? line).slice(0, 500);
+}

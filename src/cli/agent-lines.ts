@@ -1,0 +1,223 @@
+/**
+ * What a person reads of an agent at work: its words as they are, and a few lines for each tool, list of tasks and end.
+ * Pure: text in, text out; where it goes and in which colours is for others to say.
+ */
+import { cut } from '../compose/excerpts.ts';
+import type { AgentEvent, Tokens } from '../index.ts';
+
+export interface LineOptions {
+  readonly emoji: boolean;
+  /** The time in front of every line. */
+  readonly timestamps: boolean;
+  /** Lines of a tool's output, and characters of each. */
+  readonly maxLines: number;
+  readonly maxChars: number;
+  /** Also what a tool has nothing to say about, and what the agent thinks. */
+  readonly verbose: boolean;
+  readonly paint: (style: Style, text: string) => string;
+}
+
+export type Style = 'cyan' | 'dim' | 'green' | 'red' | 'bold';
+
+export class AgentLines {
+  readonly #options: LineOptions;
+  readonly #now: () => number;
+  readonly #tools = new Map<string, string>();
+  #message: string | null = null;
+  #atLineStart = true;
+  #used = 0;
+  #errors = 0;
+  #startedAt: number;
+  #tokens: Tokens | null = null;
+  #costUsd: number | null = null;
+
+  constructor(options: LineOptions, now: () => number = Date.now) {
+    this.#options = options;
+    this.#now = now;
+    this.#startedAt = now();
+  }
+
+  /** A new run: everything is counted anew. */
+  begin(): void {
+    this.#tools.clear();
+    this.#message = null;
+    this.#used = 0;
+    this.#errors = 0;
+    this.#startedAt = this.#now();
+    this.#tokens = null;
+    this.#costUsd = null;
+  }
+
+  /** What an event is worth, line ends included. */
+  show(event: AgentEvent): string {
+    switch (event.type) {
+      case 'text':
+        return this.#words(event.text, event.message);
+      case 'thought':
+        return this.#options.verbose && event.text !== '' ? this.#lines([this.#dim(event.text)]) : '';
+      case 'tool.start':
+        this.#used++;
+        this.#tools.set(event.id, event.name);
+        return this.#lines([
+          `${this.#options.emoji ? '⏺' : '>'} ${this.#options.paint('bold', event.name)}(${cut(event.input, 80)})`,
+        ]);
+      case 'tool.end':
+        return this.#toolEnd(event);
+      case 'todo':
+        return this.#lines(this.#todo(event.items));
+      case 'progress':
+        this.#use(event.usage);
+        return this.#options.verbose && event.text !== '' ? this.#lines([this.#dim(event.text)]) : '';
+      case 'result':
+        this.#use(event.usage);
+        return this.#lines([event.ok ? this.#complete() : this.#failed(event.error?.message ?? null)]);
+      case 'unknown':
+        return event.isPlain ? this.#lines([event.line]) : '';
+      case 'retry':
+      case 'limit':
+      case 'denied':
+        return '';
+    }
+  }
+
+  /** Its words, in as many pieces as they come; another message begins on a line of its own. */
+  #words(text: string, message: string): string {
+    const isNew = this.#message !== null && this.#message !== message;
+    const start = isNew && !this.#atLineStart ? '\n' : '';
+    if (isNew && !this.#atLineStart) this.#atLineStart = true;
+    this.#message = message;
+    if (text === '') return start;
+    const stamped = this.#options.timestamps ? this.#stampWords(text) : text;
+    this.#atLineStart = text.endsWith('\n');
+    return start + stamped;
+  }
+
+  #stampWords(text: string): string {
+    const parts = text.split(/(?<=\n)/);
+    return parts
+      .map((part, index) => (index > 0 || this.#atLineStart ? this.#stamp() + part : part))
+      .join('');
+  }
+
+  #lines(lines: readonly string[]): string {
+    const start = this.#atLineStart ? '' : '\n';
+    this.#atLineStart = true;
+    this.#message = null;
+    const stamp = this.#options.timestamps ? this.#stamp() : '';
+    return start + lines.map((line) => `${line === '' ? '' : stamp}${line}\n`).join('');
+  }
+
+  #stamp(): string {
+    const date = new Date(this.#now());
+    const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+    return `[${parts.map((part) => String(part).padStart(2, '0')).join(':')}] `;
+  }
+
+  #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): string {
+    const name = this.#tools.get(id) ?? 'tool';
+    this.#tools.delete(id);
+    if (!ok) this.#errors++;
+    const { emoji, maxLines, maxChars, verbose, paint } = this.#options;
+    if (ok && output.trim() === '' && !verbose) return '';
+    const all = output.replace(/\n$/, '').split('\n');
+    const size =
+      output === ''
+        ? '(no output)'
+        : `(${plural(all.length, 'line')}, ${plural(Array.from(output).length, 'char')})`;
+    const head = ok
+      ? `${emoji ? '✅' : paint('green', '[OK]')} Result ← ${name} ${size}`
+      : `${emoji ? '❌' : paint('red', '[ERR]')} Error ← ${name} ${size}`;
+    const corner = emoji ? '  ⎿  ' : '  |  ';
+    const shown = output === '' ? [] : all.slice(0, maxLines).map((line) => cut(line, maxChars));
+    const lines = shown.map((line, index) => this.#dim(`${index === 0 ? corner : '      '}${line}`));
+    const more = output === '' ? 0 : all.length - shown.length;
+    if (more > 0) lines.push(this.#dim(`${corner}... ${more} more lines`));
+    return this.#lines([head, ...lines]);
+  }
+
+  #todo(items: Extract<AgentEvent, { type: 'todo' }>['items']): readonly string[] {
+    const { emoji } = this.#options;
+    const marks = emoji
+      ? { done: '✅', active: '🔄', pending: '⏸️' }
+      : { done: '[x]', active: '[>]', pending: '[ ]' };
+    const done = items.filter(({ status }) => status === 'done').length;
+    const active = items.filter(({ status }) => status === 'active').length;
+    const percent = items.length === 0 ? 0 : Math.round((done / items.length) * 100);
+    const rest = `${active} active, ${items.length - done - active} pending`;
+    return [
+      '',
+      `${emoji ? '📋 ' : ''}Todo List`,
+      ...items.map(({ text, status, priority }) => {
+        const urgency = priority === null || priority === 'medium' ? '' : ` [${priority}]`;
+        return `  ${marks[status]} ${cut(text, 70)}${urgency}${status === 'active' ? ' ← ACTIVE' : ''}`;
+      }),
+      `  ${emoji ? '📊 ' : ''}Progress: ${done}/${items.length} (${percent}%) | ${rest}`,
+    ];
+  }
+
+  #complete(): string {
+    const { emoji, paint } = this.#options;
+    return `${emoji ? '✅' : paint('green', '[OK]')} Complete (${this.#figures().join(', ')})`;
+  }
+
+  #failed(message: string | null): string {
+    const { emoji, paint } = this.#options;
+    const why = message === null ? '' : `: ${cut(message.split('\n', 1)[0] ?? '', 200)}`;
+    return `${emoji ? '❌' : paint('red', '[ERR]')} Failed${why} (${this.#figures().join(', ')})`;
+  }
+
+  #figures(): readonly string[] {
+    const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = this.#tokens ?? {};
+    const read = input + cacheRead + cacheWrite;
+    const cached = cacheRead > 0 ? ` (${tokenCount(cacheRead)} cached)` : '';
+    return [
+      ...(this.#costUsd !== null && this.#costUsd > 0 ? [`cost: $${this.#costUsd.toFixed(2)}`] : []),
+      ...(read + output > 0 ? [`tokens: ${tokenCount(read)} in${cached} / ${tokenCount(output)} out`] : []),
+      `tools: ${this.#used}`,
+      `errors: ${this.#errors}`,
+      `time: ${wholeDuration(this.#now() - this.#startedAt)}`,
+    ];
+  }
+
+  #use(usage: Extract<AgentEvent, { type: 'result' }>['usage']): void {
+    if (usage === null) return;
+    this.#costUsd = usage.costUsd ?? this.#costUsd;
+    const [first, ...more] = usage.parts;
+    if (first === undefined) return;
+    this.#tokens = more.reduce(
+      (sum, { tokens }) => ({
+        input: sum.input + tokens.input,
+        output: sum.output + tokens.output,
+        cacheRead: sum.cacheRead + tokens.cacheRead,
+        cacheWrite: sum.cacheWrite + tokens.cacheWrite,
+      }),
+      first.tokens,
+    );
+  }
+
+  #dim(text: string): string {
+    return this.#options.paint('dim', text);
+  }
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+/** 999, 1K, 1.2M; halves go to the even side. */
+export function tokenCount(count: number): string {
+  if (count >= 1_000_000) return `${(count / 1_000_000).toFixed(1)}M`;
+  if (count < 1000) return String(count);
+  const thousands = count / 1000;
+  const below = Math.floor(thousands);
+  const isHalf = thousands - below === 0.5;
+  return `${isHalf ? below + (below % 2) : Math.round(thousands)}K`;
+}
+
+/** 59s, 1m, 1m1s, 61m1s. */
+export function wholeDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === 0) return `${seconds}s`;
+  return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+}

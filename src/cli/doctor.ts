@@ -1,0 +1,33 @@
+import { styleText } from 'node:util';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { examineMachine } from '../compose/survey.ts';
+import { print } from './print.ts';
+
+/** `ralph doctor`: exits 1 when something is there that would keep every loop from working. */
+export async function doctor(options: { readonly json?: boolean }): Promise<number> {
+  const findings = await examineMachine(startersEnvironment(process.env), process.cwd());
+  const isBad = findings.some(({ state }) => state === 'bad');
+  if (options.json === true) {
+    print(`${JSON.stringify(findings, null, 2)}\n`);
+    return isBad ? 1 : 0;
+  }
+  const width = Math.max(...findings.map(({ what }) => what.length));
+  for (const { what, state, detail, remedy } of findings) {
+    print(`${MARKS[state]()} ${what.padEnd(width)}  ${detail}\n`);
+    if (remedy !== null) print(`${' '.repeat(width + 7)}→ ${remedy}\n`);
+  }
+  return isBad ? 1 : 0;
+}
+
+const MARKS = {
+  ok: () => paint('green', '[OK] '),
+  warning: () => paint('yellow', '[!]  '),
+  bad: () => paint('red', '[ERR]'),
+};
+
+function paint(colour: 'green' | 'yellow' | 'red', text: string): string {
+  const { stdout, env } = process;
+  return stdout.isTTY && stdout.hasColors() && env['NO_COLOR'] === undefined
+    ? styleText(colour, text, { stream: stdout })
+    : text;
+}

@@ -1,0 +1,37 @@
+import type { Agent } from '../agents/agent.ts';
+import { AGENTS, agentNamed } from '../agents/agents.ts';
+import { accountKey } from '../control/limits.ts';
+import type { Spec } from '../control/spec.ts';
+import { runEnvironment } from './run-environment.ts';
+
+/** What an agent finds in its environment: that of its run, what its adapter sets, and not what it may not see. */
+export function agentEnvironment(
+  run: Parameters<typeof runEnvironment>[0],
+  agent: Agent,
+): Record<string, string> {
+  const { spec, policy } = run;
+  const env: Record<string, string> = { ...runEnvironment(run), ...spec.agent.env };
+  // An agent in which ralph was started would take this for its own session.
+  delete env['CLAUDECODE'];
+  const foreign = policy.keys === 'own' && agent.call !== null ? foreignKeys(agent) : [];
+  for (const name of [...foreign, ...(spec.agent.drop ?? [])]) delete env[name];
+  return env;
+}
+
+/** The keys of everybody but this agent. */
+function foreignKeys(agent: Agent): readonly string[] {
+  const own = agent.call?.credentials ?? [];
+  const all = [...AGENTS.flatMap(({ call }) => call?.credentials ?? []), ...OTHER_KEYS];
+  return all.filter((name) => !own.includes(name));
+}
+
+const OTHER_KEYS = ['PERPLEXITY_API_KEY', 'XAI_API_KEY', 'OPENAI_API_KEY', 'OPENAI_ORG_ID'];
+
+/** Whoever pays for a loop's agent: the same program with the same credentials. */
+export function accountOf(spec: Spec, env: Readonly<Record<string, string>>): string {
+  const { kind, argv } = spec.agent;
+  const { call } = agentNamed(kind);
+  const program = call === null ? (argv[0] ?? '') : kind;
+  const keys = (call?.credentials ?? []).map((name) => env[name] ?? '');
+  return accountKey(kind, [program, env['HOME'] ?? '', ...keys]);
+}

@@ -1,0 +1,130 @@
+/** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
+import { PROMPT_WAYS, type Agent, type PromptVia } from '../agents/agent.ts';
+import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
+import { flagsFrom, type AgentSpec } from '../agents/call.ts';
+import { findCommand } from '../process/command.ts';
+import { UserError } from '../user-error.ts';
+import { closest } from './closest.ts';
+
+export interface AgentChoice {
+  /** The adapter's name; null where the command tells it. */
+  readonly agent: string | null;
+  readonly model: string | null;
+  /** What stands behind `--`. */
+  readonly command: readonly string[];
+  readonly promptVia: PromptVia | null;
+  readonly drop: readonly string[];
+}
+
+export function chooseAgent(
+  choice: AgentChoice,
+  env: Readonly<Record<string, string>>,
+  workspace: string,
+): AgentSpec {
+  const { command, model, promptVia, drop } = choice;
+  const { agent, argv } = callOf(choice, env, workspace);
+  const modelFlags = model === null ? [] : modelOf(agent, model);
+  const spec: AgentSpec = {
+    kind: agent.name,
+    argv: [...argv, ...modelFlags],
+    ...(model === null ? {} : { model }),
+    ...(promptVia === null ? {} : { promptVia }),
+    ...(drop.length === 0 ? {} : { drop }),
+  };
+  checkProgram(agent, spec.argv[0] ?? '', env, workspace, command.length > 0);
+  const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
+  return Object.keys(own).length === 0 ? spec : { ...spec, env: own };
+}
+
+function callOf(
+  { agent: name, command }: AgentChoice,
+  env: Readonly<Record<string, string>>,
+  workspace: string,
+): { readonly agent: Agent; readonly argv: readonly string[] } {
+  if (name !== null) checkName(name);
+  const [program, ...given] = command;
+  const agent = name === null ? (program === undefined ? null : agentFor(program)) : agentNamed(name);
+  if (agent === null) throw noAgent(env, workspace);
+  if (program === undefined) {
+    if (agent.call === null) {
+      throw new UserError(
+        `the agent ${agent.name} needs its command behind --, for example: ralph run "fix the tests" --agent ${agent.name} -- ./my-agent`,
+      );
+    }
+    return { agent, argv: [agent.call.command, ...agent.call.autonomous] };
+  }
+  if (agent.call === null) return { agent, argv: command };
+  // Named and nothing else: called as with --agent. With flags of one's own: those, and no others that give it power.
+  if (given.length === 0) return { agent, argv: [program, ...agent.call.autonomous] };
+  const flags = flagsFrom(agent, given);
+  return flags === null
+    ? { agent: agentNamed('custom'), argv: command }
+    : { agent, argv: [program, ...flags] };
+}
+
+function checkName(name: string): void {
+  const names = AGENTS.map((agent) => agent.name);
+  if (names.includes(name)) return;
+  const near = closest(name, names);
+  const guess = near === null ? '' : ` (did you mean ${near}?)`;
+  throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known are ${names.join(', ')}`);
+}
+
+function noAgent(env: Readonly<Record<string, string>>, workspace: string): UserError {
+  const installed = AGENTS.flatMap(({ name, call }) =>
+    call !== null && findCommand(call.command, env['PATH'] ?? '', workspace).found === 'executable'
+      ? [name]
+      : [],
+  );
+  const hint =
+    installed.length === 0
+      ? 'none that ralph knows is installed; ralph agents tells how'
+      : `installed here: ${installed.join(', ')}`;
+  return new UserError(
+    `no agent: say which with --agent ${installed[0] ?? 'claude'}, or put a command behind -- (${hint})`,
+  );
+}
+
+function modelOf(agent: Agent, model: string): readonly string[] {
+  const flags = agent.call?.model ?? null;
+  if (flags !== null) return flags(model);
+  throw new UserError(
+    agent.call === null
+      ? '--model works with agents that ralph knows; put the model into the command behind --'
+      : `${agent.name} has no option for a model`,
+  );
+}
+
+/** Says before anything is made that an agent cannot be started. */
+function checkProgram(
+  agent: Agent,
+  program: string,
+  env: Readonly<Record<string, string>>,
+  workspace: string,
+  isGiven: boolean,
+): void {
+  const found = findCommand(program, env['PATH'] ?? '', workspace);
+  if (found.found === 'not-executable') {
+    throw new UserError(`agent command is not executable: ${found.path}; try: chmod +x ${found.path}`);
+  }
+  if (found.found === 'executable') return;
+  const where = `looked in PATH${program.includes('/') ? ` and from ${workspace}` : ''}`;
+  const shown = program === '' ? '""' : program;
+  if (agent.call === null) {
+    throw new UserError(`agent command not found: ${shown} (${where}); install it or give its path`);
+  }
+  throw new UserError(
+    `${isGiven ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
+  );
+}
+
+/** How the prompt shall reach the agent; null for the way of its adapter. */
+export function promptWayOf(given: string | undefined): PromptVia | null {
+  if (given === undefined) return null;
+  const way = PROMPT_WAYS.find((known) => known === given);
+  if (way === undefined)
+    throw new UserError(
+      `--prompt-via must be one of ${PROMPT_WAYS.join(', ')}, got ${JSON.stringify(given)}`,
+    );
+  return way;
+}

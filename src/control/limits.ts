@@ -1,0 +1,57 @@
+/**
+ * Usage limits that loops of one account have met: one file an account under the XDG state folder, so that the others need
+ * not run into the same wall. Nothing depends on it; a file that cannot be read or written is none.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stateFolder } from './registry.ts';
+
+export interface SharedLimit {
+  readonly resetsAt: number;
+  readonly message: string;
+}
+
+/** A name for whoever pays, that gives nothing away. */
+export function accountKey(agent: string, credentials: readonly string[]): string {
+  const sum = createHash('sha256').update(JSON.stringify([agent, ...credentials]));
+  return `${agent}-${sum.digest('hex').slice(0, 16)}`;
+}
+
+export function shareLimit(account: string, limit: SharedLimit, state: string = stateFolder()): void {
+  try {
+    const folder = join(state, 'limits');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const aside = join(folder, `.${account}.${process.pid}`);
+    writeFileSync(aside, `${JSON.stringify(limit)}\n`);
+    renameSync(aside, fileOf(account, state));
+  } catch {
+    // Then each finds out for itself.
+  }
+}
+
+/** The limit that is not over yet. */
+export function sharedLimit(account: string, now: number, state: string = stateFolder()): SharedLimit | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(fileOf(account, state), 'utf8'));
+    if (typeof value !== 'object' || value === null || !('resetsAt' in value) || !('message' in value))
+      return null;
+    const { resetsAt, message } = value;
+    return typeof resetsAt === 'number' && resetsAt > now ? { resetsAt, message: String(message) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** It is served again. */
+export function unshareLimit(account: string, state: string = stateFolder()): void {
+  try {
+    rmSync(fileOf(account, state), { force: true });
+  } catch {
+    // It ends by itself.
+  }
+}
+
+function fileOf(account: string, state: string): string {
+  return join(state, 'limits', `${account}.json`);
+}
