@@ -343,12 +343,8 @@ export class Oracle implements Observer {
     if (this.#stopped)
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
-    const books = {
-      ...this.#spent(),
-      iterations: this.#iterations,
-      failures: this.#failures.consecutive,
-      ms: before.activeMs,
-    };
+    const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
+    const books = { ...this.#spent(), iterations, failures, ms };
     must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before it is`);
     if (outcome.type !== 'done') return;
     must(
