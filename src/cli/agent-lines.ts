@@ -1,6 +1,6 @@
 /**
  * What a person reads of an agent at work: its words as they are, and a few lines for each tool, list of tasks and end.
- * Pure: text in, text out; where it goes and in which colours is for others to say.
+ * Where they go and in which colours is for others to say.
  */
 import { cut } from '../compose/excerpts.ts';
 import type { AgentEvent, Tokens } from '../index.ts';
@@ -48,48 +48,57 @@ export class AgentLines {
     this.#costUsd = null;
   }
 
-  /** What an event is worth, line ends included. */
-  show(event: AgentEvent): string {
+  /** Its words, as they go to the standard output; another message begins on a line of its own. */
+  words(event: AgentEvent): string {
+    if (event.type === 'unknown' && event.isPlain) return this.#say(`${event.line}\n`, event.line);
+    return event.type === 'text' ? this.#say(event.text, event.message) : '';
+  }
+
+  /** What it does, in lines without line ends. */
+  lines(event: AgentEvent): readonly string[] {
+    const lines = this.#linesOf(event);
+    const stamp = this.#options.timestamps ? this.#stamp() : '';
+    return lines.map((line) => (line === '' ? '' : `${stamp}${line}`));
+  }
+
+  #linesOf(event: AgentEvent): readonly string[] {
     switch (event.type) {
-      case 'text':
-        return this.#words(event.text, event.message);
-      case 'thought':
-        return this.#options.verbose && event.text !== '' ? this.#lines([this.#dim(event.text)]) : '';
       case 'tool.start':
         this.#used++;
         this.#tools.set(event.id, event.name);
-        return this.#lines([
+        return [
           `${this.#options.emoji ? '⏺' : '>'} ${this.#options.paint('bold', event.name)}(${cut(event.input, 80)})`,
-        ]);
+        ];
       case 'tool.end':
         return this.#toolEnd(event);
       case 'todo':
-        return this.#lines(this.#todo(event.items));
+        return this.#todo(event.items);
+      case 'thought':
+        return this.#aside(event.text);
       case 'progress':
         this.#use(event.usage);
-        return this.#options.verbose && event.text !== '' ? this.#lines([this.#dim(event.text)]) : '';
+        return this.#aside(event.text);
       case 'result':
         this.#use(event.usage);
-        return this.#lines([event.ok ? this.#complete() : this.#failed(event.error?.message ?? null)]);
-      case 'unknown':
-        return event.isPlain ? this.#lines([event.line]) : '';
+        return [event.ok ? this.#complete() : this.#failed(event.error?.message ?? null)];
+      case 'text':
       case 'retry':
       case 'limit':
       case 'denied':
-        return '';
+      case 'unknown':
+        return [];
     }
   }
 
-  /** Its words, in as many pieces as they come; another message begins on a line of its own. */
-  #words(text: string, message: string): string {
+  #say(text: string, message: string): string {
     const isNew = this.#message !== null && this.#message !== message;
     const start = isNew && !this.#atLineStart ? '\n' : '';
-    if (isNew && !this.#atLineStart) this.#atLineStart = true;
+    this.#atLineStart ||= isNew;
     this.#message = message;
     if (text === '') return start;
-    const stamped = this.#options.timestamps ? this.#stampWords(text) : text;
+    const said = this.#options.timestamps ? this.#stampWords(text) : text;
     this.#atLineStart = text.endsWith('\n');
-    return start + stamped;
+    return start + said;
   }
 
   #stampWords(text: string): string {
@@ -99,12 +108,9 @@ export class AgentLines {
       .join('');
   }
 
-  #lines(lines: readonly string[]): string {
-    const start = this.#atLineStart ? '' : '\n';
-    this.#atLineStart = true;
-    this.#message = null;
-    const stamp = this.#options.timestamps ? this.#stamp() : '';
-    return start + lines.map((line) => `${line === '' ? '' : stamp}${line}\n`).join('');
+  /** Only for those who want to know everything. */
+  #aside(text: string): readonly string[] {
+    return this.#options.verbose && text !== '' ? text.split('\n').map((line) => this.#dim(line)) : [];
   }
 
   #stamp(): string {
@@ -113,12 +119,12 @@ export class AgentLines {
     return `[${parts.map((part) => String(part).padStart(2, '0')).join(':')}] `;
   }
 
-  #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): string {
+  #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): readonly string[] {
     const name = this.#tools.get(id) ?? 'tool';
     this.#tools.delete(id);
     if (!ok) this.#errors++;
     const { emoji, maxLines, maxChars, verbose, paint } = this.#options;
-    if (ok && output.trim() === '' && !verbose) return '';
+    if (ok && output.trim() === '' && !verbose) return [];
     const all = output.replace(/\n$/, '').split('\n');
     const size =
       output === ''
@@ -132,7 +138,7 @@ export class AgentLines {
     const lines = shown.map((line, index) => this.#dim(`${index === 0 ? corner : '      '}${line}`));
     const more = output === '' ? 0 : all.length - shown.length;
     if (more > 0) lines.push(this.#dim(`${corner}... ${more} more lines`));
-    return this.#lines([head, ...lines]);
+    return [head, ...lines];
   }
 
   #todo(items: Extract<AgentEvent, { type: 'todo' }>['items']): readonly string[] {

@@ -56,7 +56,9 @@ export class Console implements Viewer {
   agent(event: AgentEvent): void {
     this.#activeAt = Date.now();
     for (const line of aboutProvider(event)) this.status(line);
-    if (!this.#hidesAgent) this.#say(this.#lines.show(event));
+    if (this.#hidesAgent) return;
+    this.#say(this.#lines.words(event));
+    for (const line of this.#lines.lines(event)) this.line(line);
   }
 
   complained(_run: unknown, chunk: Buffer): void {
@@ -206,15 +208,13 @@ function aboutProvider(event: AgentEvent): readonly string[] {
 }
 
 function lineOptions(options: ViewOptions): LineOptions {
-  const { stdout } = process;
-  const hasColour = stdout.isTTY && stdout.hasColors() && process.env['NO_COLOR'] === undefined;
   return {
-    emoji: options.emoji ?? (stdout.isTTY && speaksUnicode()),
+    emoji: options.emoji ?? (process.stderr.isTTY && speaksUnicode()),
     timestamps: options.timestamps === true,
     maxLines: options.outputLines === undefined ? 3 : parseWhole('--output-lines', options.outputLines, 0),
     maxChars: options.outputChars === undefined ? 120 : parseWhole('--output-chars', options.outputChars, 0),
     verbose: options.verbose === true,
-    paint: (style, text) => (hasColour ? styleText(style, text, { stream: stdout }) : text),
+    paint,
   };
 }
 

@@ -1,3 +1,4 @@
+import { addRun, NOTHING_SPENT, openRun, type Spend } from '../compose/loop-summary.ts';
 import { readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { howItFailed } from '../compose/end-record.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
@@ -45,11 +46,50 @@ function describe(loop: LoopReading): readonly string[] {
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
     ),
+    ...spendLines(loop),
     ...(account.rejectedClaims === 0 ? [] : [`Rejected claims: ${account.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(next === null ? [] : [`Go on with: ${next}`]),
   ];
+}
+
+/** Tokens by bucket, cost and where that is known from, in total and iteration by iteration. */
+function spendLines({ state, account }: LoopReading): readonly string[] {
+  const running = openRun(state);
+  const iteration = state.turn.iteration;
+  const known = account.spends.at(-1)?.iteration === iteration ? account.spends.at(-1) : undefined;
+  const spends =
+    running === null
+      ? account.spends
+      : [
+          ...account.spends.filter((spend) => spend !== known),
+          { ...addRun(known ?? NOTHING_SPENT, running), iteration },
+        ];
+  const total = running === null ? state.spent : addRun(state.spent, running);
+  if (total.source === null && tokensOf(total) === '') return account.runs === 0 ? [] : ['Cost: unknown'];
+  const left = state.iteration - spends.length;
+  return [
+    `Cost: ${costOf(total)}`,
+    `Tokens: ${tokensOf(total) === '' ? 'unknown' : tokensOf(total)}`,
+    ...(left > 0 ? [`  … ${left} earlier iterations are in progress.md`] : []),
+    ...spends.map((spend) => {
+      const tokens = tokensOf(spend);
+      return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === '' ? '' : `, ${tokens}`}`;
+    }),
+  ];
+}
+
+function costOf({ usd, source, unknownRuns }: Spend): string {
+  if (source === null) return 'unknown';
+  const gap = unknownRuns === 0 ? '' : ` (${unknownRuns} ${unknownRuns === 1 ? 'run' : 'runs'} did not say)`;
+  return `$${usd.toFixed(4)} ${source}${gap}`;
+}
+
+function tokensOf({ tokens: { input, output, cacheRead, cacheWrite } }: Spend): string {
+  return input + output + cacheRead + cacheWrite === 0
+    ? ''
+    : `${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
 }
 
 function time(moment: number | null | undefined): string {

@@ -1,10 +1,16 @@
+import type { Account } from '../journal/account.ts';
 import { decide } from '../loop/decide.ts';
+import type { Effect } from '../loop/effect.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
 import type { LoopReading } from './read-loop.ts';
 import { localTime } from './times.ts';
+
+export { addRun, NOTHING_SPENT } from '../loop/limits.ts';
+export { openRun } from '../loop/run.ts';
+export type { Spend } from '../loop/state.ts';
 
 /** A loop in a few words, for lists and for machines. */
 export interface LoopSummary {
@@ -19,6 +25,8 @@ export interface LoopSummary {
   /** What it waits for. */
   readonly waiting: string | null;
   readonly next: string | null;
+  /** What the last few iterations used. */
+  readonly spends: Account['spends'];
   readonly record: EndRecord;
 }
 
@@ -48,10 +56,25 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     workspace: spec.workspace,
     iterations: `${state.iteration}${limit === null ? '' : `/${limit}`}`,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
-    waiting: pendingOf(state) ?? (wait === undefined ? null : `${wait.why} until ${localTime(wait.until)}`),
+    waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
     next: nextOf(),
+    spends: account.spends,
     record,
   };
+}
+
+/** What a loop waits for, until when, and why. */
+function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
+  const ending = turn.run?.ended?.ending;
+  const error = ending !== undefined && 'error' in ending ? ending.error : null;
+  const because: Readonly<Record<typeof why, string | null>> = {
+    'usage-limit': turn.heard?.message ?? turn.run?.output.limit?.message ?? null,
+    outage: error?.message ?? null,
+    backoff: error?.message ?? null,
+    delay: null,
+  };
+  const words = { 'usage-limit': 'usage limit', outage: 'the provider', backoff: 'backoff', delay: 'delay' };
+  return `${words[why]} until ${localTime(until)}${because[why] === null ? '' : ` (${because[why]})`}`;
 }
 
 /** What was asked for and has not come about yet. */

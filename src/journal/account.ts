@@ -3,8 +3,9 @@
  * event, and of a size that does not grow with the iterations.
  */
 import type { CheckResult, LoopEvent, StrayProcess } from '../loop/event.ts';
-import { isCutShort } from '../loop/run.ts';
-import type { LoopState } from '../loop/state.ts';
+import { addRun, NOTHING_SPENT } from '../loop/limits.ts';
+import { isCutShort, openRun } from '../loop/run.ts';
+import type { LoopState, Spend } from '../loop/state.ts';
 
 export interface Account {
   readonly startedAt: number | null;
@@ -12,6 +13,8 @@ export interface Account {
   /** The iteration that was started last, and what is known of it. */
   readonly iteration: IterationAccount | null;
   readonly runs: number;
+  /** What the last few iterations used, in their order. */
+  readonly spends: readonly IterationSpend[];
   readonly rejectedClaims: number;
   /** The checks that contradicted the last rejected claim. */
   readonly lastRejection: { readonly iteration: number; readonly failed: readonly string[] } | null;
@@ -35,6 +38,10 @@ interface IterationAccount {
   readonly exitCode: number | null;
 }
 
+export interface IterationSpend extends Spend {
+  readonly iteration: number;
+}
+
 export interface CheckAccount {
   readonly command: string;
   readonly result: CheckResult;
@@ -45,6 +52,7 @@ export const NO_ACCOUNT: Account = {
   endedAt: null,
   iteration: null,
   runs: 0,
+  spends: [],
   rejectedClaims: 0,
   lastRejection: null,
   usageLimits: 0,
@@ -85,7 +93,7 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
       };
     case 'run.ended': {
       const strays = [...before.strays, ...(event.strays ?? [])].slice(-MOST_STRAYS);
-      const ended = { ...before, strays };
+      const ended = { ...before, strays, spends: spendsAfter(before, state) };
       if (event.as === 'usage-limit') return { ...ended, usageLimits: before.usageLimits + 1 };
       if (event.as === 'outage') return { ...ended, outages: before.outages + 1 };
       const { run } = state.turn;
@@ -125,4 +133,16 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
   }
 }
 
+/** The run that has ended belongs to the iteration of the turn; a retry of it adds to the same. */
+function spendsAfter({ spends }: Account, state: LoopState): readonly IterationSpend[] {
+  const run = openRun(state);
+  if (run === null) return spends;
+  const { iteration } = state.turn;
+  const last = spends.at(-1);
+  const isSame = last?.iteration === iteration;
+  const spent = { ...addRun(isSame ? last : NOTHING_SPENT, run), iteration };
+  return [...(isSame ? spends.slice(0, -1) : spends), spent].slice(-MOST_SPENDS);
+}
+
 const MOST_STRAYS = 20;
+const MOST_SPENDS = 20;

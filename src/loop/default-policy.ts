@@ -46,6 +46,7 @@ export const DEFAULT_POLICY: Policy = {
   delay: {
     afterOkMs: 0,
     afterFailure: { kind: 'backoff', capMs: 300 * SECOND },
+    outageIs: 'waited-for',
     usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
   },
   prompt: {

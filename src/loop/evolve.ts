@@ -9,7 +9,7 @@ import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
-import { addRun, addTokens, progressAfter, spread } from './limits.ts';
+import { addRun, addTokens, NOTHING_SPENT, progressAfter, spread } from './limits.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
@@ -186,7 +186,7 @@ function sessionAfter({ session }: LoopState, { output }: Run): LoopState['sessi
   const before = session?.id === id ? session : null;
   return {
     id,
-    tokens: addTokens(before?.tokens ?? INITIAL.spent.tokens, tokens ?? INITIAL.spent.tokens),
+    tokens: addTokens(before?.tokens ?? NOTHING_SPENT.tokens, tokens ?? NOTHING_SPENT.tokens),
     usd: (before?.usd ?? 0) + (cost?.usd ?? 0),
   };
 }
@@ -334,12 +334,7 @@ export const INITIAL: LoopState = {
   failures: { consecutive: 0, total: 0 },
   rung: 0,
   outages: 0,
-  spent: {
-    tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    usd: 0,
-    source: null,
-    unknownRuns: 0,
-  },
+  spent: NOTHING_SPENT,
   session: null,
   progress: { fingerprint: null, checks: null, unchanged: 0 },
   feedback: { failed: [], error: null },

@@ -19,7 +19,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
         : 'failure';
     case 'exited':
       if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
-      return classifyExit(run.output, ending);
+      return classifyExit(run.output, ending, policy);
   }
 }
 
@@ -27,13 +27,14 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
 function classifyExit(
   { said, limit, claim }: OutputSnapshot,
   { code, error }: Extract<RunEnding, { how: 'exited' }>,
+  { delay }: Policy,
 ): RunClass {
   if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
   if (limit !== null) return 'usage-limit';
   // One that was refused a tool and has done its work without it has done its turn.
   if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
   if (error !== null && isFatal(error.kind)) return 'fatal';
-  return error?.kind === 'transient' ? 'outage' : 'failure';
+  return error?.kind === 'transient' && delay.outageIs === 'waited-for' ? 'outage' : 'failure';
 }
 
 /** Whether trying again is useless. */

@@ -111,6 +111,13 @@ function spentSoFar(state: LoopState): Spend {
   return running === null ? state.spent : addRun(state.spent, running);
 }
 
+export const NOTHING_SPENT: Spend = {
+  tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  usd: 0,
+  source: null,
+  unknownRuns: 0,
+};
+
 export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
   return {
     tokens: tokens === null ? spent.tokens : addTokens(spent.tokens, tokens),

@@ -110,6 +110,8 @@ export interface DelayPolicy {
   readonly afterFailure:
     | { readonly kind: 'fixed'; readonly ms: number }
     | { readonly kind: 'backoff'; readonly capMs: number };
+  /** Whether a provider that does not serve us is waited for at nobody's cost, or makes a run a failed one. */
+  readonly outageIs: 'waited-for' | 'failure';
   /** How long to wait at a usage limit that does not say when it resets: first time, second time, … */
   readonly usageLimitLadderMs: readonly number[];
 }

@@ -32,10 +32,11 @@ export const CONTINUATION_TEMPLATE: string = [
   '{{PROMPT}}',
 ].join('\n');
 
-/** The documents know neither the stuck detection nor the time limits of the default. */
+/** The documents know neither the stuck detection nor the time limits of the default, and to them an outage is a failure. */
 const plain = {
   limits: { ...base.limits, unchanged: null },
   timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
+  delay: { ...base.delay, outageIs: 'failure' },
 } as const;
 
 export const presets: Readonly<Record<PresetName, Preset>> = freeze({
@@ -60,7 +61,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       },
       limits: { ...plain.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
       timeouts: { ...plain.timeouts, runMs: 300 * SECOND },
-      delay: { ...base.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
+      delay: { ...plain.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
@@ -110,7 +111,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         required: true,
       },
       limits: { ...plain.limits, iterations: 25, failures: null, stopRunning: false },
-      delay: { ...base.delay, afterFailure: { kind: 'fixed', ms: 0 } },
+      delay: { ...plain.delay, afterFailure: { kind: 'fixed', ms: 0 } },
       prompt: {
         ...base.prompt,
         sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
@@ -150,7 +151,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         afterFailure: 'ignore',
       },
       limits: { ...plain.limits, iterations: 100, failures: null },
-      delay: { ...base.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
+      delay: { ...plain.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
       prompt: {
         ...base.prompt,
         sections: ['base', 'continuation', 'failed-checks', 'guidance'],

@@ -229,6 +229,7 @@ const POLICY = object({
   delay: object({
     afterOkMs: ms,
     afterFailure: variant('kind', { fixed: object({ kind, ms }), backoff: object({ kind, capMs: ms }) }),
+    outageIs: oneOf(['waited-for', 'failure']),
     usageLimitLadderMs: some(whole(1)),
   }),
   prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),

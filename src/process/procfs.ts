@@ -37,11 +37,11 @@ export const procfs: ProcessTable = {
       else if (!isAlive(known)) continue;
       else if (ownsGroup && known.group === shim.pid && isYounger(known, shim)) found.push(pid);
       else {
-        const variables = environment(pid);
+        const variables = settledEnvironment(pid);
         // One that may not be read is somebody else's; one that is gone may have left a child.
         if (variables === null) vanished += stat(pid) === null ? 1 : 0;
         // It is just becoming another program, and has no environment yet: to be looked at again.
-        else if (variables === '' && known.isBecoming) vanished++;
+        else if (variables === 'becoming') vanished++;
         else if (carries(variables, `${marker.name}=${marker.value}\0`)) found.push(pid);
         else if (mayBeStray(known, shim) && !carries(variables, `${marker.name}=`) && worksIn(pid, folder))
           strays.push({ pid, command: known.command });
@@ -123,6 +123,13 @@ function isAlive(found: Stat | null): found is Stat {
 
 function environment(pid: number): string | null {
   return read(`/proc/${pid}/environ`);
+}
+
+/** Empty is what it is in the middle of an `exec`, too: then it is asked once more. */
+function settledEnvironment(pid: number): string | null {
+  const variables = environment(pid);
+  if (variables !== '') return variables;
+  return stat(pid)?.isBecoming === true ? 'becoming' : environment(pid);
 }
 
 function carries(variables: string | null, start: string): boolean {

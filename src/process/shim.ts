@@ -25,7 +25,7 @@ trap : HUP INT QUIT TERM
 ralph_dir=$1
 shift
 exec 3>&2 2>/dev/null
-"$@" 2>&3 3>&-
+(exec "$@" 2>&3 3>&-)
 ralph_status=$?
 echo $ralph_status >"$ralph_dir/exit"
 exit $ralph_status

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own package.json
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly dependencies: Readonly<Record<string, string>>;
+};
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -25,12 +29,14 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const npm = (...args: string[]): string =>
     execFileSync('npm', [...args, '--silent', '--offline'], { cwd: folder, env, encoding: 'utf8' });
   // Without its scripts: what other tests run must not be built anew beneath them.
-  const tarball = npm('pack', ROOT, '--ignore-scripts', '--pack-destination', folder)
-    .trim()
-    .split('\n')
-    .at(-1);
+  const pack = (path: string): string => {
+    const printed = npm('pack', path, '--ignore-scripts', '--pack-destination', folder);
+    return `./${printed.trim().split('\n').at(-1) ?? ''}`;
+  };
+  const needed = Object.keys(manifest.dependencies).map((name) => pack(join(ROOT, 'node_modules', name)));
+  const tarball = pack(ROOT);
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  npm('install', `./${tarball ?? ''}`, '--ignore-scripts', '--no-audit', '--no-fund');
+  npm('install', tarball, ...needed, '--ignore-scripts', '--no-audit', '--no-fund');
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
   expect(run('npx', '--no-install', 'ralph', '--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -49,14 +49,19 @@ describe('the agent command', () => {
     const stage = openStage();
     writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
     const cases: readonly Case[] = [
-      [['run', '-p', 'x'], 'no agent command'],
-      [['run', '-p', 'x', '--'], 'no agent command'],
+      [['run', '-p', 'x'], 'no agent: say which with --agent'],
+      [['run', '-p', 'x', '--'], 'no agent: say which with --agent'],
       [['run', '-p', 'x', '--', ''], 'agent command not found: ""'],
       [['run', '-p', 'x', '--', 'no-such-agent'], 'agent command not found: no-such-agent'],
       [['run', '-p', 'x', '--', './no/agent'], 'agent command not found: ./no/agent'],
       [['run', '-p', 'x', '--', './script'], /not executable: .*\/script; try: chmod \+x/],
       [['run', '-p', 'x', '--', '.'], 'agent command not found: .'],
-      [run('-p', 'x', '--agent', 'clod'), /--agent must be one of .*custom.*got "clod"/],
+      [
+        run('-p', 'x', '--agent', 'cluade'),
+        /unknown agent "cluade" \(did you mean claude\?\); known are .*custom/,
+      ],
+      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex/],
+      [['run', '-p', 'x', '--agent', 'custom'], 'needs its command behind --'],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
   });

@@ -154,7 +154,7 @@ describe('loops that cannot do what is asked', () => {
       'max-iterations=lots': /max-iterations must be a whole number >= 1, got "lots"/,
       'max-time=soon': /max-time must be a time.*got "soon"/,
       'max-output=big': /max-output must be a size.*got "big"/,
-      'max-cost=-1': /max-cost must be an amount > 0, got "-1"/,
+      'max-cost=-1': /max-cost must be an amount > 0 such as 5 or 0.50, got "-1"/,
     };
     for (const [setting, message] of Object.entries(bad)) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
