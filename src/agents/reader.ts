@@ -136,8 +136,11 @@ class Reader implements RunReader {
 
   #take(events: readonly AgentEvent[], visible: boolean): void {
     for (const event of events) {
-      this.#learn(event);
-      if (visible) this.#show(event);
+      // The same limit is told in a field first and in words afterwards.
+      const isNews = event.type !== 'limit' || this.#limit === null;
+      const known = this.#isHopeless && event.type === 'result' ? { ...event, error: this.#error } : event;
+      this.#learn(known);
+      if (visible && isNews) this.#show(known);
     }
   }
 
@@ -161,14 +164,15 @@ class Reader implements RunReader {
         this.#retried(event.attempt, event.error);
         return;
       case 'limit':
-        this.#limit = { resetsAt: event.resetsAt, message: event.message };
+        // What a field says is exact, what words say is not.
+        this.#limit = { resetsAt: this.#limit?.resetsAt ?? event.resetsAt, message: event.message };
         this.#hasNews = true;
         return;
       case 'result':
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
         this.#use(event.usage, event.session);
         this.#said = event.ok ? 'success' : 'error';
-        this.#error = this.#withRemedy(event.error);
+        this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
         this.#hasNews = true;
         return;
       case 'unknown':
@@ -231,7 +235,7 @@ class Reader implements RunReader {
     const remedy = error === null ? undefined : this.#agent.remedies[error.kind];
     return error === null || remedy === undefined
       ? error
-      : { ...error, message: `${error.message}; ${remedy}` };
+      : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 
   #scan(piece: Piece): void {

@@ -54,6 +54,11 @@ export class AgentLines {
     return event.type === 'text' ? this.#say(event.text, event.message) : '';
   }
 
+  /** Somebody else has ended the line. */
+  broken(): void {
+    this.#atLineStart = true;
+  }
+
   /** What it does, in lines without line ends. */
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);

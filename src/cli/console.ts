@@ -115,6 +115,7 @@ export class Console implements Viewer {
     this.#reset();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
+    if (this.#isOnePlace) this.#lines.broken();
     this.#write(process.stderr, `${process.stderr.isTTY ? harmless(text) : text}\n`);
   }
 

@@ -54,7 +54,10 @@ function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecor
     known === 0
       ? ''
       : `, tokens: ${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
-  if (costUsd === null) return `unknown: the agent does not say${counted}`;
+  if (costUsd === null)
+    return known === 0
+      ? 'unknown: the agent does not say'
+      : `unknown: nobody says what its model costs${counted}`;
   const gap =
     runsOfUnknownCost === 0 ? '' : `, without ${runsOfUnknownCost} of ${runs} runs that did not say`;
   return `$${costUsd.toFixed(4)} ${costSource ?? ''}${gap}${counted}`;
