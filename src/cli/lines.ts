@@ -1,7 +1,7 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
 import type { Account, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
-import { howItFailed, loopName } from '../compose/end-record.ts';
+import { howItFailed, logOf, loopName } from '../compose/end-record.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
@@ -95,11 +95,20 @@ function runLines(
     ({ pid, command }) =>
       `warning: process ${pid} (${command}) may have been left behind by the agent; not ended`,
   );
+  const unknown = run.output.unknown ?? 0;
+  const notes = [
+    ...(unknown === 0
+      ? []
+      : [
+          `note: ${unknown} ${unknown === 1 ? 'line' : 'lines'} of the stream were not understood; all of it is in ${logOf(state.name, run.id)}`,
+        ]),
+    ...strays,
+  ];
   switch (as) {
     case 'ok':
     case 'wait': {
       const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
-      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...strays];
+      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
     }
     case 'usage-limit': {
       const until = localTime(waitAfter(state, run).until).slice(11);
@@ -139,7 +148,7 @@ function runLines(
         (iterations !== null && iteration >= iterations) ||
         state.control.stop !== null;
       const next = isLast ? '' : `, retrying in ${wait}s`;
-      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...strays];
+      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...notes];
     }
   }
 }

@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+import { LoopFolder } from '../control/layout.ts';
 import type { Spec } from '../control/spec.ts';
 import type { Account } from '../journal/account.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
@@ -78,6 +80,11 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
 /** How a check failed, in two words. */
 export function howItFailed(exit: number | null, timedOut: boolean): string {
   return timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`;
+}
+
+/** The raw output of a run, as people find it from the workspace. */
+export function logOf(name: string, run: string): string {
+  return `.ralph/loops/${name}/${relative('/', new LoopFolder('/').run(run))}/stdout.log`;
 }
 
 /** A loop by the name that people know it by: its id without what makes it unique. */

@@ -152,12 +152,18 @@ function younger(than: Birth): readonly number[] {
   const last = lastPid();
   if (isRecent && last >= than.pid && last - than.pid < FEW) {
     const near: number[] = [];
-    for (let pid = than.pid; pid <= last; pid++) if (existsSync(`/proc/${pid}`)) near.push(pid);
+    for (let pid = than.pid; pid <= last; pid++) if (isProcess(pid)) near.push(pid);
     if (lastPid() === last) return near;
   }
   const all = pids();
   const latest = lastPid();
   return isRecent && latest >= than.pid ? all.filter((pid) => pid >= than.pid && pid <= latest) : all;
+}
+
+/** Threads have numbers too, and a folder that no listing shows. */
+function isProcess(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}`)) return false;
+  return new RegExp(`^Tgid:\\s+${pid}$`, 'm').test(read(`/proc/${pid}/status`) ?? '');
 }
 
 /** The pid that was given last. */

@@ -201,7 +201,7 @@ function run(...args: readonly string[]): readonly string[] {
 async function wronglyAnswered(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
   const wrong: object[] = [];
   for (const [args, message] of cases) {
-    const isAboutAgent = typeof message === 'string' && message.includes('agent command');
+    const isAboutAgent = typeof message === 'string' && /agent command|no agent:/.test(message);
     const agent = args.at(-1) === '--' && !isAboutAgent ? [stage.agent] : [];
     // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
     const { code, stdout, stderr } = await stage.ralph(...args, ...agent).ended;

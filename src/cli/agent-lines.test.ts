@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentEvent } from '../index.ts';
+import { AgentLines, tokenCount, wholeDuration, type LineOptions } from './agent-lines.ts';
+
+const options: LineOptions = {
+  emoji: true,
+  timestamps: false,
+  maxLines: 3,
+  maxChars: 120,
+  verbose: false,
+  paint: (_, text) => text,
+};
+const NOON = new Date(2026, 0, 1, 12, 0, 0).getTime();
+const linesOf = (events: readonly AgentEvent[], more: Partial<LineOptions> = {}): readonly string[] => {
+  const lines = new AgentLines({ ...options, ...more }, () => NOON);
+  return events.flatMap((event) => lines.lines(event));
+};
+const start = (name: string, input: string): AgentEvent => ({ type: 'tool.start', id: '1', name, input });
+const end = (output: string, ok = true): AgentEvent => ({ type: 'tool.end', id: '1', ok, output });
+
+describe('a tool', () => {
+  it('S2.83 S2.111 is shown with what it is used on, cut at 80 characters', () => {
+    expect(linesOf([start('Read', '/path/to/file.go')])).toEqual(['⏺ Read(/path/to/file.go)']);
+    expect(linesOf([start('Bash', 'x'.repeat(100))])).toEqual([`⏺ Bash(${'x'.repeat(77)}...)`]);
+    expect(linesOf([start('Read', 'a')], { emoji: false })).toEqual(['> Read(a)']);
+  });
+
+  it('S2.84 S2.114 is answered with the size of all of its output, and its first lines', () => {
+    const output = `${Array.from({ length: 44 }, (_, index) => `line ${index + 1}`).join('\n')}\n${'y'.repeat(848)}`;
+    expect(linesOf([start('Read', 'f'), end(output)]).slice(1)).toEqual([
+      `✅ Result ← Read (45 lines, ${output.length} chars)`,
+      '  ⎿  line 1',
+      '      line 2',
+      '      line 3',
+      '  ⎿  ... 42 more lines',
+    ]);
+    expect(linesOf([end('z'.repeat(200))], { maxChars: 20 })[1]).toBe(`  ⎿  ${'z'.repeat(17)}...`);
+    expect(linesOf([end('a\nb\nc\nd')], { maxLines: 1 }).slice(1)).toEqual([
+      '  ⎿  a',
+      '  ⎿  ... 3 more lines',
+    ]);
+  });
+
+  it('S2.111 that has failed is an error; one with nothing to say is passed over, unless all is wanted', () => {
+    expect(linesOf([start('Bash', 'x'), end('exit code 3', false)])[1]).toBe(
+      '❌ Error ← Bash (1 line, 11 chars)',
+    );
+    expect(linesOf([start('Bash', 'x'), end('')])).toHaveLength(1);
+    expect(linesOf([start('Bash', 'x'), end('')], { verbose: true })[1]).toBe('✅ Result ← Bash (no output)');
+  });
+
+  it('S2.87 S2.111 has markers where there are no emoji, and the time where it is wanted', () => {
+    expect(linesOf([start('Bash', 'x'), end('bad', false)], { emoji: false })).toEqual([
+      '> Bash(x)',
+      '[ERR] Error ← Bash (1 line, 3 chars)',
+      '  |  bad',
+    ]);
+    expect(linesOf([start('Bash', 'x'), end('ok')], { timestamps: true })).toEqual([
+      '[12:00:00] ⏺ Bash(x)',
+      '[12:00:00] ✅ Result ← Bash (1 line, 2 chars)',
+      '[12:00:00]   ⎿  ok',
+    ]);
+  });
+});
+
+describe('the list of tasks', () => {
+  const items = [
+    { text: 'Read the code', status: 'done', priority: 'medium' },
+    { text: 'Write the fix', status: 'active', priority: 'high' },
+    { text: 'Run the tests', status: 'pending', priority: null },
+  ] as const;
+
+  it('S2.85 S2.112 shows what is done, what is going on, and how far it is', () => {
+    expect(linesOf([{ type: 'todo', items }])).toEqual([
+      '',
+      '📋 Todo List',
+      '  ✅ Read the code',
+      '  🔄 Write the fix [high] ← ACTIVE',
+      '  ⏸️ Run the tests',
+      '  📊 Progress: 1/3 (33%) | 1 active, 1 pending',
+    ]);
+    expect(linesOf([{ type: 'todo', items }], { emoji: false })).toEqual([
+      '',
+      'Todo List',
+      '  [x] Read the code',
+      '  [>] Write the fix [high] ← ACTIVE',
+      '  [ ] Run the tests',
+      '  Progress: 1/3 (33%) | 1 active, 1 pending',
+    ]);
+    expect(linesOf([{ type: 'todo', items: [] }]).at(-1)).toContain('0/0 (0%)');
+  });
+});
+
+describe('the end', () => {
+  const usage = {
+    parts: [
+      { model: 'a', tokens: { input: 300_000, output: 40_000, cacheRead: 800_000, cacheWrite: 50_000 } },
+      { model: 'b', tokens: { input: 0, output: 5000, cacheRead: 50_000, cacheWrite: 0 } },
+    ],
+    costUsd: 5.76,
+    isWholeSession: false,
+  };
+  const result = (ok: boolean, used: typeof usage | null = usage): AgentEvent => ({
+    type: 'result',
+    ok,
+    text: null,
+    usage: used,
+    session: null,
+    error: ok ? null : { kind: 'other', message: 'it broke\nbadly' },
+  });
+
+  it('S2.86 S2.113 says what it took', () => {
+    let now = NOON;
+    const lines = new AgentLines(options, () => now);
+    lines.lines(start('Bash', 'x'));
+    lines.lines(end('no', false));
+    now += 367_000;
+    expect(lines.lines(result(true))).toEqual([
+      '✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 1, errors: 1, time: 6m7s)',
+    ]);
+    lines.begin();
+    expect(lines.lines(result(true, null))).toEqual(['✅ Complete (tools: 0, errors: 0, time: 0s)']);
+    expect(lines.lines(result(false))[0]).toMatch(/^❌ Failed: it broke \(cost: /);
+  });
+
+  it.each([
+    [999, '999'],
+    [1000, '1K'],
+    [2500, '2K'],
+    [3500, '4K'],
+    [999_999, '1000K'],
+    [1_234_567, '1.2M'],
+  ])('S2.113 writes %d tokens as %s', (count, text) => expect(tokenCount(count)).toBe(text));
+
+  it.each([
+    [59, '59s'],
+    [60, '1m'],
+    [61, '1m1s'],
+    [367, '6m7s'],
+    [3661, '61m1s'],
+  ])('S2.113 writes %d seconds as %s', (seconds, text) => expect(wholeDuration(seconds * 1000)).toBe(text));
+});
+
+describe('its words', () => {
+  const words = (events: readonly AgentEvent[], more: Partial<LineOptions> = {}): string => {
+    const lines = new AgentLines({ ...options, ...more }, () => NOON);
+    return events.map((event) => lines.words(event)).join('');
+  };
+  const text = (piece: string, message: string): AgentEvent => ({ type: 'text', text: piece, message });
+
+  it('are shown as they come, and another message begins on a line of its own', () => {
+    expect(
+      words([text('Hel', '1'), text('lo', '1'), text('Next', '2'), text('\n', '2'), text('!', '3')]),
+    ).toBe('Hello\nNext\n!');
+    expect(words([text('a\nb', '1'), text('c\n', '1'), text('d', '1')], { timestamps: true })).toBe(
+      '[12:00:00] a\n[12:00:00] bc\n[12:00:00] d',
+    );
+  });
+
+  it('include what is no event at all, and nothing of what is one that we do not know', () => {
+    expect(words([text('a', '1'), { type: 'unknown', line: 'plain', isPlain: true }])).toBe('a\nplain\n');
+    expect(
+      words([
+        { type: 'unknown', line: '{}', isPlain: false },
+        { type: 'thought', text: 'hm' },
+      ]),
+    ).toBe('');
+    expect(linesOf([{ type: 'thought', text: 'hm\nso' }], { verbose: true })).toEqual(['hm', 'so']);
+    expect(linesOf([{ type: 'thought', text: 'hm' }])).toEqual([]);
+  });
+});

@@ -1,0 +1,243 @@
+/** Agents by name: how they are called, how they are read, and who is there. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import type { Rig } from '../rig/cli/rig.ts';
+import { CLAIM, finishes, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
+
+let agents: AgentRig;
+let rig: Rig;
+beforeEach(async () => {
+  agents = await setUpAgents();
+  ({ rig } = agents);
+});
+afterEach(() => rig.tearDown());
+
+describe('an agent that is called by its name', () => {
+  it('is headless, readable and autonomous, gets its prompt by stdin, and says so with --verbose', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '--model', 'opus', '-V');
+    const turn = await rig.nextTurn();
+    expect(turn.argv.join(' ')).toBe(
+      '-p --output-format stream-json --verbose --dangerously-skip-permissions --model opus',
+    );
+    expect(turn.prompt).toContain('a task');
+    await finishes(turn);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(end.stderr).toContain(
+      'claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model opus\n',
+    );
+    expect(end.stdout).toBe(CLAIM);
+    expect(JSON.parse(rig.loop('a').read('spec.json'))).toMatchObject({
+      agent: { kind: 'claude', argv: ['claude', '--dangerously-skip-permissions', '--model', 'opus'] },
+    });
+  });
+
+  it('S2.106 is known by the base name of its command, with .exe or without', async () => {
+    const path = agents.installs('Codex.exe');
+    const program = agents.run('--', path);
+    const turn = await rig.nextTurn();
+    expect(turn.argv[0]).toBe('exec');
+    await turn.prints(
+      json({
+        type: 'item.completed',
+        item: { id: '1', type: 'agent_message', text: CLAIM },
+      }),
+    );
+    await turn.prints(json({ type: 'turn.completed', usage: { input_tokens: 10, output_tokens: 2 } }));
+    await turn.exits(0);
+    exits(await program.ended, 0);
+    expect(rig.loop('a').state.spent.tokens.input).toBe(10);
+  });
+
+  it('gets no power that its user did not give it, once there are flags', async () => {
+    agents.installs('claude');
+    const program = agents.run('--', 'claude', '-p', '--allowedTools', 'Edit');
+    const turn = await rig.nextTurn();
+    expect(turn.argv).toEqual([
+      '-p',
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--allowedTools',
+      'Edit',
+    ]);
+    await finishes(turn);
+    exits(await program.ended, 0);
+  });
+
+  it('is a command like any other where plain text is wanted, or no adapter', async () => {
+    agents.installs('claude');
+    for (const args of [
+      ['--', 'claude', '-p', '--output-format', 'text'],
+      ['--agent', 'custom', '--', 'claude', '-p'],
+    ]) {
+      const program = agents.run('--fresh', ...args);
+      // oxlint-disable-next-line no-await-in-loop -- one loop after the other
+      const turn = await rig.nextTurn();
+      expect(turn.argv).toEqual(args.slice(args.indexOf('claude') + 1));
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await turn.prints('<promise>DONE</promise>\n');
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await turn.exits(0);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      exits(await program.ended, 0);
+    }
+  });
+
+  it('may get its prompt as a file or an argument, and never through a shell', async () => {
+    agents.installs('amp');
+    const words = `it's "$HOME" \`id\`\nand more`;
+    const program = agents.ralph(
+      'run',
+      '-p',
+      words,
+      '--name',
+      'a',
+      '--agent',
+      'amp',
+      '--prompt-via',
+      'argument',
+    );
+    const turn = await rig.nextTurn();
+    expect(turn.argv.slice(0, -1)).toEqual(['--stream-json', '--dangerously-allow-all', '-x']);
+    expect(turn.argv.at(-1)).toBe(rig.loop('a').read('runs', '0001', 'prompt.md'));
+    expect(turn.argv.at(-1)).toContain(words);
+    expect(turn.prompt).toBe('');
+    await turn.prints(says(CLAIM) + succeeds());
+    await turn.exits(0);
+    exits(await program.ended, 0);
+  });
+
+  it('S1.67 sees what was added and not what was dropped; conductor keeps other keys from it', async () => {
+    agents.installs('claude');
+    agents.env = {
+      ...agents.env,
+      ANTHROPIC_API_KEY: 'own-key-123',
+      GEMINI_API_KEY: 'other-key-123',
+      CLAUDECODE: '1',
+      SECRET: 'x',
+    };
+    const args = ['--agent', 'claude', '--env', 'EXTRA=a=b', '--drop-env', 'SECRET'];
+    const program = agents.run(...args, '--env', 'MY_TOKEN=very-secret-value');
+    const turn = await rig.nextTurn();
+    expect(turn.env).toMatchObject({
+      EXTRA: 'a=b',
+      ANTHROPIC_API_KEY: 'own-key-123',
+      GEMINI_API_KEY: 'other-key-123',
+    });
+    expect(turn.env['SECRET']).toBeUndefined();
+    expect(turn.env['CLAUDECODE']).toBeUndefined();
+    await finishes(turn);
+    exits(await program.ended, 0);
+    for (const file of ['spec.json', 'journal.jsonl', 'state.json']) {
+      expect(rig.loop('a').read(file)).not.toContain('very-secret-value');
+    }
+    const conductor = agents.ralph('run', 'x', '--name', 'b', '--preset', 'conductor', '-m', '1', ...args);
+    const other = await rig.nextTurn();
+    expect(other.env['ANTHROPIC_API_KEY']).toBe('own-key-123');
+    expect(other.env['GEMINI_API_KEY']).toBeUndefined();
+    await other.exits(0);
+    await conductor.ended;
+  });
+});
+
+describe('an exit code that lies', () => {
+  it('is no success without a result: the run has failed', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1');
+    const turn = await rig.nextTurn();
+    await turn.prints(says(CLAIM));
+    await turn.exits(0);
+    await program.ended;
+    expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'failure', ending: { code: 0 } });
+  });
+
+  it('is no failure where the stream says success', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1');
+    const turn = await rig.nextTurn();
+    await turn.prints(says(CLAIM) + succeeds());
+    await turn.exits(1);
+    exits(await program.ended, 0);
+    expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'ok', ending: { code: 1 } });
+  });
+
+  it('does not hide what is on the standard error of one that could not begin', async () => {
+    agents.installs('gemini');
+    const program = agents.run('--agent', 'gemini');
+    const turn = await rig.nextTurn();
+    await turn.complains(
+      'When using Gemini API, you must specify the GEMINI_API_KEY environment variable.\n',
+    );
+    await turn.exits(41);
+    const end = await program.ended;
+    exits(end, 3);
+    expect(end.stderr).toContain('error: When using Gemini API, you must specify the GEMINI_API_KEY');
+    expect(end.stderr).toContain('or set GEMINI_API_KEY');
+  });
+
+  it('tells of a tool that was not allowed, and how to allow it', async () => {
+    agents.installs('claude');
+    const program = agents.run('--', 'claude', '-p');
+    const turn = await rig.nextTurn();
+    await turn.prints(succeeds({ result: 'I may not', permission_denials: [{ tool_name: 'Bash' }] }));
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 3);
+    expect(end.stderr).toContain('error: the agent was not allowed to use Bash; let it work without asking');
+  });
+});
+
+describe('a stream that is none', () => {
+  it('of binary junk, long lines and half events is kept, counted, and noted once', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1');
+    const turn = await rig.nextTurn();
+    await turn.prints(
+      '\u0000\u0001\u0007 junk\n{"type":\n[1,2]\n{"type":"assistant"}\n{"type":"new.thing"}\n',
+    );
+    await turn.prints(json({ type: 'new.thing', data: 'x'.repeat(10 * 1024 * 1024) }));
+    await turn.prints(says('fine\n<promise>DONE</promise>') + succeeds());
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(end.stdout).toContain('junk\n');
+    expect(end.stderr.match(/not understood/g)).toHaveLength(1);
+    expect(end.stderr).toContain('5 lines of the stream were not understood; all of it is in');
+    expect(rig.loop('a').read('runs', '0001', 'stdout.log').length).toBeGreaterThan(10 * 1024 * 1024);
+  });
+});
+
+describe('ralph agents and ralph doctor', () => {
+  const fakes = (name: string, help: string): void => {
+    agents.program(name, `case "$*" in *--version) echo "${name} 9.8.7";; *) echo "${help}";; esac`);
+  };
+
+  it('tell what is installed, how it is called, and how to get the others', async () => {
+    fakes('claude', '--output-format --verbose --dangerously-skip-permissions');
+    const end = await agents.ralph('agents').ended;
+    exits(end, 0);
+    expect(end.stdout).toMatch(/^claude +9\.8\.7 +2\.1\.325 +cost +claude -p --output-format stream-json/m);
+    expect(end.stdout).toMatch(
+      /^codex +no +0\.166\.0 +tokens +install it with: npm install -g @openai\/codex$/m,
+    );
+    const listed: unknown = JSON.parse((await agents.ralph('agents', '--json').ended).stdout);
+    expect(listed).toContainEqual(expect.objectContaining({ name: 'claude', version: '9.8.7' }));
+  });
+
+  it('try the agents out, and say what to do about what does not fit', async () => {
+    const bare = await agents.ralph('doctor').ended;
+    exits(bare, 1);
+    expect(bare.stdout).toMatch(
+      /\[ERR\] agents .*none that ralph knows is installed\n +→ install one, for example: npm/,
+    );
+    fakes('claude', '--output-format --verbose --dangerously-skip-permissions');
+    fakes('codex', 'nothing of that kind');
+    const end = await agents.ralph('doctor').ended;
+    exits(end, 0);
+    expect(end.stdout).toMatch(/\[OK\] +claude .*9\.8\.7, ralph was tried with 2\.1\.325/);
+    expect(end.stdout).toMatch(/\[!\] +codex .*9\.8\.7 does not know --json, .*\n +→ ralph was tried with/);
+    expect(end.stdout).toMatch(/\[OK\] +git /);
+  });
+});
