@@ -28,6 +28,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   let session: string | null = null;
   let model: string | null = null;
   let untitled = 0;
+  /** An event of its own has said when the limit ends: to the second, where the sentence in the result has a minute. */
+  let isStated = false;
 
   const assistant = (event: Json): readonly AgentEvent[] => {
     const message = record(event['message']);
@@ -125,7 +127,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     }
     const { limit, error } = readTrouble(dialect.error(event), startedAt);
     const events: AgentEvent[] = [{ type: 'result', ok: false, text: null, usage, session, error }];
-    if (limit !== null) events.unshift({ type: 'limit', ...limit });
+    if (limit !== null && !isStated) events.unshift({ type: 'limit', ...limit });
     return events;
   };
 
@@ -140,8 +142,11 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return toolResults(event);
         case 'result':
           return result(event);
-        case 'rate_limit_event':
-          return rateLimit(record(event['rate_limit_info']));
+        case 'rate_limit_event': {
+          const events = rateLimit(record(event['rate_limit_info']));
+          isStated ||= events.some((one) => one.type === 'limit' && one.resetsAt !== null);
+          return events;
+        }
         case 'stream_event':
           return [];
         default:
