@@ -57,7 +57,7 @@ function paths(input: Json): string | null {
 
 /** The tools that write a list of tasks. */
 export function isTodoTool(tool: string): boolean {
-  return /^(?:todo_?write|write_todos|update_todo|todo|update_plan)$/i.test(tool);
+  return /^(?:todo_?write|write_todos|update_todo|update_plan)$/i.test(tool);
 }
 
 /** The tasks in a tool's input, however they are spelled. */
