@@ -60,34 +60,41 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
     return [{ type: 'text', text: words, message }];
   };
 
+  const take = (event: Json): readonly AgentEvent[] | null => {
+    const part = record(event['part']);
+    switch (event['type']) {
+      case 'step_start':
+        trouble = null;
+        return [];
+      case 'text':
+        return said(part);
+      case 'reasoning':
+        return [{ type: 'thought', text: text(part['text']) }];
+      case 'tool_use':
+        return tool(part);
+      case 'step_finish': {
+        tokens = add(tokens, record(part['tokens']));
+        cost += count(part['cost']);
+        steps++;
+        lastReason = text(part['reason']);
+        return [{ type: 'progress', text: '', usage: usage(), session }];
+      }
+      case 'error':
+        trouble = readError(record(event['error']), startedAt);
+        lastReason = '';
+        return [];
+      default:
+        return null;
+    }
+  };
+
   return {
     take(event) {
-      session = textOrNull(event['sessionID']) ?? session;
-      const part = record(event['part']);
-      switch (event['type']) {
-        case 'step_start':
-          trouble = null;
-          return [];
-        case 'text':
-          return said(part);
-        case 'reasoning':
-          return [{ type: 'thought', text: text(part['text']) }];
-        case 'tool_use':
-          return tool(part);
-        case 'step_finish': {
-          tokens = add(tokens, record(part['tokens']));
-          cost += count(part['cost']);
-          steps++;
-          lastReason = text(part['reason']);
-          return [{ type: 'progress', text: '', usage: usage(), session }];
-        }
-        case 'error':
-          trouble = readError(record(event['error']), startedAt);
-          lastReason = '';
-          return [];
-        default:
-          return null;
-      }
+      const events = take(event);
+      const named = textOrNull(event['sessionID']);
+      if (events === null || session !== null || named === null) return events;
+      session = named;
+      return [{ type: 'progress', text: `session: ${session}`, usage: null, session }, ...events];
     },
     end() {
       const result = { type: 'result', usage: usage(), session } as const;
