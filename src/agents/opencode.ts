@@ -44,6 +44,8 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   let lastReason = '';
   let answer: { readonly message: string; text: string } | null = null;
   let trouble: Trouble | null = null;
+  /** The prompt was too long: what it says now is a summary for itself, until it tells itself to go on. */
+  let isMakingRoom = false;
 
   const usage = (): Usage | null =>
     // A provider without a price costs 0 here, which is not the same as nothing.
@@ -53,8 +55,13 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
 
   const said = (part: Json): readonly AgentEvent[] => {
     // It goes on talking to itself after it has made room in its memory.
-    if (part['synthetic'] === true) return [];
+    if (part['synthetic'] === true) {
+      isMakingRoom = false;
+      lastReason = '';
+      return [];
+    }
     const words = text(part['text']);
+    if (isMakingRoom) return [{ type: 'thought', text: words }];
     const message = text(part['messageID']);
     answer = answer?.message === message ? { message, text: answer.text + words } : { message, text: words };
     return [{ type: 'text', text: words, message }];
@@ -64,7 +71,8 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
     const part = record(event['part']);
     switch (event['type']) {
       case 'step_start':
-        trouble = null;
+        if (!isMakingRoom) trouble = null;
+        lastReason = '';
         return [];
       case 'text':
         return said(part);
@@ -76,11 +84,12 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
         tokens = add(tokens, record(part['tokens']));
         cost += count(part['cost']);
         steps++;
-        lastReason = text(part['reason']);
+        lastReason = isMakingRoom ? '' : text(part['reason']);
         return [{ type: 'progress', text: '', usage: usage(), session }];
       }
       case 'error':
         trouble = readError(record(event['error']), startedAt);
+        isMakingRoom = record(event['error'])['name'] === 'ContextOverflowError';
         lastReason = '';
         return [];
       default:
