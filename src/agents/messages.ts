@@ -16,6 +16,8 @@ export interface Dialect {
   usage(result: Json): Usage | null;
   /** What a failed result says. */
   error(result: Json): Reported;
+  /** What of a text is the agent's own, where the CLI puts in words of its own. */
+  words?(text: string): string;
   /** What a tool really came to, where its result hides it. */
   outcome?(output: string): { readonly ok: boolean; readonly output: string } | null;
 }
@@ -46,9 +48,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   const content = (block: Json, message: string, isOwn: boolean): readonly AgentEvent[] => {
     switch (block['type']) {
       case 'text': {
-        const words = text(block['text']);
-        // A CLI that reports its own trouble in the agent's voice.
-        if (words === '' || /^\[API Error:.*\]$/s.test(words)) return [];
+        const words = dialect.words?.(text(block['text'])) ?? text(block['text']);
+        if (words === '') return [];
         return [isOwn ? { type: 'text', text: words, message } : { type: 'thought', text: words }];
       }
       case 'thinking':

@@ -36,6 +36,8 @@ export const qwen: Agent = {
       messageProtocol(
         {
           tokens,
+          // It reports its own trouble in the agent's voice, right behind what the agent had said by then.
+          words: (said) => said.replace(/\[API Error: (?:(?!\[API Error: ).)*\]$/s, ''),
           usage: (result) => ({
             parts: [{ model: null, tokens: tokens(record(result['usage'])) }],
             costUsd: null,
