@@ -16,10 +16,18 @@ function timestamp(sentence: string): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
+// A CLI that is `Retrying in 60s` says what it does itself, not when the limit ends.
 const SPAN =
-  /\b(?:in|after|retry-after:?)\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)?[\s,and]*)+)/i;
-const PIECE = /(\d+(?:\.\d+)?)\s*(d|h|m|s)?/gi;
-const MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
+  /(?<!\bretrying\s+)\b(?:in|after|retry-after:?)\s+((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)?[\s,and]*)+)/i;
+const PIECE = /(\d+(?:\.\d+)?)\s*(mil|ms|d|h|m|s)?/gi;
+const MS: Readonly<Record<string, number>> = {
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  mil: 1,
+};
 
 /** `try again in 3 days 4 hours`, `Suggested retry after 38.5s`, `retry-after: 30` */
 function span(sentence: string, from: number): number | null {
