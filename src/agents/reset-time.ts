@@ -56,15 +56,18 @@ function timeOfDay(sentence: string, from: number): number | null {
   const today = dateIn(zone, from);
   const month = monthName === undefined ? -1 : MONTHS.indexOf(monthName.slice(0, 3).toLowerCase());
   const at = { hour, minute: Number(minutes) };
-  if (month >= 0 && day !== undefined) {
-    const stated = moment({ year: Number(year ?? today.year), month, day: Number(day), ...at }, zone);
-    return year === undefined && stated < from - MOST_LATE
-      ? moment({ year: today.year + 1, month, day: Number(day), ...at }, zone)
-      : stated;
+  if (month < 0 || day === undefined) {
+    return next(from, (days) => moment({ ...today, day: today.day + days, ...at }, zone));
   }
-  const next = moment({ ...today, ...at }, zone);
-  // The minute that has begun is meant, not tomorrow's.
-  return next >= from - MOST_LATE ? next : moment({ ...today, day: today.day + 1, ...at }, zone);
+  const date = { month, day: Number(day), ...at };
+  return year === undefined
+    ? next(from, (years) => moment({ year: today.year + years, ...date }, zone))
+    : moment({ year: Number(year), ...date }, zone);
+}
+
+/** The first that is not over: the minute that has begun is meant, not tomorrow's, also when that was before midnight. */
+function next(from: number, at: (later: number) => number): number {
+  return [-1, 0].map(at).find((one) => one >= from - MOST_LATE) ?? at(1);
 }
 
 const MOST_LATE = 5 * 60_000;
