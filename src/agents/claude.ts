@@ -1,7 +1,7 @@
 import type { Tokens } from '../loop/event.ts';
 import type { Agent, ModelUsage, Usage } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
-import { count, list, number, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
 
 /** Claude Code. */
@@ -62,7 +62,7 @@ export function claudeTokens(usage: Json): Tokens {
   };
 }
 
-/** By model, since the last result: in a session that was taken up again all other figures are of the whole session. */
+/** By model; where it does not say what came since the last result, of the whole session. */
 function usageOf(result: Json): Usage | null {
   const since = result['model_usage_since_last_result'];
   const models = Object.entries(record(since ?? result['modelUsage']));
@@ -82,8 +82,12 @@ function usageOf(result: Json): Usage | null {
     const cost = models.reduce((sum, [, used]) => sum + count(record(used)['costUSD']), 0);
     return { parts, costUsd: cost, isWholeSession: false };
   }
-  // Older versions: the tokens are of this run, the cost is of the session.
-  const own = claudeTokens(record(result['usage']));
-  const cost = number(result['total_cost_usd']);
-  return { parts: [{ model: models[0]?.[0] ?? null, tokens: own }], costUsd: cost, isWholeSession: false };
+  const costUsd = number(result['total_cost_usd']);
+  if (parts.length > 0) return { parts, costUsd, isWholeSession: true };
+  if (costUsd === null && !isRecord(result['usage'])) return null;
+  return {
+    parts: [{ model: null, tokens: claudeTokens(record(result['usage'])) }],
+    costUsd,
+    isWholeSession: false,
+  };
 }
