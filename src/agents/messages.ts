@@ -72,7 +72,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         tasks.push({ text: text(input['subject']), status: 'pending', priority: null });
       const index = Number(input['taskId']) - 1;
       const task = tasks[index];
-      if (task !== undefined) tasks[index] = { ...task, status: statusOf(text(input['status'])) };
+      const status = textOrNull(input['status']);
+      if (task !== undefined && status !== null) tasks[index] = { ...task, status: statusOf(status) };
       return [{ type: 'todo', items: tasks.slice(0, MOST_TASKS) }];
     }
     return [{ type: 'tool.start', id, name, input: summarize(name, input) }];
