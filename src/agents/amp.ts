@@ -1,7 +1,7 @@
 import type { Agent } from './agent.ts';
 import { claudeTokens } from './claude.ts';
 import { jsonLines } from './json-lines.ts';
-import { number, parsed, text } from './json.ts';
+import { isRecord, number, parsed, text } from './json.ts';
 import { messageProtocol } from './messages.ts';
 
 /** Amp. It exits with 0 whatever happens, so its result is all there is to go by. */
@@ -36,7 +36,15 @@ export const amp: Agent = {
       messageProtocol(
         {
           tokens: claudeTokens,
-          usage: () => null,
+          // Most builds say it only with each message.
+          usage: ({ usage }) =>
+            isRecord(usage)
+              ? {
+                  parts: [{ model: null, tokens: claudeTokens(usage) }],
+                  costUsd: null,
+                  isWholeSession: false,
+                }
+              : null,
           error: (result) => ({ message: text(result['error']) }),
           outcome: shellOutcome,
         },
