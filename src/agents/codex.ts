@@ -1,6 +1,6 @@
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, number, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, number, record, text, textOrNull, type Json } from './json.ts';
 import { summarize, todosIn } from './tool-input.ts';
 import { readTrouble } from './trouble.ts';
 
@@ -49,8 +49,8 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
     const id = text(one['id']);
     switch (one['type']) {
       case 'agent_message':
-        if (phase !== 'item.completed') return [];
-        answer = text(one['text']);
+        if (phase !== 'item.completed' || typeof one['text'] !== 'string') return [];
+        answer = one['text'];
         return [{ type: 'text', text: answer, message: id }];
       case 'reasoning':
         return phase === 'item.completed' ? [{ type: 'thought', text: text(one['text']) }] : [];
@@ -73,7 +73,7 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
       const phase = text(event['type']);
       switch (phase) {
         case 'thread.started':
-          session = textOrNull(event['thread_id']);
+          session = textOrNull(event['thread_id']) ?? session;
           return [{ type: 'progress', text: `thread: ${session ?? 'unknown'}`, usage: null, session }];
         case 'turn.started':
           return [];
@@ -89,7 +89,7 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
               type: 'result',
               ok: true,
               text: answer,
-              usage: usageOf(record(event['usage'])),
+              usage: isRecord(event['usage']) ? usageOf(event['usage']) : null,
               session,
               error: null,
             },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { readTrouble, type Trouble } from './trouble.ts';
 
@@ -44,7 +44,7 @@ function usageFile(folder: string): string {
 
 function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   const quiet = new Set<string>();
-  let streamed = '';
+  const streamed = new Set<string>();
   let answer: string | null = null;
   let attempts = 0;
   /** What the last call of the model said; it tells more than the error that follows. */
@@ -64,18 +64,21 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   const take = (type: string, data: Json): readonly AgentEvent[] | null => {
     switch (type) {
       case 'assistant.message_delta':
-        streamed = text(data['messageId']);
-        return [{ type: 'text', text: text(data['deltaContent']), message: streamed }];
+        if (typeof data['deltaContent'] !== 'string') return null;
+        streamed.add(text(data['messageId']));
+        return [{ type: 'text', text: data['deltaContent'], message: text(data['messageId']) }];
       case 'assistant.message': {
+        if (typeof data['content'] !== 'string') return null;
         const message = text(data['messageId']);
         answer = textOrNull(data['content']);
         // The pieces were shown as they came.
-        return message === streamed || answer === null ? [] : [{ type: 'text', text: answer, message }];
+        return streamed.delete(message) || answer === null ? [] : [{ type: 'text', text: answer, message }];
       }
       case 'assistant.reasoning':
         return [{ type: 'thought', text: text(data['content']) }];
       case 'tool.execution_start': {
         const [id, name] = [text(data['toolCallId']), text(data['toolName'])];
+        if (name === '') return null;
         if (isTodoTool(name)) {
           quiet.add(id);
           return [{ type: 'todo', items: todosIn(data['arguments']) }];
@@ -99,6 +102,7 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
         ];
       }
       case 'model.call_failure':
+        if (typeof data['errorMessage'] !== 'string') return null;
         failure = readFailure(data, startedAt);
         return [];
       case 'model.call_final_result':
@@ -110,6 +114,7 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
         return [{ type: 'retry', attempt: attempts, most: null, waitMs: null, error }];
       }
       case 'session.error': {
+        if (typeof data['message'] !== 'string') return null;
         const told = readTrouble(
           { message: text(data['message']), status: number(data['statusCode']) },
           startedAt,
@@ -123,8 +128,10 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   };
 
   return {
-    take: (event) =>
-      event['type'] === 'result' ? result(event) : take(text(event['type']), record(event['data'])),
+    take(event) {
+      if (event['type'] === 'result') return typeof event['exitCode'] === 'number' ? result(event) : null;
+      return isRecord(event['data']) ? take(text(event['type']), event['data']) : null;
+    },
     end() {
       const usage = usageIn(usageFile(folder));
       return usage === null ? [] : [{ type: 'progress', text: '', usage, session: null }];

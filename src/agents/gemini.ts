@@ -41,7 +41,8 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
   let answer = '';
   const quiet = new Set<string>();
 
-  const said = (words: string): readonly AgentEvent[] => {
+  const said = (words: unknown): readonly AgentEvent[] | null => {
+    if (typeof words !== 'string') return null;
     if (!isTalking) {
       messages++;
       answer = '';
@@ -51,7 +52,8 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
     return [{ type: 'text', text: words, message: `message-${messages}` }];
   };
 
-  const result = (event: Json): readonly AgentEvent[] => {
+  const result = (event: Json): readonly AgentEvent[] | null => {
+    if (typeof event['status'] !== 'string') return null;
     const usage = usageOf(record(event['stats']));
     if (event['status'] === 'success') {
       return [{ type: 'result', ok: true, text: answer === '' ? null : answer, usage, session, error: null }];
@@ -67,17 +69,18 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
 
   return {
     take(event) {
-      if (event['type'] === 'message' && event['role'] === 'assistant') return said(text(event['content']));
-      isTalking = false;
       switch (event['type']) {
         case 'init':
-          session = textOrNull(event['session_id']);
+          session = textOrNull(event['session_id']) ?? session;
           return [{ type: 'progress', text: `session: ${session ?? 'unknown'}`, usage: null, session }];
-        // What it was told, which it says again.
         case 'message':
-          return [];
+          if (event['role'] === 'assistant') return said(event['content']);
+          // What it was told, which it says again.
+          return event['role'] === 'user' ? [] : null;
         case 'tool_use': {
           const [id, name] = [text(event['tool_id']), text(event['tool_name'])];
+          if (name === '') return null;
+          isTalking = false;
           if (isTodoTool(name)) {
             quiet.add(id);
             return [{ type: 'todo', items: todosIn(event['parameters']) }];

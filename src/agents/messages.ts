@@ -33,8 +33,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   /** An event of its own has said when the limit ends: to the second, where the sentence in the result has a minute. */
   let isStated = false;
 
-  const assistant = (event: Json): readonly AgentEvent[] => {
-    const message = record(event['message']);
+  const assistant = (event: Json): readonly AgentEvent[] | null => {
+    const message = event['message'];
+    if (!isRecord(message)) return null;
     const isOwn = event['parent_tool_use_id'] === null || event['parent_tool_use_id'] === undefined;
     const id = textOrNull(message['id']) ?? `message-${++untitled}`;
     // What the CLI says in the agent's place comes again in the result.
@@ -62,6 +63,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   };
 
   const toolUse = (id: string, name: string, input: Json): readonly AgentEvent[] => {
+    if (name === '') return [];
     if (isTodoTool(name)) {
       quiet.add(id);
       return [{ type: 'todo', items: todosIn(input) }];
@@ -92,8 +94,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   const system = (event: Json): readonly AgentEvent[] | null => {
     switch (event['subtype']) {
       case 'init':
-        session = textOrNull(event['session_id']);
-        model = textOrNull(event['model']);
+        session = textOrNull(event['session_id']) ?? session;
+        model = textOrNull(event['model']) ?? model;
         return [{ type: 'progress', text: `session: ${session ?? 'unknown'}`, usage: null, session }];
       case 'api_retry':
         return [retry(event, startedAt)];
@@ -112,7 +114,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     }
   };
 
-  const result = (event: Json): readonly AgentEvent[] => {
+  const result = (event: Json): readonly AgentEvent[] | null => {
+    if (typeof event['subtype'] !== 'string') return null;
     const failed = event['is_error'] === true || event['subtype'] !== 'success';
     const usage = dialect.usage(event) ?? spending.usage;
     session = textOrNull(event['session_id']) ?? session;

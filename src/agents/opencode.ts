@@ -1,7 +1,7 @@
 import type { Tokens } from '../loop/event.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { readTrouble, type Trouble } from './trouble.ts';
 
@@ -67,31 +67,40 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
     return [{ type: 'text', text: words, message }];
   };
 
-  const take = (event: Json): readonly AgentEvent[] | null => {
-    const part = record(event['part']);
-    switch (event['type']) {
+  const take = ({ type, part, error }: Json): readonly AgentEvent[] | null => {
+    if (type === 'error') return isRecord(error) ? complaint(error) : null;
+    return isRecord(part) ? takePart(type, part) : null;
+  };
+
+  const complaint = (error: Json): readonly AgentEvent[] | null => {
+    if (typeof error['name'] !== 'string') return null;
+    trouble = readError(error, startedAt);
+    isMakingRoom = error['name'] === 'ContextOverflowError';
+    lastReason = '';
+    return [];
+  };
+
+  const takePart = (type: unknown, part: Json): readonly AgentEvent[] | null => {
+    switch (type) {
       case 'step_start':
+        if (part['type'] !== 'step-start') return null;
         if (!isMakingRoom) trouble = null;
         lastReason = '';
         return [];
       case 'text':
-        return said(part);
+        return typeof part['text'] === 'string' ? said(part) : null;
       case 'reasoning':
         return [{ type: 'thought', text: text(part['text']) }];
       case 'tool_use':
-        return tool(part);
+        return typeof part['tool'] === 'string' ? tool(part) : null;
       case 'step_finish': {
+        if (typeof part['reason'] !== 'string') return null;
         tokens = add(tokens, record(part['tokens']));
         cost += count(part['cost']);
         steps++;
         lastReason = isMakingRoom ? '' : text(part['reason']);
         return [{ type: 'progress', text: '', usage: usage(), session }];
       }
-      case 'error':
-        trouble = readError(record(event['error']), startedAt);
-        isMakingRoom = record(event['error'])['name'] === 'ContextOverflowError';
-        lastReason = '';
-        return [];
       default:
         return null;
     }

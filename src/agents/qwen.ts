@@ -1,7 +1,7 @@
 import type { Tokens } from '../loop/event.ts';
 import type { Agent } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
-import { count, record, text, type Json } from './json.ts';
+import { count, isRecord, record, text, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
 
 /** Qwen Code. */
@@ -38,11 +38,10 @@ export const qwen: Agent = {
           tokens,
           // It reports its own trouble in the agent's voice, right behind what the agent had said by then.
           words: (said) => said.replace(/\[API Error: (?:(?!\[API Error: ).)*\]$/s, ''),
-          usage: (result) => ({
-            parts: [{ model: null, tokens: tokens(record(result['usage'])) }],
-            costUsd: null,
-            isWholeSession: true,
-          }),
+          usage: ({ usage }) =>
+            isRecord(usage)
+              ? { parts: [{ model: null, tokens: tokens(usage) }], costUsd: null, isWholeSession: true }
+              : null,
           error: (result) => ({
             message: text(record(result['error'])['message']).replace(/^\[(.*)\]$/s, '$1'),
           }),

@@ -152,7 +152,8 @@ class Reader implements RunReader {
         return;
       case 'tool.start':
         this.#steps++;
-        this.#openTools.add(event.id);
+        // One that nobody could ever end is not waited for.
+        if (event.id !== '') this.#openTools.add(event.id);
         return;
       case 'tool.end':
         this.#openTools.delete(event.id);
