@@ -1,0 +1,221 @@
+/** What is known of a run as a whole: its part of a conversation, its claims, its limits, and when it is hopeless. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SessionSpend } from '../../src/loop/state.ts';
+import {
+  listen,
+  listenTo,
+  RECORDED,
+  recording,
+  type Listening,
+  type Recorded,
+} from '../rig/agent-streams.ts';
+
+/** What the loop knows of a conversation after its first run. */
+function spent({ snapshot }: Listening): SessionSpend {
+  const { session = '', tokens, cost } = snapshot;
+  return {
+    id: session,
+    tokens: tokens ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    usd: cost?.usd ?? 0,
+  };
+}
+
+describe('a conversation that is taken up again', () => {
+  it.each(RECORDED)('%s: the second run has used what it has used itself', (agent) => {
+    const first = listenTo(agent, '10-resume-first');
+    const second = listenTo(agent, '10-resume-second', { session: spent(first) });
+    expect(second.heard.session).toBe(first.heard.session);
+    expect(second.heard).toMatchObject({ tokens: first.heard.tokens, cost: first.heard.cost });
+  });
+
+  it.each(['codex', 'qwen'] as const)('%s: nothing is taken off for another conversation', (agent) => {
+    const first = spent(listenTo(agent, '10-resume-first'));
+    const other = listenTo(agent, '10-resume-second', { session: { ...first, id: 'another' } });
+    expect(other.heard.tokens).toEqual([2700, 68, 1600, 0]);
+  });
+
+  it('qwen: also when it is cut off before it says what the whole of it has used', () => {
+    const session = spent(listenTo('qwen', '10-resume-first'));
+    const bytes = withoutLastLine(recording('qwen', '10-resume-second'));
+    expect(listen('qwen', [bytes], { session }).heard.tokens).toEqual([1350, 34, 800, 0]);
+  });
+
+  it('claude: also where a version does not say what came since the last result', () => {
+    const older = (name: string): Buffer =>
+      changed(recording('claude', name), /,"model_usage_since_last_result":\{.*\}\}(?=\}$)/m, '');
+    const first = listen('claude', [older('10-resume-first')]);
+    expect(first.heard).toMatchObject({ tokens: [1200, 34, 800, 150], cost: 6390, as: 'ok' });
+    const second = listen('claude', [older('10-resume-second')], { session: spent(first) });
+    expect(second.heard).toMatchObject({ tokens: [1200, 34, 800, 150], cost: 6390, as: 'ok' });
+  });
+});
+
+describe('copilot', () => {
+  it('tells what it has used in a file of its own, when it ends', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'usage-'));
+    try {
+      const recorded = new URL('../fixtures/agent-streams/copilot/usage-output-file.json', import.meta.url);
+      writeFileSync(join(folder, 'usage.json'), readFileSync(recorded));
+      const { heard } = listenTo('copilot', '04-file-write-edit', { folder });
+      expect(heard).toMatchObject({ tokens: [4050, 102, 2400, 0], cost: null, as: 'ok' });
+      writeFileSync(join(folder, 'usage.json'), '{"modelMetrics":{"scripted-model":');
+      expect(listenTo('copilot', '04-file-write-edit', { folder }).heard).toMatchObject({
+        tokens: null,
+        as: 'ok',
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+/** Where the last words of the script stand in a recording that has them in pieces. */
+const PIECES: Readonly<Partial<Record<Recorded, readonly string[]>>> = {
+  copilot: ['"deltaContent":"All"', '"deltaContent":" do"', '"deltaContent":"ne."'],
+  gemini: ['"content":"All"', '"content":" do"', '"content":"ne."'],
+};
+
+/** The recording, with these as the last words of the agent. */
+function answering(agent: Recorded, bytes: Buffer, words: readonly [string, string, string]): Buffer {
+  const inPieces = (PIECES[agent] ?? []).reduce(
+    (now, piece, index) =>
+      changed(now, piece, `${piece.slice(0, piece.indexOf(':') + 1)}${JSON.stringify(words[index])}`),
+    bytes,
+  );
+  // Gemini has them in pieces only.
+  return agent === 'gemini'
+    ? inPieces
+    : changed(inPieces, /(?<=":)"All done\."/g, JSON.stringify(words.join('')));
+}
+
+function changed(bytes: Buffer, what: string | RegExp, by: string): Buffer {
+  const before = bytes.toString('utf8');
+  const after = before.replace(what, () => by);
+  if (after === before) throw new Error(`${String(what)} is not in the recording`);
+  return Buffer.from(after);
+}
+
+function withoutLastLine(bytes: Buffer): Buffer {
+  return Buffer.from(`${bytes.toString('utf8').trimEnd().split('\n').slice(0, -1).join('\n')}\n`);
+}
+
+const LIMITS = [
+  'You’ve hit your usage limit. Upgrade to Pro or try again at 8:36 AM.',
+  "You've hit your 5-hour limit · resets 8:11am (UTC)",
+  'Claude AI usage limit reached|1794730286',
+  '[API Error: You have exhausted your daily quota on this model.]',
+  'API Error: 429 The usage limit has been reached',
+] as const;
+
+describe.each(RECORDED)('%s', (agent) => {
+  it.each(LIMITS)('only quotes a limit: %s', (sentence) => {
+    const told = answering(agent, recording(agent, '02-tool-success'), [sentence, ' So it', ' says.']);
+    const read = changed(told, /made\.txt/g, sentence);
+    const whole = listen(agent, [read], { code: 0 });
+    expect(whole.heard).toMatchObject({ limit: null, error: null, as: 'ok' });
+    expect(whole.heard.text).toContain(`${sentence} So it says.`);
+    expect(whole.events).toContainEqual(
+      expect.objectContaining({ type: 'tool.end', output: expect.stringContaining(sentence) as unknown }),
+    );
+    const cutOff = listen(agent, [withoutLastLine(read)], { code: 1 });
+    expect(cutOff.heard).toMatchObject({ limit: null, error: 'other', as: 'failure' });
+  });
+
+  it('claims in its own words, also in pieces', () => {
+    const bytes = answering(agent, recording(agent, '02-tool-success'), ['<promise>', 'DONE', '</promise>']);
+    expect(listen(agent, [bytes]).snapshot.claim?.by).toBe('promise-tag');
+  });
+
+  it('claims nothing by what it reads, is told or only thinks', () => {
+    const claim = '<promise>DONE</promise>';
+    const read = changed(recording(agent, '02-tool-success'), /made\.txt/g, claim);
+    expect(listen(agent, [read]).snapshot.claim).toBeNull();
+    const thinking = recording(agent, '11-thinking').toString('utf8');
+    const words = /The user wants a short answer\.|Do the next task\./g;
+    // In pieces it is thought only where the whole is told as well.
+    const thought = Buffer.from(thinking.replaceAll(words, claim));
+    expect(listen(agent, [thought])).toMatchObject({ snapshot: { claim: null }, heard: { as: 'ok' } });
+  });
+});
+
+describe('an agent that tries again by itself', () => {
+  const last = (agent: Recorded, name: string) =>
+    listenTo(agent, name).events.findLast(({ type }) => type === 'retry');
+
+  it.each([
+    ['claude', '06-rate-limit-429', { attempt: 10, most: 10, waitMs: 37_848 }],
+    ['claude', '07b-overloaded-529', { attempt: 10, most: 10, waitMs: 34_436 }],
+    ['codex', '07-server-error-500', { attempt: 5, most: 5, waitMs: null }],
+    ['copilot', '06-rate-limit-429', { attempt: 5, most: null, waitMs: null }],
+  ] as const)('%s, %s: says how often, and how long it waits', (agent, name, expected) => {
+    expect(last(agent, name)).toMatchObject({ ...expected, error: { kind: 'transient' } });
+  });
+
+  it('qwen says how long it waits, and tells every try only once', () => {
+    const { events } = listenTo('qwen', '06-rate-limit-429');
+    const waits = events.flatMap((event) => (event.type === 'retry' ? [event.waitMs] : []));
+    expect(waits).toEqual([60_000, 120_000, 240_000]);
+  });
+
+  it.each([
+    ['claude', '08-auth-401', true],
+    ['codex', '08-auth-401', true],
+    ['claude', '06-rate-limit-429', false],
+    ['claude', '07-server-error-500', false],
+    ['codex', '07b-overloaded-529', false],
+    ['copilot', '07-server-error-500', false],
+    ['qwen', '06-rate-limit-429', false],
+  ] as const)('%s, %s: is hopeless: %s', (agent, name, expected) => {
+    expect(listenTo(agent, name).reader.isHopeless).toBe(expected);
+  });
+
+  it('is hopeless at the third refusal, and not before', () => {
+    const lines = recording('claude', '08-auth-401').toString('utf8').split('\n');
+    const after = (count: number) =>
+      listen('claude', [Buffer.from(lines.slice(0, 1 + count).join('\n'))]).reader.isHopeless;
+    expect([after(2), after(3)]).toEqual([false, true]);
+  });
+});
+
+describe('claude', () => {
+  it('says which tool it was not allowed to use', () => {
+    const { events, reader } = listenTo('claude', '17-permission-denied');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool: 'Bash' }));
+    expect(reader.error?.message).toMatch(/not allowed to use Bash; let it work without asking/);
+  });
+
+  it('tells how much of a limit is used, which is no limit', () => {
+    const { events } = listenTo('claude', '06d-subscription-warning');
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'progress', text: '92 % of the five hour limit is used' }),
+    );
+  });
+
+  it('keeps the status of a task when something else of it is changed', () => {
+    const bytes = changed(
+      recording('claude', '05b-task-tools'),
+      /(?=^\{"type":"assistant","message":\{"id":"msg_0013")/m,
+      '{"type":"assistant","message":{"id":"msg_x","content":[{"type":"tool_use","id":"t","name":"TaskUpdate","input":{"taskId":"1","owner":"me"}}]}}\n',
+    );
+    expect(listen('claude', [bytes]).heard.todos).toEqual(['done: Read the code', 'pending: Write the fix']);
+  });
+});
+
+describe('a program that could not begin', () => {
+  it.each([
+    ['claude', '--dangerously-skip-permissions cannot be used with root/sudo privileges', 'other', 'failure'],
+    [
+      'gemini',
+      'Please set an Auth method in your settings or specify GEMINI_API_KEY',
+      'authentication',
+      'fatal',
+    ],
+    ['qwen', 'No auth type is selected. Please configure an auth type', 'authentication', 'fatal'],
+    ['codex', 'Missing environment variable: `OPENAI_API_KEY`.', 'authentication', 'fatal'],
+  ] as const)('%s says so on its standard error only: %s', (agent, stderr, error, as) => {
+    expect(listen(agent, [], { stderr: `${stderr}\n`, code: 1 }).heard).toMatchObject({ error, as });
+  });
+});
