@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import type { ErrorKind } from '../loop/event.ts';
+import { readTrouble } from './trouble.ts';
+
+const START = Date.UTC(2026, 10, 15, 7);
+const anthropic = (status: number, type: string, message: string): string =>
+  `${status} ${JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_0064' })}`;
+const google = (code: number, message: string, status: string): string =>
+  JSON.stringify({ error: { code, message, status, details: [] } });
+const serverSide =
+  'This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (model-server.local:8080).';
+
+/** What a CLI said, word for word, and what it means when nothing else is known. */
+const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
+  // amp
+  [anthropic(429, 'rate_limit_error', 'Rate limit reached. Try again later.'), 'transient'],
+  [anthropic(500, 'api_error', 'Internal server error.'), 'transient'],
+  ['Model provider overloaded. Try again in a few seconds.', 'transient'],
+  ['Unauthorized. Check your access token.', 'authentication'],
+  ['User cancelled (SIGINT/SIGTERM)', 'other'],
+  [
+    'Context window limit reached. Start a new thread or use /handoff to continue with relevant context in a fresh thread. If utilizing context >200k tokens, you may be seeing this error because we have failed over to a provider without support for extended context.',
+    'other',
+  ],
+  [anthropic(404, 'not_found_error', 'No such model.'), 'unknown-model'],
+  ['Request timed out.', 'transient'],
+  // claude
+  ['API Error: Request rejected (429) · Rate limit reached. Try again later.', 'transient'],
+  [`API Error: 500 Internal server error. ${serverSide}`, 'transient'],
+  [`API Error: 529 Overloaded. ${serverSide}`, 'transient'],
+  ['Failed to authenticate. API Error: 401 Invalid API key.', 'authentication'],
+  [
+    'Prompt is too long · the request is ~250000 tokens (limit 200000) but this conversation is only ~2763 tokens — the rest is system prompt, tool definitions, and attachment content.',
+    'other',
+  ],
+  [
+    "There's an issue with the selected model (claude-opus-5-5). It may not exist or you may not have access to it. Run --model to pick a different model.",
+    'unknown-model',
+  ],
+  ['Reached maximum number of turns (1)', 'other'],
+  ['Reached maximum budget ($0.001)', 'other'],
+  // codex
+  ['exceeded retry limit, last status: 429 Too Many Requests', 'transient'],
+  ['We’re currently experiencing high demand, which may cause temporary errors.', 'transient'],
+  [
+    'unexpected status 529 <unknown status code>: Overloaded, url: http://model-server.local:8080',
+    'transient',
+  ],
+  ['stream disconnected before completion: Overloaded', 'transient'],
+  [
+    'unexpected status 401 Unauthorized: Invalid API key., url: http://model-server.local:8080',
+    'authentication',
+  ],
+  [
+    '{"error":{"message":"prompt is too long: 250000 tokens > 200000 maximum","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}}',
+    'other',
+  ],
+  ['No such model.', 'unknown-model'],
+  // copilot
+  [
+    'Failed to get response from the AI model; retried 5 times (total retry wait time: 5.47 seconds) Last error: 429 Rate limit reached. Try again later.',
+    'transient',
+  ],
+  [
+    'Failed to get response from the AI model; retried 5 times (total retry wait time: 15.72 seconds) Last error: 500 Internal server error.',
+    'transient',
+  ],
+  [
+    'Failed to get response from the AI model; retried 5 times (total retry wait time: 14.24 seconds) Last error: 529 Overloaded',
+    'transient',
+  ],
+  [
+    'Authentication failed with provider at http://model-server.local:8080/v1 (HTTP 401).\n  Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN.',
+    'authentication',
+  ],
+  [
+    'The provider rejected the prompt as too long, but automatic recovery could not reduce it. Reduce context before retrying.',
+    'other',
+  ],
+  [
+    "Model 'scripted-model' not found on provider at http://model-server.local:8080/v1 (HTTP 404).\n  Check that the model is available on your provider.",
+    'unknown-model',
+  ],
+  // gemini
+  [
+    'Rate limit reached. Try again later.\nSuggested retry after 1s.\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method',
+    'transient',
+  ],
+  [google(500, 'Internal server error.', 'INTERNAL'), 'transient'],
+  [google(529, 'Overloaded', 'UNKNOWN'), 'transient'],
+  [google(401, 'Invalid API key.', 'UNAUTHENTICATED'), 'authentication'],
+  [google(400, 'prompt is too long: 250000 tokens > 200000 maximum', 'INVALID_ARGUMENT'), 'other'],
+  ['exception TypeError: fetch failed sending request', 'transient'],
+  // qwen
+  ['API Error: 429 Rate limit reached. Try again later.', 'transient'],
+  ['API Error: 500 Internal server error.', 'transient'],
+  ['API Error: 529 Overloaded', 'transient'],
+  ['API Error: Overloaded', 'transient'],
+  ['API Error: 401 Invalid API key.', 'authentication'],
+  ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'other'],
+  ['API Error: 404 No such model.', 'unknown-model'],
+];
+
+const LIMITS: readonly (readonly [string, number | null])[] = [
+  // amp, claude with a key
+  [anthropic(429, 'rate_limit_error', "This request would exceed your account's usage limit."), null],
+  ["API Error: Request rejected (429) · This request would exceed your account's usage limit.", null],
+  // claude with a subscription, now and before
+  ["You've hit your 5-hour limit · resets 8:11am (UTC)", Date.UTC(2026, 10, 15, 8, 11)],
+  ['You’ve hit your limit · resets 5pm (Europe/Vilnius)', Date.UTC(2026, 10, 15, 15)],
+  ["You've hit your weekly limit · resets Nov 20 at 5pm (Europe/Vilnius)", Date.UTC(2026, 10, 20, 15)],
+  ['Claude AI usage limit reached|1794730286', 1_794_730_286_000],
+  // codex
+  [
+    'You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at Nov 16th, 2026 8:04 AM.',
+    new Date(2026, 10, 16, 8, 4).getTime(),
+  ],
+  ['You have reached your individual spend limit.', null],
+  // copilot, opencode, qwen: how long the CLI waited is no reset
+  [
+    'Failed to get response from the AI model; retried 5 times (total retry wait time: 51.74 seconds) Last error: 429 The usage limit has been reached',
+    null,
+  ],
+  ['The usage limit has been reached', null],
+  ['Retrying in 60s (attempt 1/10): [API Error: 429 The usage limit has been reached]', null],
+  // gemini
+  [
+    'You have exhausted your daily quota on this model.\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method',
+    null,
+  ],
+];
+
+describe('what an error means', () => {
+  it.each(SENTENCES)('%s: %s', (message, kind) => {
+    const { limit, error } = readTrouble({ message }, START);
+    expect({ limit, kind: error.kind }).toEqual({ limit: null, kind });
+  });
+
+  it.each(LIMITS)('%s: the limit', (message, resetsAt) => {
+    const { limit, error } = readTrouble({ message }, START);
+    expect(limit?.resetsAt).toBe(resetsAt);
+    // Where nobody waits for the limit, it is over next time.
+    expect(error.kind).toBe('transient');
+  });
+
+  it('is told by a status or a code where the words say nothing', () => {
+    const kind = (status: number | null, code: string | null = null) =>
+      readTrouble({ message: 'Sorry.', status, code }, START).error.kind;
+    expect([401, 403, 408, 429, 500, 502, 503, 529, 400, 404, null].map((status) => kind(status))).toEqual([
+      'authentication',
+      'authentication',
+      ...Array.from({ length: 6 }, () => 'transient'),
+      'other',
+      'other',
+      'other',
+    ]);
+    expect(kind(401, 'invalid_api_key')).toBe('authentication');
+    expect(kind(404, 'model_not_found')).toBe('unknown-model');
+    expect(kind(null, 'overloaded_error')).toBe('transient');
+  });
+
+  it.each(['usage_limit_reached', 'insufficient_quota'])('knows a limit by its code %s', (code) => {
+    const stated = { message: 'No. Try again in 5 minutes.', status: 429, code };
+    expect(readTrouble(stated, START).limit?.resetsAt).toBe(START + 300_000);
+    // The field is believed, not the sentence.
+    expect(readTrouble({ ...stated, resetsAt: START + 9 }, START).limit?.resetsAt).toBe(START + 9);
+  });
+
+  it('is told in one line, without what the server sent around it', () => {
+    const told = (message: string) => readTrouble({ message }, START).error.message;
+    expect(told(anthropic(500, 'api_error', 'Internal server error.'))).toBe('Internal server error.');
+    expect(told('\nAuthentication failed.\n  Check your key.')).toBe('Authentication failed.');
+    expect(told('x'.repeat(9000))).toHaveLength(500);
+    expect(told('')).toBe('');
+  });
+
+  it.each([
+    'exit status 1: 401 tests passed, 403 failed',
+    'wrote 500 lines to limits.ts',
+    'Please wait and request a quota increase through AI Studio',
+    'the limit of 200000 tokens was reached',
+  ])('is nothing special where words only look alike: %s', (message) => {
+    const { limit, error } = readTrouble({ message }, START);
+    expect({ limit, kind: error.kind }).toEqual({ limit: null, kind: 'other' });
+  });
+});
