@@ -109,11 +109,25 @@ const LIMITS: readonly (readonly [string, number | null])[] = [
   ["You've hit your 5-hour limit · resets 8:11am (UTC)", Date.UTC(2026, 10, 15, 8, 11)],
   ['You’ve hit your limit · resets 5pm (Europe/Vilnius)', Date.UTC(2026, 10, 15, 15)],
   ["You've hit your weekly limit · resets Nov 20 at 5pm (Europe/Vilnius)", Date.UTC(2026, 10, 20, 15)],
+  ["You've hit your session limit · resets 8:30pm (Asia/Tokyo)", Date.UTC(2026, 10, 15, 11, 30)],
+  ["You've hit your weekly limit · resets Nov 20, 2am (UTC)", Date.UTC(2026, 10, 20, 2)],
+  [
+    'Weekly limit reached · resets 10am (Asia/Seoul) · /upgrade to Max or turn on /extra-usage',
+    Date.UTC(2026, 10, 16, 1),
+  ],
   ['Claude AI usage limit reached|1794730286', 1_794_730_286_000],
   // codex
   [
     'You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at Nov 16th, 2026 8:04 AM.',
     new Date(2026, 10, 16, 8, 4).getTime(),
+  ],
+  [
+    "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 5 days 22 hours 11\nminutes.",
+    START + ((5 * 24 + 22) * 60 + 11) * 60_000,
+  ],
+  [
+    "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing), or wait for limits to reset (every 5h and every week.).",
+    null,
   ],
   ['You have reached your individual spend limit.', null],
   // copilot, opencode, qwen: how long the CLI waited is no reset
@@ -124,6 +138,14 @@ const LIMITS: readonly (readonly [string, number | null])[] = [
   ['The usage limit has been reached', null],
   ['Retrying in 60s (attempt 1/10): [API Error: 429 The usage limit has been reached]', null],
   // gemini
+  [
+    'You have exhausted your capacity on this model. Your quota will reset after 8h44m7s.',
+    START + ((8 * 60 + 44) * 60 + 7) * 1000,
+  ],
+  [
+    'You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.',
+    null,
+  ],
   [
     'You have exhausted your daily quota on this model.\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method',
     null,
