@@ -30,8 +30,6 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   let session: string | null = null;
   let model: string | null = null;
   let untitled = 0;
-  /** An event of its own has said when the limit ends: to the second, where the sentence in the result has a minute. */
-  let isStated = false;
 
   const assistant = (event: Json): readonly AgentEvent[] | null => {
     const message = event['message'];
@@ -132,7 +130,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     }
     const { limit, error } = readTrouble(dialect.error(event), startedAt);
     const events: AgentEvent[] = [{ type: 'result', ok: false, text: null, usage, session, error }];
-    if (limit !== null && !isStated) events.unshift({ type: 'limit', ...limit });
+    if (limit !== null) events.unshift({ type: 'limit', ...limit });
     return events;
   };
 
@@ -147,11 +145,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return toolResults(event);
         case 'result':
           return result(event);
-        case 'rate_limit_event': {
-          const events = rateLimit(record(event['rate_limit_info']));
-          isStated ||= events.some((one) => one.type === 'limit' && one.resetsAt !== null);
-          return events;
-        }
+        case 'rate_limit_event':
+          return rateLimit(record(event['rate_limit_info']));
         case 'stream_event':
           return [];
         default:

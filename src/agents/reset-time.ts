@@ -95,8 +95,14 @@ function dateIn(zone: string | null, at: number): Pick<WallTime, 'year' | 'month
   return { year, month, day };
 }
 
-/** The moment at which a clock in the zone shows this. */
+/** The last second at which a clock in the zone shows this: who names a minute means some second of it. */
 function moment(wall: WallTime, zone: string | null): number {
+  return LAST_SECOND + beginning(wall, zone);
+}
+
+const LAST_SECOND = 59_000;
+
+function beginning(wall: WallTime, zone: string | null): number {
   const { year, month, day, hour, minute } = wall;
   if (zone === null) return new Date(year, month, day, hour, minute).getTime();
   const asUtc = Date.UTC(year, month, day, hour, minute);

@@ -101,25 +101,28 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['API Error: 404 No such model.', 'unknown-model'],
 ];
 
+/** A minute that is named may mean any second of it. */
+const LAST = 59_000;
+
 const LIMITS: readonly (readonly [string, number | null])[] = [
   // amp, claude with a key
   [anthropic(429, 'rate_limit_error', "This request would exceed your account's usage limit."), null],
   ["API Error: Request rejected (429) · This request would exceed your account's usage limit.", null],
   // claude with a subscription, now and before
-  ["You've hit your 5-hour limit · resets 8:11am (UTC)", Date.UTC(2026, 10, 15, 8, 11)],
-  ['You’ve hit your limit · resets 5pm (Europe/Vilnius)', Date.UTC(2026, 10, 15, 15)],
-  ["You've hit your weekly limit · resets Nov 20 at 5pm (Europe/Vilnius)", Date.UTC(2026, 10, 20, 15)],
-  ["You've hit your session limit · resets 8:30pm (Asia/Tokyo)", Date.UTC(2026, 10, 15, 11, 30)],
-  ["You've hit your weekly limit · resets Nov 20, 2am (UTC)", Date.UTC(2026, 10, 20, 2)],
+  ["You've hit your 5-hour limit · resets 8:11am (UTC)", Date.UTC(2026, 10, 15, 8, 11) + LAST],
+  ['You’ve hit your limit · resets 5pm (Europe/Vilnius)', Date.UTC(2026, 10, 15, 15) + LAST],
+  ["You've hit your weekly limit · resets Nov 20 at 5pm (Europe/Vilnius)", Date.UTC(2026, 10, 20, 15) + LAST],
+  ["You've hit your session limit · resets 8:30pm (Asia/Tokyo)", Date.UTC(2026, 10, 15, 11, 30) + LAST],
+  ["You've hit your weekly limit · resets Nov 20, 2am (UTC)", Date.UTC(2026, 10, 20, 2) + LAST],
   [
     'Weekly limit reached · resets 10am (Asia/Seoul) · /upgrade to Max or turn on /extra-usage',
-    Date.UTC(2026, 10, 16, 1),
+    Date.UTC(2026, 10, 16, 1) + LAST,
   ],
   ['Claude AI usage limit reached|1794730286', 1_794_730_286_000],
   // codex
   [
     'You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at Nov 16th, 2026 8:04 AM.',
-    new Date(2026, 10, 16, 8, 4).getTime(),
+    new Date(2026, 10, 16, 8, 4).getTime() + LAST,
   ],
   [
     "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 5 days 22 hours 11\nminutes.",

@@ -31,6 +31,8 @@ export class Console implements Viewer {
   #state: LoopState | null = null;
   #account: Account | null = null;
   #isDrawn = false;
+  #events = 0;
+  #unknown = 0;
   #isStalled = false;
   #hasColour = false;
   #atLineStart = true;
@@ -55,6 +57,8 @@ export class Console implements Viewer {
 
   agent(event: AgentEvent): void {
     this.#activeAt = Date.now();
+    this.#events++;
+    if (event.type === 'unknown') this.#unknown++;
     for (const line of aboutProvider(event)) this.status(line);
     if (this.#hidesAgent) return;
     this.#say(this.#lines.words(event));
@@ -99,6 +103,10 @@ export class Console implements Viewer {
     this.#state = state;
     this.#account = account;
     if (event.type === 'run.started') this.#lines.begin();
+    if (event.type === 'run.ended' && this.#options.verbose === true && this.#events > 0) {
+      this.status(`stream stats: ${this.#events} events, ${this.#unknown} errors`);
+    }
+    if (event.type === 'run.ended') this.#events = this.#unknown = 0;
     for (const line of linesFor(event, state, account, this.#options.verbose === true)) this.status(line);
     this.#draw();
   }

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import type { Spec } from '../control/spec.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -58,11 +59,17 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     'RALPH_ITERATION',
     'RALPH_DONE_FILE',
   ]);
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      value === undefined || own.has(name) ? [] : [[name, value]],
-    ),
+  const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value === undefined || own.has(name) ? [] : [[name, value]],
   );
+  return { ...Object.fromEntries(kept), PATH: searchPath(env['PATH'] ?? '') };
+}
+
+/** With the folder that our own command lies in, so that an agent finds it under its name. */
+function searchPath(path: string): string {
+  const command = process.argv[1] ?? '';
+  const folder = dirname(command);
+  return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
 }
 
 /** The run that this process is a part of; null when a person started it. */

@@ -159,7 +159,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     },
     '06-rate-limit-429': outage(5),
     '06b-rate-limit-recovers': { as: 'ok', text: 'All done.', calls: 1, retries: 2 },
-    '06c-usage-limit': limited(new Date(2026, 10, 15, 8, 36).getTime()),
+    '06c-usage-limit': limited(new Date(2026, 10, 15, 8, 36, 59).getTime()),
     '07-server-error-500': outage(5),
     '07b-overloaded-529': outage(5),
     '07c-error-in-stream': { as: 'ok', text: 'All done.', calls: 1, retries: 1 },

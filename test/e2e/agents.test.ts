@@ -1,6 +1,8 @@
 /** Agents by name: how they are called, how they are read, and who is there. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exits } from '../rig/cli/program.ts';
+import { exits, Program } from '../rig/cli/program.ts';
 import type { Rig } from '../rig/cli/rig.ts';
 import { CLAIM, finishes, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
 
@@ -24,6 +26,7 @@ describe('an agent that is called by its name', () => {
     await finishes(turn);
     const end = await program.ended;
     exits(end, 0);
+    expect(end.stderr).toContain('stream stats: 2 events, 0 errors');
     expect(end.stderr).toContain(
       'claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model opus\n',
     );
@@ -139,6 +142,23 @@ describe('an agent that is called by its name', () => {
     expect(other.env['GEMINI_API_KEY']).toBeUndefined();
     await other.exits(0);
     await conductor.ended;
+
+    // Under its own name it is found by the agent, too.
+    const own = join(rig.folder, 'own');
+    mkdirSync(own);
+    symlinkSync(rig.command, join(own, 'ralph'));
+    const named = new Program(
+      [process.execPath, join(own, 'ralph'), 'run', 'x', '--name', 'c', '-m', '1', ...args],
+      {
+        cwd: rig.workspace,
+        env: { ...rig.env, ...agents.env },
+        peakFile: join(rig.folder, 'peak'),
+      },
+    );
+    const last = await rig.nextTurn();
+    expect(last.env['PATH']?.split(':')[0]).toBe(own);
+    await finishes(last);
+    exits(await named.ended, 0);
   });
 });
 
@@ -204,7 +224,7 @@ describe('a stream that is none', () => {
     exits(end, 0);
     expect(end.stdout).toContain('junk\n');
     expect(end.stderr.match(/not understood/g)).toHaveLength(1);
-    expect(end.stderr).toContain('5 lines of the stream were not understood; all of it is in');
+    expect(end.stderr).toContain('6 lines of the stream were not understood; all of it is in');
     expect(rig.loop('a').read('runs', '0001', 'stdout.log').length).toBeGreaterThan(10 * 1024 * 1024);
   });
 });
