@@ -14,10 +14,8 @@ export interface LineOptions {
   readonly maxChars: number;
   /** Also what a tool has nothing to say about, and what the agent thinks. */
   readonly verbose: boolean;
-  readonly paint: (style: Style, text: string) => string;
+  readonly paint: (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string;
 }
-
-export type Style = 'cyan' | 'dim' | 'green' | 'red' | 'bold';
 
 export class AgentLines {
   readonly #options: LineOptions;
@@ -52,6 +50,15 @@ export class AgentLines {
   words(event: AgentEvent): string {
     if (event.type === 'unknown' && event.isPlain) return this.#say(`${event.line}\n`, event.line);
     return event.type === 'text' ? this.#say(event.text, event.message) : '';
+  }
+
+  /** Both, for one who has only one place for them. */
+  all(event: AgentEvent): string {
+    const lines = this.lines(event);
+    if (lines.length === 0) return this.words(event);
+    const start = this.#atLineStart ? '' : '\n';
+    this.#atLineStart = true;
+    return `${start}${lines.join('\n')}\n`;
   }
 
   /** Somebody else has ended the line. */

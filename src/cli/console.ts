@@ -6,15 +6,17 @@
  * 2. The agent's words cannot move the cursor, change the title or clear the screen of a terminal.
  */
 import { fstatSync } from 'node:fs';
-import { styleText } from 'node:util';
 import type { Account, AgentEvent, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
 import { duration } from '../compose/times.ts';
-import { AgentLines, type LineOptions } from './agent-lines.ts';
+import { AgentLines } from './agent-lines.ts';
+import { lineOptions, painter } from './line-options.ts';
 import { linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
 import { Harmless, harmless } from './terminal.ts';
-import { parseWhole } from './values.ts';
+
+/** Colour for the standard error. */
+export const paint: ReturnType<typeof painter> = painter(process.stderr);
 
 /** Bytes that may wait for a slow reader. */
 const MOST_WAITING = 8 * 1024 * 1024;
@@ -45,7 +47,7 @@ export class Console implements Viewer {
   constructor(name: string, options: ViewOptions) {
     this.#name = name;
     this.#options = options;
-    this.#lines = new AgentLines(lineOptions(options));
+    this.#lines = new AgentLines(lineOptions(options, process.stderr));
     const { stderr, env } = process;
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.#hasLine =
@@ -216,24 +218,6 @@ function aboutProvider(event: AgentEvent): readonly string[] {
   }
 }
 
-function lineOptions(options: ViewOptions): LineOptions {
-  return {
-    emoji: options.emoji ?? (process.stderr.isTTY && speaksUnicode()),
-    timestamps: options.timestamps === true,
-    maxLines: options.outputLines === undefined ? 3 : parseWhole('--output-lines', options.outputLines, 0),
-    maxChars: options.outputChars === undefined ? 120 : parseWhole('--output-chars', options.outputChars, 0),
-    verbose: options.verbose === true,
-    paint,
-  };
-}
-
-/** A terminal that can show more than letters, as far as it says so. */
-function speaksUnicode(): boolean {
-  const { LC_ALL, LC_CTYPE, LANG, TERM } = process.env;
-  const locale = [LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '') ?? '';
-  return /utf-?8/i.test(locale) && TERM !== 'linux' && TERM !== 'dumb';
-}
-
 /** Whether both outputs go to the same terminal, file or pipe. */
 function isOnePlace(): boolean {
   try {
@@ -242,11 +226,4 @@ function isOnePlace(): boolean {
   } catch {
     return false;
   }
-}
-
-/** Colour only where there is one (`NO_COLOR`, `FORCE_COLOR` and no terminal are respected). */
-export function paint(colour: 'cyan' | 'dim' | 'green' | 'red' | 'yellow' | 'bold', text: string): string {
-  return process.stderr.isTTY && process.stderr.hasColors() && process.env['NO_COLOR'] === undefined
-    ? styleText(colour, text, { stream: process.stderr })
-    : text;
 }

@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
 import { startersEnvironment } from '../compose/run-environment.ts';
 import { examineMachine } from '../compose/survey.ts';
+import { painter } from './line-options.ts';
 import { print } from './print.ts';
 
 /** `ralph doctor`: exits 1 when something is there that would keep every loop from working. */
@@ -19,15 +19,10 @@ export async function doctor(options: { readonly json?: boolean }): Promise<numb
   return isBad ? 1 : 0;
 }
 
+const paint = painter(process.stdout);
+
 const MARKS = {
   ok: () => paint('green', '[OK] '),
   warning: () => paint('yellow', '[!]  '),
   bad: () => paint('red', '[ERR]'),
 };
-
-function paint(colour: 'green' | 'yellow' | 'red', text: string): string {
-  const { stdout, env } = process;
-  return stdout.isTTY && stdout.hasColors() && env['NO_COLOR'] === undefined
-    ? styleText(colour, text, { stream: stdout })
-    : text;
-}

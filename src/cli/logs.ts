@@ -1,23 +1,36 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { runsOf, followRun } from '../compose/follow-run.ts';
+import { agentSink, followRun, runsOf, type LogSink } from '../compose/follow-run.ts';
 import { UserError } from '../user-error.ts';
+import { AgentLines } from './agent-lines.ts';
+import { lineOptions } from './line-options.ts';
+import type { ViewOptions } from './options.ts';
 import { Harmless } from './terminal.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
-interface LogsOptions {
+interface LogsOptions extends ViewOptions {
   readonly follow?: boolean;
   readonly run?: string;
   readonly stderr?: boolean;
+  readonly raw?: boolean;
   readonly cwd?: string;
 }
 
-/** `ralph logs`: what the agent printed, of one run or as it comes. */
+/** `ralph logs`: what the agent said and did, of one run or as it comes. */
 export async function logs(name: string, options: LogsOptions): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   process.stdout.on('error', () => process.exit(0));
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
+  const isRaw = options.raw === true || options.stderr === true;
+  const lines = new AgentLines(lineOptions(options, process.stdout));
+  const sinkFor = (path: string): LogSink => {
+    lines.begin();
+    const read = isRaw
+      ? null
+      : agentSink(loop.spec.agent.kind, path, (event) => show(Buffer.from(lines.all(event))));
+    return read ?? { take: show, end() {} };
+  };
   const runs = runsOf(loop.folder);
   const wanted =
     options.run === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, options.run ?? ''));
@@ -26,14 +39,14 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     throw new UserError(`"${name}" has no run ${options.run}${known === '' ? '' : ` (there are ${known})`}`);
   }
   if (options.follow === true && options.run === undefined) {
-    await followRun(loop.folder, file, show);
+    await followRun(loop.folder, file, sinkFor);
     return 0;
   }
   if (wanted === undefined) {
     warn(`ralph: ${name} has not run an agent yet\n`);
     return 0;
   }
-  print(`${wanted.path}/${file}`);
+  print(`${wanted.path}/${file}`, sinkFor(wanted.path));
   return 0;
 }
 
@@ -49,12 +62,13 @@ function show(chunk: Buffer): void {
   process.stdout.write(process.stdout.isTTY ? view.read(chunk) : chunk);
 }
 
-function print(path: string): void {
+function print(path: string, sink: LogSink): void {
   if (!existsSync(path)) return;
   const descriptor = openSync(path, 'r');
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (let count = readSync(descriptor, buffer); count > 0; count = readSync(descriptor, buffer)) {
-    show(Buffer.from(buffer.subarray(0, count)));
+    sink.take(Buffer.from(buffer.subarray(0, count)));
   }
+  sink.end();
   closeSync(descriptor);
 }

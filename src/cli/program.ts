@@ -109,6 +109,8 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     .option('-f, --follow', 'go on as it comes')
     .option('--run <number>', 'of this iteration, or run (7 or 7.2), instead of the last')
     .option('--stderr', 'what it complained of')
+    .option('--raw', 'its stream as it is, where ralph can read it')
+    .option('-V, --verbose', 'also what it thinks')
     .option('--cwd <folder>', 'the workspace')
     .action(async (name: string, options: object) => {
       const { logs } = await import('./logs.ts');

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AgentEvent } from '../agents/agent.ts';
+import { agentNamed } from '../agents/agents.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -14,21 +16,41 @@ export function runsOf(folder: LoopFolder): readonly { readonly name: string; re
     .map((name) => ({ name, path: join(runs, name) }));
 }
 
+/** Gets what one run prints. */
+export interface LogSink {
+  take(chunk: Buffer): void;
+  end(): void;
+}
+
+/** Reads what one run prints as its agent means it; null where it means what it prints. */
+export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): LogSink | null {
+  const agent = agentNamed(kind);
+  if (agent.name === 'custom') return null;
+  // Nobody asks when a limit ends that is long over.
+  const parser = agent.read({ startedAt: 0, folder: path });
+  return {
+    take: (chunk) => parser.push(chunk).forEach(show),
+    end: () => parser.end().forEach(show),
+  };
+}
+
 /** Hands over what the last run prints, then what the runs after it print, until nobody drives the loop any more. */
 export async function followRun(
   folder: LoopFolder,
   file: string,
-  take: (chunk: Buffer) => void,
+  open: (path: string) => LogSink,
 ): Promise<void> {
   let current = runsOf(folder).at(-1)?.name ?? null;
   for (;;) {
     const path = current === null ? null : join(folder.path, 'runs', current, file);
+    const sink = path === null ? null : open(join(path, '..'));
     const tail =
-      path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => take(Buffer.from(chunk))) : null;
+      path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => sink?.take(Buffer.from(chunk))) : null;
     // oxlint-disable-next-line no-await-in-loop -- one run after the other
     const next = await nextRun(folder, current, () => tail?.look(), path);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await tail?.close();
+    sink?.end();
     if (next === null) return;
     current = next;
   }

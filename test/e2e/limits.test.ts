@@ -284,6 +284,12 @@ describe('what a person sees', () => {
       /✅ Complete \(cost: \$0\.50, tokens: 2K in \/ 45 out, tools: 2, errors: 1, time: \ds\)\n/,
     );
     expect(end.stdout + end.stderr).not.toContain('\u001B');
+    const logs = (await rig.does('logs', 'a')).stdout;
+    expect(logs).toContain('> Read(/path/to/file.go)\n[OK] Result ← Read (4 lines, 18 chars)\n  |  one\n');
+    expect(logs).toContain('<promise>DONE</promise>\n[OK] Complete (cost: $0.50');
+    expect((await rig.does('logs', 'a', '--raw')).stdout).toBe(
+      rig.loop('a').read('runs', '0001', 'stdout.log'),
+    );
   });
 
   it('S2.10 S2.41 is only about the loop with --no-stream-agent-output, which still hears the claim', async () => {
