@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -19,7 +18,8 @@ import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
 import { logLines } from '../journal/iterations-log.ts';
 import { completesIteration, progressEntry } from '../journal/progress-file.ts';
-import { readSnapshot, writeSnapshot, type JournalMark, type Snapshot } from '../journal/snapshot.ts';
+import { replaceFile } from '../control/replace.ts';
+import { readSnapshot, snapshotText, type JournalMark, type Snapshot } from '../journal/snapshot.ts';
 import { stateFile, type AboutLoop } from '../journal/state-file.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
@@ -151,7 +151,7 @@ export class ProjectionFiles implements JournalReader {
     this.#writtenLimit = this.#wishedLimit ?? this.#state.policy.limits.iterations;
     // Until it is journaled a wish stays where it was written, or a crash would lose it.
     if (this.#wishedLimit !== null) content['max_iterations'] = this.#wishedLimit;
-    this.#quietly(() => replace(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
+    this.#quietly(() => replaceFile(this.#folder.stateFile, `${JSON.stringify(content, null, 2)}\n`));
     this.#writtenAt = timeOf(this.#folder.stateFile);
     this.#takeSnapshot();
   }
@@ -196,7 +196,7 @@ export class ProjectionFiles implements JournalReader {
     const [state, known] = [this.#state, this.#account];
     const [logBytes, entries] = [this.#logBytes, this.#entriesBefore];
     this.#quietly(() =>
-      writeSnapshot(this.#folder.snapshot, { mark, state, account: known, logBytes, entries }),
+      replaceFile(this.#folder.snapshot, snapshotText({ mark, state, account: known, logBytes, entries })),
     );
   }
 
@@ -208,17 +208,6 @@ export class ProjectionFiles implements JournalReader {
     } catch {
       // It will be made anew.
     }
-  }
-}
-
-function replace(path: string, content: string): void {
-  const aside = `${path}.${process.pid}`;
-  try {
-    writeFileSync(aside, content);
-    renameSync(aside, path);
-  } catch (error) {
-    rmSync(aside, { force: true });
-    throw error;
   }
 }
 

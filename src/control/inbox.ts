@@ -4,9 +4,10 @@
  * file, and a message whose id the journal knows is dropped: so the sender can be told queued, delivered or used.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Control } from '../loop/event.ts';
+import { replaceFile } from './replace.ts';
 
 export interface Message {
   readonly id: string;
@@ -17,9 +18,7 @@ export interface Message {
 export function post(folder: string, control: Control, now: number): string {
   mkdirSync(folder, { recursive: true });
   const id = `${String(now).padStart(15, '0')}-${randomUUID()}`;
-  const aside = join(folder, `.${id}`);
-  writeFileSync(aside, `${JSON.stringify(control)}\n`, { flush: true });
-  renameSync(aside, join(folder, `${id}.json`));
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(control)}\n`, { flush: true });
   return id;
 }
 

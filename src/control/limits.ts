@@ -3,9 +3,10 @@
  * not run into the same wall. Nothing depends on it; a file that cannot be read or written is none.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stateFolder } from './registry.ts';
+import { replaceFile } from './replace.ts';
 
 export interface SharedLimit {
   readonly resetsAt: number;
@@ -22,9 +23,7 @@ export function shareLimit(account: string, limit: SharedLimit, state: string = 
   try {
     const folder = join(state, 'limits');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const aside = join(folder, `.${account}.${process.pid}`);
-    writeFileSync(aside, `${JSON.stringify(limit)}\n`);
-    renameSync(aside, fileOf(account, state));
+    replaceFile(fileOf(account, state), `${JSON.stringify(limit)}\n`);
   } catch {
     // Then each finds out for itself.
   }

@@ -2,8 +2,9 @@
  * The loops of all workspaces of this user, and what must be kept for them but may not lie in a workspace: one file
  * each, so that many can be written at once. Under the XDG state folder.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { replaceFile } from './replace.ts';
 
 /** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
@@ -73,9 +74,7 @@ function removeQuietly(path: string): void {
 
 function writeAside(folder: string, id: string, value: unknown, mode: number): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const aside = join(folder, `.${id}.${process.pid}`);
-  writeFileSync(aside, `${JSON.stringify(value)}\n`, { mode });
-  renameSync(aside, join(folder, `${id}.json`));
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode });
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { replaceFile } from './replace.ts';
 
 /** What a loop is, besides its policy: who works on what, and where. */
 export interface Spec {
@@ -35,10 +36,8 @@ export function readSpec(path: string): Spec {
 
 export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
   const argv = redact(spec.agent.argv, env);
-  const aside = `${path}.${process.pid}`;
   const text = JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2);
-  writeFileSync(aside, `${text}\n`, { flush: true });
-  renameSync(aside, path);
+  replaceFile(path, `${text}\n`, { flush: true });
 }
 
 /** Stands for a secret that is kept elsewhere. */

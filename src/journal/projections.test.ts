@@ -9,7 +9,7 @@ import { account, NO_ACCOUNT } from './account.ts';
 import { openJournal, readJournal } from './file.ts';
 import { logLines } from './iterations-log.ts';
 import { completesIteration, progressEntry } from './progress-file.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import { readSnapshot, snapshotText } from './snapshot.ts';
 import { stateFile } from './state-file.ts';
 import { duration, localTime, preciseLocalTime } from './times.ts';
 
@@ -179,7 +179,7 @@ describe('a snapshot', () => {
     for (const event of events.slice(0, half)) journal.append(event, journal.length);
     const { state, known } = lived(half);
     const snapshot = { mark: journal.mark, state, account: known, logBytes: 10, entries: 1 };
-    writeSnapshot(join(folder, 'snapshot.json'), snapshot);
+    writeFileSync(join(folder, 'snapshot.json'), snapshotText(snapshot));
     for (const event of events.slice(half)) journal.append(event, journal.length);
     journal.close();
     return readSnapshot(join(folder, 'snapshot.json'));

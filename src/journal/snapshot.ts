@@ -2,7 +2,7 @@
  * A short cut through a long journal: what its first events fold to. It is only believed while those events are, byte
  * for byte, the ones that it was made from, so that damage is found as without it; and it can be removed at any time.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
 import { NO_ACCOUNT, type Account } from './account.ts';
@@ -34,15 +34,14 @@ export function readSnapshot(path: string): Snapshot | null {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof value !== 'object' || value === null || !('shape' in value) || value.shape !== SHAPE)
       return null;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSnapshot` of the same version
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by `snapshotText` of the same version
     return value as unknown as Snapshot;
   } catch {
     return null;
   }
 }
 
-export function writeSnapshot(path: string, snapshot: Snapshot): void {
-  const aside = `${path}.${process.pid}`;
-  writeFileSync(aside, `${JSON.stringify({ shape: SHAPE, ...snapshot })}\n`);
-  renameSync(aside, path);
+/** The content of its file. */
+export function snapshotText(snapshot: Snapshot): string {
+  return `${JSON.stringify({ shape: SHAPE, ...snapshot })}\n`;
 }
