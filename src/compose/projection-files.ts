@@ -2,16 +2,7 @@
  * `state.json`, `iterations.log` and `progress.md`: what the journal says, for people and other programs. They are
  * brought up to date from the journal whenever a loop gets an owner, so nothing depends on them.
  */
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
