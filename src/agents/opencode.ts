@@ -98,7 +98,7 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
         tokens = add(tokens, record(part['tokens']));
         cost += count(part['cost']);
         steps++;
-        lastReason = isMakingRoom ? '' : text(part['reason']);
+        lastReason = text(part['reason']);
         return [{ type: 'progress', text: '', usage: usage(), session }];
       }
       default:

@@ -204,6 +204,37 @@ describe('claude', () => {
   });
 });
 
+describe('opencode', () => {
+  const lines = (name: string): readonly string[] => recording('opencode', name).toString('utf8').split('\n');
+  const heard = (...parts: readonly (readonly string[])[]) =>
+    listen('opencode', [Buffer.from(parts.flat().join('\n'))], { code: 0 }).heard;
+  const whole = lines('01-text-success').slice(0, 3);
+  const [tooLong = '', , , summedUp = '', goOn = ''] = lines('13-context-overflow');
+
+  it('has not finished where a next step has begun, or it tells itself to go on', () => {
+    expect(heard(whole)).toMatchObject({ as: 'ok' });
+    expect(heard(whole, lines('02-tool-success').slice(0, 1))).toMatchObject({
+      said: 'error',
+      as: 'failure',
+    });
+    expect(heard(whole, [goOn])).toMatchObject({ said: 'error', as: 'failure' });
+  });
+
+  it('has not finished when it has only summed up what got too long', () => {
+    expect(heard(lines('13-context-overflow').slice(0, 4))).toMatchObject({ said: 'error', as: 'failure' });
+    expect(heard([tooLong, summedUp])).toMatchObject({ said: 'error', as: 'failure' });
+  });
+
+  it('has finished when it could go on after that', () => {
+    expect(heard(lines('13-context-overflow').slice(0, 5), whole)).toMatchObject({
+      text: 'Hello from the script.',
+      thoughts: 'Side answer',
+      error: null,
+      as: 'ok',
+    });
+  });
+});
+
 describe('a program that could not begin', () => {
   it.each([
     ['claude', '--dangerously-skip-permissions cannot be used with root/sudo privileges', 'other', 'failure'],
