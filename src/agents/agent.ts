@@ -35,6 +35,8 @@ export interface AgentCall {
   args(form: CallForm): readonly string[];
   /** The variables in which its credentials may be. */
   readonly credentials: readonly string[];
+  /** Others that say whose account it is: where its settings lie, which server it asks. */
+  readonly account: readonly string[];
 }
 
 export interface CallForm {

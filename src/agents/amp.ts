@@ -26,6 +26,7 @@ export const amp: Agent = {
       ...(prompt === null ? [] : [prompt]),
     ],
     credentials: ['AMP_API_KEY'],
+    account: ['AMP_URL'],
   },
   remedies: {
     authentication: 'log in with: amp login, or set AMP_API_KEY',

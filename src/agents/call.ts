@@ -12,6 +12,8 @@ export interface AgentSpec {
   readonly promptVia?: PromptVia;
   /** Variables that are set for it and are no secrets. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The names of variables that were given with the command and are not kept after the end. */
+  readonly given?: readonly string[];
   /** Variables that it does not get to see. */
   readonly drop?: readonly string[];
 }

@@ -28,18 +28,23 @@ export const claude: Agent = {
       ...(prompt === null ? [] : [prompt]),
     ],
     credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    account: ['CLAUDE_CONFIG_DIR', 'ANTHROPIC_BASE_URL'],
   },
   remedies: {
     authentication: 'log in with: claude /login, or set ANTHROPIC_API_KEY',
     'unknown-model': 'choose another with --model',
     'permission-denied':
-      'let it work without asking with --agent claude, or give it --allowedTools behind --',
+      'let it work without asking with --agent claude, or allow the tool (--allowedTools behind --, or its settings)',
   },
   read: (run) =>
     jsonLines(
       messageProtocol(
         {
           tokens: claudeTokens,
+          usageSince: (result) =>
+            isRecord(result['model_usage_since_last_result'])
+              ? byModel(result['model_usage_since_last_result'])
+              : null,
           usage: usageOf,
           error: (result) => ({
             message: textOrNull(result['result']) ?? list(result['errors']).map(text).join('; '),
@@ -62,10 +67,8 @@ export function claudeTokens(usage: Json): Tokens {
   };
 }
 
-/** By model; where it does not say what came since the last result, of the whole session. */
-function usageOf(result: Json): Usage | null {
-  const since = result['model_usage_since_last_result'];
-  const models = Object.entries(record(since ?? result['modelUsage']));
+function byModel(usage: Json): Usage {
+  const models = Object.entries(usage);
   const parts = models.map(([model, used]): ModelUsage => {
     const counts = record(used);
     return {
@@ -78,10 +81,13 @@ function usageOf(result: Json): Usage | null {
       },
     };
   });
-  if (since !== undefined) {
-    const cost = models.reduce((sum, [, used]) => sum + count(record(used)['costUSD']), 0);
-    return { parts, costUsd: cost, isWholeSession: false };
-  }
+  const costUsd = models.reduce((sum, [, used]) => sum + count(record(used)['costUSD']), 0);
+  return { parts, costUsd, isWholeSession: false };
+}
+
+/** Older versions tell only of the whole session. */
+function usageOf(result: Json): Usage | null {
+  const { parts } = byModel(record(result['modelUsage']));
   const costUsd = number(result['total_cost_usd']);
   if (parts.length > 0) return { parts, costUsd, isWholeSession: true };
   if (costUsd === null && !isRecord(result['usage'])) return null;

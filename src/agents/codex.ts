@@ -25,6 +25,7 @@ export const codex: Agent = {
       prompt ?? '-',
     ],
     credentials: ['CODEX_API_KEY'],
+    account: ['CODEX_HOME', 'OPENAI_BASE_URL'],
   },
   remedies: {
     authentication: 'log in with: codex login, or set CODEX_API_KEY',

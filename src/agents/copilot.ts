@@ -29,6 +29,7 @@ export const copilot: Agent = {
       ...(prompt === null ? [] : ['-p', prompt]),
     ],
     credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
+    account: ['COPILOT_HOME', 'COPILOT_PROVIDER_BASE_URL'],
   },
   remedies: {
     authentication: 'log in with: copilot, then /login, or set COPILOT_GITHUB_TOKEN',

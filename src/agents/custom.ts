@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Agent, AgentEvent } from './agent.ts';
-import { readTrouble } from './trouble.ts';
+import { lastWords } from './trouble.ts';
 
 /** Any command: what it prints is its own words, and the end of its process is the end of its turn. */
 export const custom: Agent = {
@@ -19,18 +19,12 @@ export const custom: Agent = {
       push: (chunk) => said(decoder.write(chunk)),
       end() {
         const events = said(decoder.end());
-        // The last thing that a CLI says before it gives up; whether it did is for its exit code to say.
-        const last = tail.trimEnd().split('\n').at(-1) ?? '';
-        const { limit } = readTrouble({ message: last }, startedAt);
-        return limit === null || last.length > LONGEST_SENTENCE
-          ? events
-          : [...events, { type: 'limit', ...limit }];
+        // What a CLI says before it gives up; whether it did is for its exit code to say.
+        const limit = lastWords(tail, startedAt);
+        return limit === null ? events : [...events, { type: 'limit', ...limit }];
       },
     };
   },
 };
 
 const LONGEST_TAIL = 4096;
-
-/** Longer ones are not about a limit, they only mention one. */
-const LONGEST_SENTENCE = 400;

@@ -25,6 +25,7 @@ export const gemini: Agent = {
       ...(prompt === null ? [] : ['-p', prompt]),
     ],
     credentials: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    account: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
   },
   remedies: {
     authentication: 'log in with: gemini, then /auth, or set GEMINI_API_KEY',

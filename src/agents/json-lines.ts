@@ -35,7 +35,7 @@ export function jsonLines(protocol: Protocol): StreamParser {
 }
 
 /** An exit code of 0 is no success where a success is said in so many words. */
-const CUT_OFF: AgentEvent = {
+export const CUT_OFF: Extract<AgentEvent, { type: 'result' }> = {
   type: 'result',
   ok: false,
   text: null,

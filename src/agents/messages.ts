@@ -12,6 +12,8 @@ import { readTrouble, type Reported } from './trouble.ts';
 export interface Dialect {
   /** What a usage record says. */
   tokens(usage: Json): Tokens;
+  /** What the run has used since its last result, where it says so: one run may have several. */
+  usageSince?(result: Json): Usage | null;
   /** What the whole run has used; null where the result does not say. */
   usage(result: Json): Usage | null;
   /** What a failed result says. */
@@ -27,6 +29,12 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   const tasks: TodoItem[] = [];
   const quiet = new Set<string>();
   const denied: string[] = [];
+  /** Tools at work, and whether one of them could be used. */
+  const started = new Set<string>();
+  let hasWorked = false;
+  /** Tasks in the background: it goes on when they are done, also after a result. */
+  let background = 0;
+  let held: readonly AgentEvent[] = [];
   let session: string | null = null;
   let model: string | null = null;
   let untitled = 0;
@@ -41,7 +49,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     model = textOrNull(message['model']) ?? model;
     const events = list(message['content']).flatMap((block) => content(record(block), id, isOwn));
     const changed = spending.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
-    return changed ? [...events, { type: 'progress', text: '', usage: spending.usage, session }] : events;
+    return changed ? [...events, { type: 'progress', text: '', usage: spending.total, session }] : events;
   };
 
   const content = (block: Json, message: string, isOwn: boolean): readonly AgentEvent[] => {
@@ -76,6 +84,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
       if (task !== undefined && status !== null) tasks[index] = { ...task, status: statusOf(status) };
       return [{ type: 'todo', items: tasks.slice(0, MOST_TASKS) }];
     }
+    started.add(id);
     return [{ type: 'tool.start', id, name, input: summarize(name, input) }];
   };
 
@@ -86,7 +95,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
       if (block['type'] !== 'tool_result' || quiet.delete(id)) return [];
       const output = plainText(block['content']);
       const seen = dialect.outcome?.(output) ?? { ok: true, output };
-      return [{ type: 'tool.end', id, ok: seen.ok && block['is_error'] !== true, output: seen.output }];
+      const ok = seen.ok && block['is_error'] !== true;
+      if (started.delete(id)) hasWorked ||= ok;
+      return [{ type: 'tool.end', id, ok, output: seen.output }];
     });
 
   const system = (event: Json): readonly AgentEvent[] | null => {
@@ -107,6 +118,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         denied.push(tool);
         return [{ type: 'denied', tool, message: text(event['message']) }];
       }
+      case 'background_tasks_changed':
+        background = list(event['tasks']).length;
+        return [];
       default:
         return typeof event['subtype'] === 'string' ? [] : null;
     }
@@ -115,13 +129,15 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   const result = (event: Json): readonly AgentEvent[] | null => {
     if (typeof event['subtype'] !== 'string') return null;
     const failed = event['is_error'] === true || event['subtype'] !== 'success';
-    const usage = dialect.usage(event) ?? spending.usage;
+    const since = dialect.usageSince?.(event) ?? null;
+    const usage = since === null ? (dialect.usage(event) ?? spending.total) : spending.settle(since);
     session = textOrNull(event['session_id']) ?? session;
     const refused = list(event['permission_denials']).map((denial) => text(record(denial)['tool_name']));
     const tools = [...new Set([...denied, ...refused])].filter((tool) => tool !== '');
     if (!failed) {
+      // One that could do something went on without what it was refused; there may be a rule that refuses it.
       const error: RunError | null =
-        tools.length === 0
+        tools.length === 0 || hasWorked
           ? null
           : { kind: 'permission-denied', message: `the agent was not allowed to use ${tools.join(', ')}` };
       return [
@@ -143,8 +159,11 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return assistant(event);
         case 'user':
           return toolResults(event);
-        case 'result':
-          return result(event);
+        case 'result': {
+          const events = result(event);
+          held = background === 0 || events === null ? [] : events;
+          return held.length === 0 ? events : held.flatMap(asProgress);
+        }
         case 'rate_limit_event':
           return rateLimit(record(event['rate_limit_info']));
         case 'stream_event':
@@ -153,7 +172,22 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return null;
       }
     },
+    end: () => held,
   };
+}
+
+/** A result that may not be the last: what was used is true all the same. */
+function asProgress(event: AgentEvent): readonly AgentEvent[] {
+  return event.type === 'result'
+    ? [
+        {
+          type: 'progress',
+          text: 'waiting for tasks in the background',
+          usage: event.usage,
+          session: event.session,
+        },
+      ]
+    : [event];
 }
 
 const MOST_TASKS = 200;
@@ -218,6 +252,8 @@ class Spending {
   readonly #dialect: Dialect;
   readonly #open = new Map<string, ModelUsage>();
   readonly #closed = new Map<string, ModelUsage>();
+  /** What the results so far have said. */
+  #settled: Usage | null = null;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
@@ -237,10 +273,24 @@ class Spending {
     return true;
   }
 
-  get usage(): Usage | null {
+  /** All of the run so far. */
+  get total(): Usage | null {
     const sums = new Map(this.#closed);
     for (const part of this.#open.values()) addTo(sums, part);
-    return sums.size === 0 ? null : { parts: [...sums.values()], costUsd: null, isWholeSession: false };
+    if (sums.size === 0) return this.#settled;
+    for (const part of this.#settled?.parts ?? []) addTo(sums, part);
+    return { parts: [...sums.values()], costUsd: null, isWholeSession: false };
+  }
+
+  /** A result says exactly what its messages only hinted at. */
+  settle(since: Usage): Usage {
+    const sums = new Map<string, ModelUsage>();
+    for (const part of [...(this.#settled?.parts ?? []), ...since.parts]) addTo(sums, part);
+    const costUsd = since.costUsd === null ? null : (this.#settled?.costUsd ?? 0) + since.costUsd;
+    this.#open.clear();
+    this.#closed.clear();
+    this.#settled = { parts: [...sums.values()], costUsd, isWholeSession: false };
+    return this.#settled;
   }
 }
 

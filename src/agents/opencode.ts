@@ -27,6 +27,7 @@ export const opencode: Agent = {
       ...(prompt === null ? [] : [prompt]),
     ],
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
+    account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
   },
   remedies: {
     authentication: 'log in with: opencode auth login',

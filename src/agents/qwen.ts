@@ -25,6 +25,7 @@ export const qwen: Agent = {
       ...(prompt === null ? [] : [prompt]),
     ],
     credentials: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'QWEN_API_KEY'],
+    account: ['OPENAI_BASE_URL'],
   },
   remedies: {
     authentication: 'log in with: qwen, then /auth, or set OPENAI_API_KEY',

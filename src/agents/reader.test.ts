@@ -12,7 +12,8 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   startedAt: 0,
   folder: '/nowhere',
   session: null,
-  price: null,
+  price: () => null,
+  hide: (text) => text,
 });
 const line = (event: object): string => `${JSON.stringify(event)}\n`;
 const lines = [

@@ -12,7 +12,8 @@ import { isFatal } from '../loop/failure.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
-import { readTrouble } from './trouble.ts';
+import { CUT_OFF } from './json-lines.ts';
+import { lastWords, readTrouble } from './trouble.ts';
 
 export interface RunReader {
   /** Takes in a chunk; true when something has changed that the loop should know at once. */
@@ -45,8 +46,10 @@ export interface ReadContext extends RunFacts {
   readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
   /** What the loop knows of the session that it may take up again. */
   readonly session: SessionSpend | null;
+  /** A text without the secrets that may stand in it: what goes wrong is written down. */
+  readonly hide: (text: string) => string;
   /** What tokens cost; null where nobody knows. */
-  readonly price: ((model: string | null, tokens: Tokens) => number | null) | null;
+  readonly price: (model: string | null, tokens: Tokens) => number | null;
 }
 
 /** A credential may be refreshed once in a while; one that is refused again is refused. */
@@ -54,6 +57,7 @@ const HOPELESS_ATTEMPT = 3;
 
 /** Enough for the last words of a program that could not begin. */
 const LONGEST_COMPLAINT = 4096;
+const LAST_LINES = 5;
 
 class Reader implements RunReader {
   readonly #agent: Agent;
@@ -74,6 +78,7 @@ class Reader implements RunReader {
   #limit: UsageLimit | null = null;
   #error: RunError | null = null;
   #isHopeless = false;
+  #isCutOff = false;
   #hasNews = false;
 
   constructor(agent: Agent, scanner: Scanner, context: ReadContext, show: (event: AgentEvent) => void) {
@@ -166,13 +171,17 @@ class Reader implements RunReader {
         return;
       case 'limit':
         // What a field says is exact, what words say is not.
-        this.#limit = { resetsAt: this.#limit?.resetsAt ?? event.resetsAt, message: event.message };
+        this.#limit = {
+          resetsAt: this.#limit?.resetsAt ?? event.resetsAt,
+          message: this.#context.hide(event.message),
+        };
         this.#hasNews = true;
         return;
       case 'result':
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
         this.#use(event.usage, event.session);
         this.#said = event.ok ? 'success' : 'error';
+        this.#isCutOff = event === CUT_OFF;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
         this.#hasNews = true;
         return;
@@ -199,11 +208,12 @@ class Reader implements RunReader {
     const { price } = this.#context;
     const before =
       usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
-    let estimate: number | null = price === null || usage.parts.length === 0 ? null : 0;
+    // A model without a price is left out where others have one: an estimate is better than none.
+    let estimate: number | null = null;
     let tokens: Tokens = NO_TOKENS;
     for (const part of usage.parts) {
-      const one = estimate === null ? null : (price?.(part.model, part.tokens) ?? null);
-      estimate = estimate === null || one === null ? null : estimate + one;
+      const one = price(part.model, part.tokens);
+      if (one !== null) estimate = (estimate ?? 0) + one;
       tokens = plus(tokens, part.tokens, 1);
     }
     if (usage.parts.length > 0) this.#tokens = before === null ? tokens : plus(tokens, before.tokens, -1);
@@ -214,27 +224,32 @@ class Reader implements RunReader {
     this.#hasNews = true;
   }
 
-  /** A program that could not begin says why on its standard error only. */
+  /** A program that could not begin, or gave up, may say why on its standard error only. */
   #hearComplaint(): void {
-    if (this.#said === 'success' || this.#limit !== null) return;
-    const isCutOff = this.#error === null || this.#error.kind === 'other';
+    if ((this.#said !== null && !this.#isCutOff) || this.#limit !== null) return;
+    const { startedAt } = this.#context;
     const lines = this.#complaint
-      .trim()
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '');
-    const { startedAt } = this.#context;
     const troubles = lines.map((message) => readTrouble({ message }, startedAt));
-    this.#limit = troubles.find(({ limit }) => limit !== null)?.limit ?? null;
-    if (!isCutOff || this.#offset > 0) return;
-    const worst =
-      troubles.find(({ error }) => error.kind !== 'other')?.error ?? troubles.at(-1)?.error ?? null;
-    if (worst !== null && this.#agent.call !== null) this.#error = this.#withRemedy(worst);
+    // What a CLI that we know complains of last is about itself; what any command does may be about anything.
+    const limit =
+      this.#agent.call === null
+        ? lastWords(this.#complaint, startedAt)
+        : (troubles.slice(-LAST_LINES).find((trouble) => trouble.limit !== null)?.limit ?? null);
+    this.#limit = limit === null ? null : { ...limit, message: this.#context.hide(limit.message) };
+    if (this.#offset > 0 || this.#agent.call === null) return;
+    const errors = troubles.map(({ error }) => error);
+    const worst = errors.find(({ kind }) => kind !== 'other') ?? errors.at(-1) ?? null;
+    if (worst !== null) this.#error = this.#withRemedy(worst);
   }
 
-  #withRemedy(error: RunError | null): RunError | null {
-    const remedy = error === null ? undefined : this.#agent.remedies[error.kind];
-    return error === null || remedy === undefined
+  #withRemedy(told: RunError | null): RunError | null {
+    if (told === null) return null;
+    const error = { ...told, message: this.#context.hide(told.message) };
+    const remedy = this.#agent.remedies[error.kind];
+    return remedy === undefined
       ? error
       : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }

@@ -44,11 +44,12 @@ function statusIn(message: string): number | null {
 type Kind = 'limit' | 'authentication' | 'model' | 'transient';
 
 function kindOf(status: number | null, means: (kind: Kind) => boolean): ErrorKind {
-  if (means('authentication') || status === 401 || status === 403) return 'authentication';
-  if (means('model')) return 'unknown-model';
-  if (status === 408 || status === 429 || (status !== null && status >= 500) || means('transient'))
-    return 'transient';
-  return 'other';
+  if (status === 401 || status === 403) return 'authentication';
+  if (status === 408 || status === 429 || (status !== null && status >= 500)) return 'transient';
+  if (means('authentication')) return 'authentication';
+  // One that is overloaded is not available for a while.
+  if (means('model')) return means('transient') ? 'transient' : 'unknown-model';
+  return means('transient') ? 'transient' : 'other';
 }
 
 /** The sentences are of real CLIs; each has its test. */
@@ -63,7 +64,7 @@ const WORDS: Readonly<
       /\bexceed your account['’]s usage limit\b/i,
       /\b(?:\d+-hour|session|daily|weekly|monthly) limit reached\b/i,
       /\b(?:exhausted|exceeded) your (?:[\w-]+ )?(?:quota|capacity)\b/i,
-      /\bquota (?:has been )?(?:exceeded|exhausted)\b/i,
+      /(?<!disk )\bquota (?:has been )?(?:exceeded|exhausted)\b/i,
       /\b(?:individual |monthly |organization )?spend(?:ing)? limit\b/i,
       /\bout of (?:extra )?(?:usage|credits)\b/i,
     ],
@@ -110,7 +111,7 @@ const WORDS: Readonly<
     sentences: [
       /\boverloaded\b/i,
       /\brate limit\b|\btoo many requests\b/i,
-      /\bhigh demand\b/i,
+      /\bhigh (?:demand|load)\b|\b(?:temporarily|currently) (?:not available|unavailable)\b/i,
       /\binternal server error\b|\bbad gateway\b|\bservice unavailable\b|\bgateway time-?out\b/i,
       /\bstream (?:disconnected|error|closed)\b|\bconnection (?:error|reset|refused|closed|lost)\b/i,
       /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EPIPE)\b|\bsocket hang up\b|\bfetch failed\b/,
@@ -118,6 +119,22 @@ const WORDS: Readonly<
     ],
   },
 };
+
+/**
+ * The limit in the last words of a program whose words are not ours to judge by: only where it speaks to its user, since
+ * any test may say something of quotas.
+ */
+export function lastWords(message: string, startedAt: number): UsageLimit | null {
+  const line = message.trimEnd().split('\n').at(-1)?.trim() ?? '';
+  if (line.length > LONGEST_SENTENCE || !TO_THE_USER.test(line)) return null;
+  return readTrouble({ message: line }, startedAt).limit;
+}
+
+const TO_THE_USER =
+  /^\W*(?:error\W+)?(?:you(?:['’]ve|['’]re|r)?\b|claude ai\b|the usage limit\b|(?:[\w-]+ )?limit reached\b)/i;
+
+/** Longer ones are not about a limit, they only mention one. */
+const LONGEST_SENTENCE = 400;
 
 /** One line, not the whole answer of a server. */
 function firstWords(message: string): string {

@@ -16,6 +16,11 @@ export function lineOptions(options: ViewOptions, stream: NodeJS.WriteStream): L
   };
 }
 
+/** Says that an option is wrong before anything has begun. */
+export function checkView(options: ViewOptions): void {
+  lineOptions(options, process.stderr);
+}
+
 /** A terminal that can show more than letters, as far as it says so. */
 function speaksUnicode(): boolean {
   const { LC_ALL, LC_CTYPE, LANG, TERM } = process.env;

@@ -67,9 +67,7 @@ export function linesFor(
       return verbose ? [`agent started (process ${event.receipt.pid})`] : [];
     case 'limit.heard': {
       const until = localTime(state.turn.heard?.until ?? event.resetsAt).slice(11);
-      return [
-        `another loop of this account has met its usage limit (${event.message}): waiting until ${until}`,
-      ];
+      return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
     }
     case 'loop.created':
     case 'run.output':

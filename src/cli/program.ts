@@ -1,6 +1,7 @@
 /** The commands and their options. Each command's work is in a file of its own, loaded when it is called. */
 import { Command, CommanderError, Option } from 'commander';
-import type { LimitOptions, RunOptions } from './options.ts';
+import type { ResumeOptions } from './resume.ts';
+import type { RunOptions } from './options.ts';
 import { explainError } from './errors.ts';
 import { print, warn } from './print.ts';
 
@@ -82,8 +83,9 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   if (isCalled('resume')) limitOptions(viewOptions(resume));
   resume
     .option('--now', 'do not wait for a usage limit to reset')
+    .option('--env <key=value>', "adds to the agent's environment (repeatable)", collect, [])
     .option('--cwd <folder>', 'the workspace')
-    .action(async (name: string, options: LimitOptions & { readonly now?: boolean }) => {
+    .action(async (name: string, options: ResumeOptions) => {
       const { resumeLoop } = await import('./resume.ts');
       done(await resumeLoop(name, options));
     });

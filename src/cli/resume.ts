@@ -6,15 +6,16 @@ import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
+import { checkView } from './line-options.ts';
 import { inOptions, limitsOf, type LimitOptions } from './options.ts';
+import { parseVariables } from './values.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
 /** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
-export async function resumeLoop(
-  name: string,
-  options: LimitOptions & { readonly now?: boolean },
-): Promise<number> {
+export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
+  checkView(options);
+  const given = parseVariables('--env', options.env);
   const workspace = workspaceOf(options);
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
@@ -33,19 +34,24 @@ export async function resumeLoop(
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
   }
-  const loop = await takeOver(workspace, name, startersEnvironment(process.env));
+  const loop = await takeOver(workspace, name, startersEnvironment(process.env), given);
   loop.forgetPauses();
   // Between our look and the lock somebody else may have driven it on.
   const now = loop.state;
   if (now.outcome !== null) loop.reopen(policy);
   else if (policy !== null) loop.change(policy);
-  if (now.outcome === null && (now.control.paused || options.now === true)) {
+  if (options.now === true || (now.outcome === null && now.control.paused)) {
     loop.receive({ type: 'resume', now: options.now === true });
   }
   const parent = insideRun(process.env);
   if (parent === null) return drive(loop, options);
   const { leaveToOwner } = await import('./child.ts');
   return leaveToOwner(loop, parent.run, options);
+}
+
+export interface ResumeOptions extends LimitOptions {
+  readonly now?: boolean;
+  readonly env: readonly string[];
 }
 
 /** The policy with the limits that were given; null when none was. */

@@ -6,6 +6,7 @@ import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
+import { checkView } from './line-options.ts';
 import { policyOf, type RunOptions } from './options.ts';
 import { parseVariables } from './values.ts';
 import { workspaceOf } from './workspace.ts';
@@ -23,13 +24,16 @@ export async function runLoop(
   const workspace = workspaceOf(options);
   const prompt = promptOf(task, options);
   const policy = policyOf(options, workspace);
-  const env = { ...startersEnvironment(process.env), ...parseVariables('--env', options.env) };
+  const given = parseVariables('--env', options.env);
+  const env = { ...startersEnvironment(process.env), ...given };
+  checkView(options);
   const choice = {
     agent: options.agent ?? null,
     model: options.model ?? null,
     command,
     promptVia: promptWayOf(options.promptVia),
     drop: options.dropEnv,
+    given: Object.keys(given),
   };
   const agent = chooseAgent(choice, env, workspace);
   await checkSpendLimits(policy.limits, agent);

@@ -27,11 +27,13 @@ function foreignKeys(agent: Agent): readonly string[] {
 
 const OTHER_KEYS = ['PERPLEXITY_API_KEY', 'XAI_API_KEY', 'OPENAI_API_KEY', 'OPENAI_ORG_ID'];
 
-/** Whoever pays for a loop's agent: the same program with the same credentials. */
+/** Whoever pays for a loop's agent: the same program with the same credentials, settings and server. */
 export function accountOf(spec: Spec, env: Readonly<Record<string, string>>): string {
-  const { kind, argv } = spec.agent;
+  const { kind, argv, model = '', drop = [] } = spec.agent;
   const { call } = agentNamed(kind);
-  const program = call === null ? (argv[0] ?? '') : kind;
-  const keys = (call?.credentials ?? []).map((name) => env[name] ?? '');
-  return accountKey(kind, [program, env['HOME'] ?? '', ...keys]);
+  // Nobody knows whose a command is: only another loop with the very same one shares its limits.
+  if (call === null) return accountKey(kind, [...argv, spec.workspace]);
+  const seen = (name: string): string => (drop.includes(name) ? '' : (env[name] ?? ''));
+  const provider = model.includes('/') ? (model.split('/')[0] ?? '') : '';
+  return accountKey(kind, [provider, seen('HOME'), ...[...call.credentials, ...call.account].map(seen)]);
 }

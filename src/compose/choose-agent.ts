@@ -14,6 +14,8 @@ export interface AgentChoice {
   readonly command: readonly string[];
   readonly promptVia: PromptVia | null;
   readonly drop: readonly string[];
+  /** The names of variables that come with it. */
+  readonly given: readonly string[];
 }
 
 export function chooseAgent(
@@ -21,7 +23,7 @@ export function chooseAgent(
   env: Readonly<Record<string, string>>,
   workspace: string,
 ): AgentSpec {
-  const { command, model, promptVia, drop } = choice;
+  const { command, model, promptVia, drop, given } = choice;
   const { agent, argv } = callOf(choice, env, workspace);
   const modelFlags = model === null ? [] : modelOf(agent, model);
   const spec: AgentSpec = {
@@ -30,6 +32,7 @@ export function chooseAgent(
     ...(model === null ? {} : { model }),
     ...(promptVia === null ? {} : { promptVia }),
     ...(drop.length === 0 ? {} : { drop }),
+    ...(given.length === 0 ? {} : { given }),
   };
   checkProgram(agent, spec.argv[0] ?? '', env, workspace, command.length > 0);
   const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
@@ -42,7 +45,7 @@ function callOf(
   workspace: string,
 ): { readonly agent: Agent; readonly argv: readonly string[] } {
   if (name !== null) checkName(name);
-  const [program, ...given] = command;
+  const [program, ...words] = command;
   const agent = name === null ? (program === undefined ? null : agentFor(program)) : agentNamed(name);
   if (agent === null) throw noAgent(env, workspace);
   if (program === undefined) {
@@ -55,8 +58,8 @@ function callOf(
   }
   if (agent.call === null) return { agent, argv: command };
   // Named and nothing else: called as with --agent. With flags of one's own: those, and no others that give it power.
-  if (given.length === 0) return { agent, argv: [program, ...agent.call.autonomous] };
-  const flags = flagsFrom(agent, given);
+  if (words.length === 0) return { agent, argv: [program, ...agent.call.autonomous] };
+  const flags = flagsFrom(agent, words);
   return flags === null
     ? { agent: agentNamed('custom'), argv: command }
     : { agent, argv: [program, ...flags] };

@@ -71,7 +71,8 @@ class Output {
         startedAt: state.turn.run?.plannedAt ?? state.now,
         folder: path,
         session: null,
-        price: null,
+        price: () => null,
+        hide: (text) => text,
       },
       (event) => viewer.agent?.(event),
     );

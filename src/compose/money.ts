@@ -29,11 +29,10 @@ export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Agen
   }
 }
 
-/** What tokens cost, for an agent that does not say it itself; null where nothing has to be estimated. */
-export async function priceFor(spec: AgentSpec, costLimit: number | null): Promise<Price | null> {
-  const { tells } = agentNamed(spec.kind);
-  // One that tells its cost does so at its end, which may be too late for a limit.
-  if (tells === 'nothing' || (tells === 'cost' && costLimit === null)) return null;
+/** What the tokens of an agent cost: one that tells its cost does so at its end, which may be too late for a limit. */
+export async function priceFor(spec: AgentSpec): Promise<Price> {
+  if (agentNamed(spec.kind).tells === 'nothing') return () => null;
   const price = await loadPrices();
-  return (model, tokens) => price(model ?? spec.model ?? null, tokens);
+  const stated = spec.model ?? null;
+  return (model, tokens) => price(model ?? stated, tokens) ?? price(stated, tokens);
 }

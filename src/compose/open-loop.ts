@@ -81,6 +81,7 @@ export async function takeOver(
   workspace: string,
   name: string,
   env: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>> = {},
 ): Promise<OwnedLoop> {
   const here = realpathSync(workspace);
   const folder = loopFolder(here, name);
@@ -90,7 +91,13 @@ export async function takeOver(
   try {
     const written = readSpec(folder.spec);
     const known = kept(written.id);
-    const theirs = known?.env ?? env;
+    const theirs = { ...(known?.env ?? env), ...given };
+    const missing = (written.agent.given ?? []).filter((variable) => theirs[variable] === undefined);
+    if (missing.length > 0) {
+      throw new UserError(
+        `${name} was started with --env ${missing.join(', ')}, which is not kept after its end; give it again: ralph resume ${name} ${missing.map((variable) => `--env ${variable}=…`).join(' ')}`,
+      );
+    }
     if (known === null && written.agent.argv.some((argument) => argument.includes(REDACTED))) {
       throw new UserError(
         `the command of ${name} had a secret in it that is not kept after its end; start it again with ralph run --name ${name}`,

@@ -52,7 +52,7 @@ export class OwnedLoop {
   readonly #env: Readonly<Record<string, string>>;
   /** Whoever pays for the agent. */
   readonly #account: string;
-  #price: Price | null = null;
+  #price: Price = () => null;
   /** Somebody was the owner before us. */
   readonly #isRecovery: boolean;
   #viewer: Viewer = {};
@@ -96,7 +96,7 @@ export class OwnedLoop {
       agent,
       show: (event) => this.#viewer.agent?.(event),
       policy: () => this.state.policy,
-      price: () => this.#price,
+      price: (model, tokens) => this.#price(model, tokens),
       account,
       edits: (now) => files.edits(now),
       readProgress: () => files.readProgress(),
@@ -189,7 +189,7 @@ export class OwnedLoop {
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
       if (this.#isRecovery) await endCheck(this.state, this.spec);
-      this.#price = await priceFor(this.spec.agent, this.state.policy.limits.costUsd);
+      this.#price = await priceFor(this.spec.agent);
       this.#hear();
       return await this.#engine.run();
     } finally {
@@ -240,6 +240,12 @@ export class OwnedLoop {
       shareLimit(this.#account, { resetsAt, message: run.output.limit?.message ?? 'usage limit' });
     }
     if (event.as === 'ok') unshareLimit(this.#account);
+    const limit = after.policy.limits.costUsd;
+    if (limit !== null && run.output.cost === null && run.output.said === 'success') {
+      const message = `--max-cost ${limit} cannot be kept any more: run ${run.id} did not say what it cost`;
+      // Not in the middle of another event.
+      setImmediate(() => this.receive({ type: 'abort', message }));
+    }
   }
 
   #append(happening: Happening): void {

@@ -18,7 +18,7 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
-import type { Spec } from '../control/spec.ts';
+import { hideSecrets, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint } from '../git/fingerprint.ts';
 import { exec } from '../process/exec.ts';
@@ -53,7 +53,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           startedAt: run.plannedAt,
           folder: folder.run(run.id),
           session,
-          price: loop.price(),
+          price: loop.price,
+          hide: (text) => hideSecrets(text, env),
         },
         show,
       ),
@@ -94,7 +95,7 @@ export interface WorkspaceSpec {
   /** As it is now. */
   readonly policy: () => Policy;
   /** What tokens cost, where that has to be estimated. */
-  readonly price: () => Price | null;
+  readonly price: Price;
   /** Whoever pays. */
   readonly account: string;
   readonly edits: Workspace['edits'];

@@ -23,7 +23,7 @@ export function shareLimit(account: string, limit: SharedLimit, state: string = 
   try {
     const folder = join(state, 'limits');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    replaceFile(fileOf(account, state), `${JSON.stringify(limit)}\n`);
+    replaceFile(fileOf(account, state), `${JSON.stringify(limit)}\n`, { mode: 0o600 });
   } catch {
     // Then each finds out for itself.
   }

@@ -16,6 +16,8 @@ export interface Spec {
     readonly promptVia?: 'stdin' | 'file' | 'argument';
     /** Variables that are set for it and are no secrets. */
     readonly env?: Readonly<Record<string, string>>;
+    /** The names of variables that were given with the command and are not kept after the end. */
+    readonly given?: readonly string[];
     /** Variables that it does not get to see. */
     readonly drop?: readonly string[];
   };
@@ -44,7 +46,8 @@ export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string,
 export const REDACTED = '<redacted>';
 
 const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/i;
-const SECRET_VALUE = /\bBearer\s+\S{8,}|^(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp]|AKIA)[-_]?\S{12,}$/;
+const SECRET_VALUE =
+  /\bBearer\s+\S{8,}|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_][\w-]{12,}|\bAKIA\w{12,}/;
 
 /** The arguments without anything that looks like a secret or is one in the environment. */
 export function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
@@ -57,6 +60,15 @@ export function redact(argv: readonly string[], env: Readonly<Record<string, str
       ? REDACTED
       : argument;
   });
+}
+
+/** A text without the values of secret variables. */
+export function hideSecrets(text: string, env: Readonly<Record<string, string>>): string {
+  let hidden = text;
+  for (const [name, value] of Object.entries(env)) {
+    if (value.length >= 8 && SECRET_NAME.test(name)) hidden = hidden.replaceAll(value, REDACTED);
+  }
+  return hidden;
 }
 
 /** The environment variable whose secret value stands in a text; null if there is none. */

@@ -279,7 +279,7 @@ function agentRun(state: LoopState, planned: Run | null, purpose: Purpose, plan:
     notAfter: limits.stopRunning ? deadline(state) : null,
     outputBytes: limits.outputBytes,
     killGraceMs: timeouts.killGraceMs,
-    heedsLimits: !state.turn.isUrged,
+    heedsLimits: purpose === 'work' && !state.turn.isUrged,
   };
 }
 

@@ -233,8 +233,7 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
     case 'resume': {
       const { run } = state.turn;
       const resumed = change({ paused: false, signals: 0 });
-      const isWaiting =
-        run?.ended?.as === 'usage-limit' || run?.ended?.as === 'outage' || state.turn.heard !== null;
+      const isWaiting = run === null || run.ended?.as === 'usage-limit' || run.ended?.as === 'outage';
       return control.now && isWaiting ? runAgain(resumed, true) : resumed;
     }
     case 'stop':

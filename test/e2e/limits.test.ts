@@ -59,7 +59,7 @@ describe('a usage limit', () => {
     await first.says('usage limit reached');
 
     const second = agents.ralph('run', 'b', '--name', 'b', '--agent', 'claude');
-    await second.says('another loop of this account has met its usage limit');
+    await second.says('this account has met its usage limit');
     expect((await rig.does('status', 'b')).stdout).toContain('Waiting: usage limit until');
     const third = agents.ralph(
       'run',

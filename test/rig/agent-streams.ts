@@ -96,7 +96,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
   const reader = readRun(
     agentNamed(agent),
     policy.completion.detectors,
-    { shown: { offset: 0 }, startedAt, folder, session, price: null },
+    { shown: { offset: 0 }, startedAt, folder, session, price: () => null, hide: (text) => text },
     (event) => void events.push(event),
   );
   for (const piece of pieces) reader.read(piece);
