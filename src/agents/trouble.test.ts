@@ -156,6 +156,17 @@ const LIMITS: readonly (readonly [string, number | null])[] = [
 ];
 
 describe('what an error means', () => {
+  it.each([
+    [503, 'The model gpt-5 is currently not available due to high load', 'transient'],
+    [502, 'upstream said unauthorized', 'transient'],
+    [403, 'the model does not exist', 'authentication'],
+    [null, 'The model is temporarily not available, please retry', 'transient'],
+    [null, 'The model gpt-9 is not available', 'unknown-model'],
+    [null, 'cp: Disk quota exceeded', 'other'],
+  ] as const)('%s %s: %s, for a status comes before words', (status, message, kind) => {
+    expect(readTrouble({ message, status }, START)).toMatchObject({ limit: null, error: { kind } });
+  });
+
   it.each(SENTENCES)('%s: %s', (message, kind) => {
     const { limit, error } = readTrouble({ message }, START);
     expect({ limit, kind: error.kind }).toEqual({ limit: null, kind });

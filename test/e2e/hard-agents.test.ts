@@ -1,0 +1,231 @@
+/** What agents, their providers and their users do that is easily taken for something else. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import type { Rig } from '../rig/cli/rig.ts';
+import { CLAIM, finishes, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
+
+let agents: AgentRig;
+let rig: Rig;
+beforeEach(async () => {
+  agents = await setUpAgents();
+  ({ rig } = agents);
+});
+afterEach(() => rig.tearDown());
+
+const since = (inputTokens: number, costUSD: number): object => ({
+  model_usage_since_last_result: { 'claude-opus-4-5': { inputTokens, outputTokens: 10, costUSD } },
+});
+
+describe('a run with several results', () => {
+  it('has cost all of them together', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude');
+    const turn = await rig.nextTurn();
+    await turn.prints(says('one', 'm1', { input_tokens: 90, output_tokens: 1 }));
+    await turn.prints(succeeds({ result: 'one', ...since(100, 0.25) }));
+    await turn.prints(says(CLAIM, 'm2', { input_tokens: 290, output_tokens: 1 }) + succeeds(since(300, 0.5)));
+    await turn.exits(0);
+    exits(await program.ended, 0);
+    const { usd, tokens } = rig.loop('a').state.spent;
+    expect({ usd, input: tokens.input, output: tokens.output }).toEqual({
+      usd: 0.75,
+      input: 400,
+      output: 20,
+    });
+  });
+
+  it('is not over while it has tasks in the background', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '--kill-grace', '100ms');
+    const turn = await rig.nextTurn();
+    const tasks = (...left: readonly object[]): string =>
+      json({ type: 'system', subtype: 'background_tasks_changed', tasks: left });
+    await turn.prints(
+      tasks({ id: 'b1' }) + says('started') + succeeds({ result: 'started', ...since(100, 0.25) }),
+    );
+    await rig.loop('a').journals('run.output', ({ cost }) => cost?.usd === 0.25);
+    // Longer than the grace: it has not been ended.
+    await new Promise((resolve) => {
+      setTimeout(resolve, 300);
+    });
+    await turn.answers();
+    await turn.prints(tasks() + says(CLAIM, 'm2') + succeeds(since(200, 0.25)));
+    await turn.exits(0);
+    exits(await program.ended, 0);
+    expect(turn.heard).toEqual([]);
+  });
+});
+
+describe('a tool that is refused', () => {
+  it('ends nothing where others could be used', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1');
+    const turn = await rig.nextTurn();
+    const use = { type: 'tool_use', id: 't', name: 'Bash', input: { command: 'ls' } };
+    await turn.prints(json({ type: 'assistant', message: { id: 'm1', content: [use] } }));
+    await turn.prints(
+      json({ type: 'user', message: { content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] } }),
+    );
+    await turn.prints(succeeds({ result: 'on we go', permission_denials: [{ tool_name: 'Read' }] }));
+    await turn.exits(0);
+    exits(await program.ended, 1);
+    expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'ok' });
+  });
+});
+
+describe('what sounds like a limit and is none', () => {
+  it.each([
+    ['a full disk', 'echo "cp: cannot create file: Disk quota exceeded" >&2; exit 1'],
+    ['a test about quotas', 'echo "FAIL: returns 429 when quota exceeded"; exit 1'],
+    ['a limit in words before the last', 'echo "You’ve hit your limit · resets 5pm (UTC)"; echo bye; exit 1'],
+  ])('%s is a failure', async (_, script) => {
+    const program = agents.run('-m', '1', '--', ...rig.plain(script));
+    exits(await program.ended, 1);
+    expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'failure' });
+  });
+
+  it('an error that the stream tells is not taken for what is on the standard error', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude');
+    const turn = await rig.nextTurn();
+    await turn.complains('You exceeded your current quota. Retrying...\n');
+    await turn.prints(
+      json({ type: 'result', subtype: 'success', is_error: true, api_error_status: 401, result: 'no' }),
+    );
+    await turn.exits(1);
+    exits(await program.ended, 3);
+    expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'fatal' });
+  });
+});
+
+describe('a limit of this account', () => {
+  const limit = (): string =>
+    json({
+      type: 'rate_limit_event',
+      rate_limit_info: {
+        status: 'rejected',
+        resetsAt: Math.floor(Date.now() / 1000) + 3600,
+        rateLimitType: 'five_hour',
+      },
+    }) +
+    json({
+      type: 'result',
+      subtype: 'success',
+      is_error: true,
+      result: 'usage limit reached for sk-own-secret-key',
+    });
+
+  it('is not waited for by a stopped loop that is resumed with --now, and gives no key away', async () => {
+    agents.installs('claude');
+    agents.env = { ...agents.env, ANTHROPIC_API_KEY: 'sk-own-secret-key' };
+    const program = agents.run('--agent', 'claude');
+    const turn = await rig.nextTurn();
+    await turn.prints(limit());
+    await turn.exits(1);
+    await program.says('usage limit reached');
+    program.signal('SIGINT');
+    exits(await program.ended, 130);
+    const shared = join(rig.folder, 'state', 'ralph', 'limits');
+    const [file = ''] = readdirSync(shared);
+    expect(statSync(join(shared, file)).mode & 0o777).toBe(0o600);
+    for (const text of [readFileSync(join(shared, file), 'utf8'), rig.loop('a').read('journal.jsonl')]) {
+      expect(text).toContain('usage limit reached for <redacted>');
+      expect(text).not.toContain('sk-own-secret-key');
+    }
+    const again = agents.ralph('resume', 'a', '--now');
+    await finishes(await rig.nextTurn());
+    exits(await again.ended, 0);
+  });
+
+  it('is no other account’s: another folder for its settings, or any other command', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '--env', 'CLAUDE_CONFIG_DIR=/one');
+    const turn = await rig.nextTurn();
+    await turn.prints(limit());
+    await turn.exits(1);
+    await program.says('usage limit reached');
+    const other = agents.ralph(
+      'run',
+      'x',
+      '--name',
+      'b',
+      '--agent',
+      'claude',
+      '--env',
+      'CLAUDE_CONFIG_DIR=/two',
+    );
+    await finishes(await rig.nextTurn());
+    exits(await other.ended, 0);
+    expect(rig.loop('b').all('limit.heard')).toEqual([]);
+    await rig.does('stop', 'a', '--now');
+    await program.ended;
+  });
+});
+
+describe('a limit on money', () => {
+  it('that is set on the way is kept by an agent at work', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude');
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    expect((await rig.does('set', 'a', 'max-cost=1')).code).toBe(0);
+    await turn.prints(says('dear', 'm1', { input_tokens: 5_000_000, output_tokens: 100_000 }));
+    const end = await program.ended;
+    exits(end, 1);
+    expect(end.stderr).toContain('cost-exhausted');
+  });
+
+  it('that cannot be kept any more ends the loop and says why', async () => {
+    agents.installs('opencode');
+    const program = agents.run('--agent', 'opencode', '--max-cost', '1');
+    const turn = await rig.nextTurn();
+    const step = { type: 'step-finish', reason: 'stop', tokens: { input: 5, output: 5 }, cost: 0 };
+    await turn.prints(json({ type: 'step_start', sessionID: 's', part: { type: 'step-start' } }));
+    await turn.prints(json({ type: 'step_finish', sessionID: 's', part: step }));
+    await turn.exits(0);
+    const end = await program.ended;
+    exits(end, 3);
+    expect(end.stderr).toContain('--max-cost 1 cannot be kept any more: run 1.1 did not say what it cost');
+  });
+
+  it('counts what has a price where something has none', async () => {
+    agents.installs('gemini');
+    const program = agents.run('--agent', 'gemini', '--model', 'gemini-2.5-pro', '--max-cost', '0.01');
+    const turn = await rig.nextTurn();
+    const used = { total_tokens: 1_000_100, input_tokens: 1_000_000, cached: 0 };
+    const models = { 'gemini-2.5-pro': used, 'router-x': { total_tokens: 11, input_tokens: 10, cached: 0 } };
+    await turn.prints(json({ type: 'result', status: 'success', stats: { models } }));
+    await turn.exits(0);
+    exits(await program.ended, 1);
+    expect(rig.loop('a').state.spent.usd).toBeGreaterThan(1);
+  });
+});
+
+describe('what was given once', () => {
+  it('is asked for again where it was not kept', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1', '--env', 'SERVER=one');
+    const turn = await rig.nextTurn();
+    await turn.prints(says('no') + succeeds({ result: 'no' }));
+    await turn.exits(0);
+    exits(await program.ended, 1);
+    const refused = await agents.ralph('resume', 'a', '-m', '2').ended;
+    exits(refused, 2);
+    expect(refused.stderr).toContain('was started with --env SERVER, which is not kept after its end');
+    const again = agents.ralph('resume', 'a', '-m', '2', '--env', 'SERVER=two');
+    const second = await rig.nextTurn();
+    expect(second.env['SERVER']).toBe('two');
+    await finishes(second);
+    exits(await again.ended, 0);
+  });
+
+  it('and is wrong leaves nothing behind', async () => {
+    agents.installs('claude');
+    const end = await agents.run('--agent', 'claude', '--output-lines', 'abc').ended;
+    exits(end, 2);
+    expect(end.stderr).toContain('--output-lines must be a whole number');
+    expect((await rig.does('ls', '--json')).stdout.trim()).toBe('[]');
+  });
+});
