@@ -1,0 +1,152 @@
+/**
+ * A model that does what a script says, for real agents to talk to. It speaks their protocols over plain HTTP on this
+ * machine only, believes every key, and remembers everything that it was asked.
+ *
+ * 1. Every question takes the next turn of the script; the last turn is repeated for ever.
+ * 2. A question that offers no tools (a title for the session, say) is the agent's own affair: it takes no turn.
+ * 3. What is no question is not found, and remembered too.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { at } from './json.ts';
+import { anthropic } from './protocols/anthropic.ts';
+import { chat } from './protocols/chat.ts';
+import { gemini } from './protocols/gemini.ts';
+import type { Protocol, Reply } from './protocols/protocol.ts';
+import { responses } from './protocols/responses.ts';
+import { says, type Turn } from './script.ts';
+import { shellCall } from './shell-tool.ts';
+
+const PROTOCOLS: readonly Protocol[] = [anthropic, responses, chat, gemini];
+
+/** Starts a model; `close` it, whoever still waits for an answer. */
+export async function startModel(script: readonly Turn[]): Promise<Model> {
+  const model = new ScriptedModel(script);
+  const server = createServer((request, response) => {
+    model
+      .take(request, response)
+      .catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a path
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: model.requests,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+export interface Model {
+  readonly url: string;
+  /** Everything that was asked so far. */
+  readonly requests: readonly Asked[];
+  close(): Promise<void>;
+}
+
+export interface Asked {
+  readonly path: string;
+  /** Whom it was asked of. */
+  readonly model: string;
+  /** The body as it came. */
+  readonly body: string;
+  /** Which turn of the script it took. */
+  readonly turn: number | 'own affair' | 'not found';
+}
+
+/** Whether a text stands in a question, word for word and in one piece. */
+export function mentions({ body }: Asked, text: string): boolean {
+  const parsed: unknown = JSON.parse(body);
+  return holds(parsed, text);
+}
+
+function holds(value: unknown, text: string): boolean {
+  if (typeof value === 'string') return value.includes(text);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((part) => holds(part, text))
+  );
+}
+
+class ScriptedModel {
+  readonly requests: Asked[] = [];
+  readonly #script: readonly Turn[];
+  #turns = 0;
+
+  constructor(script: readonly Turn[]) {
+    this.#script = script;
+  }
+
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const body = await readText(request);
+    const protocol = request.method === 'POST' ? PROTOCOLS.find(({ owns }) => owns(path)) : undefined;
+    if (protocol === undefined) {
+      this.requests.push({ path, model: '', body, turn: 'not found' });
+      response.writeHead(404).end();
+      return;
+    }
+    const question: unknown = JSON.parse(body);
+    const isOwnAffair = protocol.tools(question).length === 0;
+    const model = modelOf(question, path);
+    this.requests.push({ path, model, body, turn: isOwnAffair ? 'own affair' : this.#turns });
+    const turn = isOwnAffair ? says('Scripted') : this.#next();
+    const id = String(this.requests.length);
+    this.#play(turn, { protocol, question, path, model, id }, response);
+  }
+
+  #next(): Turn {
+    const turn = this.#script[Math.min(this.#turns++, this.#script.length - 1)];
+    if (turn === undefined) throw new Error('a script has at least one turn');
+    return turn;
+  }
+
+  #play(turn: Turn, { protocol, question, path, model, id }: Question, response: ServerResponse): void {
+    if (turn.type === 'hang') return;
+    if (turn.type === 'fault') {
+      const { status, headers, body } = protocol.fail(turn.fault, Date.now());
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+      return;
+    }
+    const call =
+      turn.type === 'shell' ? shellCall(turn.command, protocol.tools(question), `call_${id}`) : null;
+    if (turn.type === 'shell' && call === null)
+      throw new Error(`no shell among the tools of ${protocol.name}`);
+    const text = turn.type === 'text' ? turn.text : null;
+    const reply = protocol.answer({ id, model, text, call, usage: turn.usage });
+    if (protocol.streams(question, path)) stream(reply, response);
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply.whole));
+  }
+}
+
+interface Question {
+  readonly protocol: Protocol;
+  readonly question: unknown;
+  readonly path: string;
+  readonly model: string;
+  readonly id: string;
+}
+
+/** Most protocols name the model in the question, Gemini in the path. */
+function modelOf(question: unknown, path: string): string {
+  const model = at(question, 'model');
+  return typeof model === 'string' ? model : (/\/models\/([^/:]+):/.exec(path)?.[1] ?? '');
+}
+
+function stream({ events }: Reply, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const { event, data } of events) {
+    const name = event === null ? '' : `event: ${event}\n`;
+    response.write(`${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}

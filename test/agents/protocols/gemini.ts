@@ -1,0 +1,65 @@
+import { at, items } from '../json.ts';
+import type { Fault } from '../script.ts';
+import { pieces, unnamed, type Protocol } from './protocol.ts';
+
+/** Google's Gemini, as the Gemini CLI speaks it. */
+export const gemini: Protocol = {
+  name: 'gemini',
+  owns: (path) => /:(?:streamGenerateContent|generateContent)$/.test(path),
+  streams: (_question, path) => path.endsWith(':streamGenerateContent'),
+  tools: (question) =>
+    items(at(question, 'tools'))
+      .flatMap((group) => items(at(group, 'functionDeclarations')))
+      .map((tool) => ({ name: String(at(tool, 'name')), schema: at(tool, 'parametersJsonSchema') })),
+  answer({ id, model, text, call, usage }) {
+    const calls = call === null ? [] : [{ functionCall: { id: call.id, name: call.name, args: call.input } }];
+    const reply = (parts: readonly object[], finishReason: 'STOP' | null) => ({
+      responseId: id,
+      modelVersion: model,
+      candidates: [
+        { index: 0, content: { role: 'model', parts }, ...(finishReason === null ? {} : { finishReason }) },
+      ],
+      usageMetadata: {
+        promptTokenCount: usage.input + usage.cached,
+        cachedContentTokenCount: usage.cached,
+        candidatesTokenCount: usage.output,
+        totalTokenCount: usage.input + usage.cached + usage.output,
+      },
+    });
+    // The last piece ends it. An end without a piece, or an empty one, the CLI takes for a broken stream.
+    const parts = [...pieces(text ?? '').map((piece) => ({ text: piece })), ...calls];
+    return {
+      whole: reply([...(text === null ? [] : [{ text }]), ...calls], 'STOP'),
+      events: parts.map((part, index) => unnamed(reply([part], index === parts.length - 1 ? 'STOP' : null))),
+    };
+  },
+  fail(fault) {
+    const { code, status, message } = ERRORS[fault.kind];
+    if (fault.kind !== 'usage-limit')
+      return { status: code, headers: {}, body: { error: { code, status, message } } };
+    const error = { code, status, message, details: quota(fault.resetsInSeconds) };
+    return { status: code, headers: {}, body: { error } };
+  },
+};
+
+/** The quota of a day: the CLI gives up at once. One that it takes for a shorter one it sits out itself. */
+function quota(resetsInSeconds: number): readonly object[] {
+  return [
+    {
+      '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+      violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }],
+    },
+    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${resetsInSeconds}s` },
+  ];
+}
+
+const ERRORS: Readonly<Record<Fault['kind'], { code: number; status: string; message: string }>> = {
+  unauthorized: { code: 401, status: 'UNAUTHENTICATED', message: 'API key not valid.' },
+  broken: { code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' },
+  overloaded: { code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' },
+  'usage-limit': {
+    code: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    message: 'You exceeded your current quota, please check your plan and billing details.',
+  },
+};

@@ -1,0 +1,30 @@
+import type { Fault } from '../script.ts';
+import type { Failure } from './protocol.ts';
+
+/** An error of OpenAI's, which both of its protocols tell alike. */
+export function openaiFailure(fault: Fault, now: number): Failure {
+  if (fault.kind !== 'usage-limit') {
+    const { status, ...error } = ERRORS[fault.kind];
+    return { status, headers: {}, body: { error: { ...error, param: null } } };
+  }
+  const error = {
+    type: 'usage_limit_reached',
+    message: 'The usage limit has been reached',
+    plan_type: 'plus',
+    resets_at: Math.ceil(now / 1000) + fault.resetsInSeconds,
+    resets_in_seconds: fault.resetsInSeconds,
+  };
+  return { status: 429, headers: {}, body: { error } };
+}
+
+const ERRORS = {
+  unauthorized: {
+    status: 401,
+    type: 'invalid_request_error',
+    code: 'invalid_api_key',
+    message: 'Incorrect API key provided',
+  },
+  broken: { status: 500, type: 'server_error', code: null, message: 'The server had an error' },
+  // OpenAI has no 529; whoever is overloaded there says 503.
+  overloaded: { status: 503, type: 'server_error', code: null, message: 'The engine is overloaded' },
+} as const;

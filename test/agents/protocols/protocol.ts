@@ -1,0 +1,70 @@
+import type { Fault, Usage } from '../script.ts';
+
+/** How agents ask a model over HTTP and are answered: the port; the other files of this folder are its protocols. */
+export interface Protocol {
+  readonly name: string;
+  /** Whether what is posted to this path is a question to a model. */
+  readonly owns: (path: string) => boolean;
+  /** Whether the answer is wanted piece by piece. */
+  streams(question: unknown, path: string): boolean;
+  /** The tools that a question offers. */
+  tools(question: unknown): readonly Tool[];
+  answer(answer: Answer): Reply;
+  fail(fault: Fault, now: number): Failure;
+}
+
+export interface Tool {
+  readonly name: string;
+  /** A JSON schema. */
+  readonly schema: unknown;
+}
+
+export interface Answer {
+  /** Of its own, for whatever wants an id. */
+  readonly id: string;
+  readonly model: string;
+  readonly text: string | null;
+  readonly call: Call | null;
+  readonly usage: Usage;
+}
+
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly input: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  /** The answer in one piece. */
+  readonly whole: object;
+  /** The same as server-sent events. */
+  readonly events: readonly StreamEvent[];
+}
+
+export interface StreamEvent {
+  /** Null where the protocol does not name its events. */
+  readonly event: string | null;
+  readonly data: object | string;
+}
+
+export interface Failure {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+export function named(event: string, data: object): StreamEvent {
+  return { event, data: { type: event, ...data } };
+}
+
+export function unnamed(data: object | string): StreamEvent {
+  return { event: null, data };
+}
+
+/** A text in three pieces, as a stream brings it: cut in the middle of whatever it says. */
+export function pieces(text: string): readonly string[] {
+  const third = Math.ceil(text.length / 3);
+  return [text.slice(0, third), text.slice(third, 2 * third), text.slice(2 * third)].filter(
+    (piece) => piece !== '',
+  );
+}
