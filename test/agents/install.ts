@@ -19,7 +19,7 @@ export async function install({ name, version, finish }: Package, timeoutMs = 30
       await npmInstall(attempt, `${name}@${version}`, timeoutMs);
       if (finish !== null)
         await run(process.execPath, [join(attempt, 'node_modules', finish)], { cwd: attempt });
-      if (!existsSync(folder)) renameSync(attempt, folder);
+      publish(attempt, folder);
     } finally {
       rmSync(attempt, { recursive: true, force: true });
     }
@@ -35,6 +35,15 @@ export interface Package {
 }
 
 const run = promisify(execFile);
+
+function publish(attempt: string, folder: string): void {
+  try {
+    renameSync(attempt, folder);
+  } catch (error) {
+    // Another was quicker, with the same.
+    if (!existsSync(folder)) throw error;
+  }
+}
 
 async function npmInstall(folder: string, what: string, timeoutMs: number): Promise<void> {
   const quick = [

@@ -47,6 +47,13 @@ describe.skipIf(!isAsked).each(Object.values(REAL_AGENTS))('$name', (agent) => {
     expect(stderr).toMatch(/iteration 1 failed/);
   });
 
+  it('tries again by itself when the provider fails now and then, and that is no failure of the loop', async () => {
+    const { run, model, stage } = await open([fails('broken'), fails('overloaded'), runs(FIX), says(CLAIM)]);
+    endedWith(0, await run([...TASK, '-m', '1']));
+    expect(stage.state).toMatchObject({ current_iteration: 1, runs: 1, total_failures: 0 });
+    expect(model.requests.map(({ turn }) => turn)).toEqual(expect.arrayContaining([0, 1, 2, 3]));
+  });
+
   it('that is not let in ends the loop at once, and the user learns what to do', async () => {
     const { run, model, stage } = await open([fails('unauthorized')]);
     const { stderr } = endedWith(3, await run(TASK));
