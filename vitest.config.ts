@@ -3,6 +3,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
+    exclude: ['test/agents/real-agents.test.ts'],
     allowOnly: false,
     maxWorkers: '100%',
     // Generous: a busy machine is no failure, and what hangs is found all the same.

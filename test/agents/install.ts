@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /**
@@ -58,10 +58,9 @@ async function npmInstall(folder: string, what: string, timeoutMs: number): Prom
   await run('npm', args, { cwd: folder, timeout: timeoutMs });
 }
 
+/** Beside the project's own packages: nobody's home is touched. */
 function cacheFolder(): string {
   const given = process.env['RALPH_AGENTS_CACHE'];
   if (given !== undefined && given !== '') return given;
-  const caches = process.env['XDG_CACHE_HOME'];
-  const base = caches === undefined || caches === '' ? join(homedir(), '.cache') : caches;
-  return join(base, 'ralph', 'agents');
+  return fileURLToPath(new URL('../../node_modules/.cache/agents', import.meta.url));
 }

@@ -13,9 +13,7 @@ import { REAL_AGENTS, type RealAgent } from './real-agent.ts';
 import { fails, hangs, isLimited, runs, says, type Turn } from './script.ts';
 import { CHECK, CLAIM, endedWith, FIX, liveThrough, TASK, TOO_EARLY } from './whole-loop.ts';
 
-const isAsked = process.env['RALPH_REAL_AGENTS'] !== undefined;
-
-describe.skipIf(!isAsked).each(Object.values(REAL_AGENTS))('$name', (agent) => {
+describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
   const open = arenaOf(agent);
   const longest = (seconds: number) => `${agent.isSlow ? seconds + 10 : seconds}s`;
 
@@ -70,7 +68,7 @@ describe.skipIf(!isAsked).each(Object.values(REAL_AGENTS))('$name', (agent) => {
  * that ends in seconds is over before they say a word; one that lasts shows after one minute (Copilot) or more
  * (opencode), or never (Qwen Code).
  */
-describe.skipIf(!isAsked).each([
+describe.each([
   // It believes in a limit with a reset only when a subscription pays.
   {
     agent: REAL_AGENTS.claude,

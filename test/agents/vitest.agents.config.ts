@@ -3,7 +3,6 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/agents/*.test.ts'],
-    env: { RALPH_REAL_AGENTS: '1' },
     // An agent may need seconds to begin, and a loop begins it several times.
     testTimeout: 180_000,
     globalSetup: ['test/rig/build.ts'],
