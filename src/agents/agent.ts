@@ -25,10 +25,14 @@ export interface AgentCall {
   readonly env: (uid: number) => Readonly<Record<string, string>>;
   /** The flags that choose a model; null where there are none. */
   readonly model: ((model: string) => readonly string[]) | null;
-  /** Words of the command line that are the adapter's own: not taken from the user a second time. */
-  readonly ownWords: readonly string[];
-  /** Options with which the user says that the output shall not be a stream of events. */
-  readonly plainWords: readonly string[];
+  /** What of a command line the adapter says itself, so that it is not taken from the user a second time. */
+  readonly own: {
+    /** Sub-commands, which come first. */
+    readonly commands: readonly string[];
+    readonly flags: readonly string[];
+    /** The option for the form of the output; with another value the user wants no stream of events. */
+    readonly format: { readonly options: readonly string[]; readonly value: string } | null;
+  };
   /** How the prompt reaches it where nobody says otherwise. */
   readonly promptVia: PromptVia;
   /** Everything behind the program; `prompt` is null when it comes by the standard input. */

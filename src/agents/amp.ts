@@ -15,8 +15,7 @@ export const amp: Agent = {
     autonomous: ['--dangerously-allow-all'],
     env: () => ({}),
     model: null,
-    ownWords: ['-x', '--execute', '--stream-json'],
-    plainWords: [],
+    own: { commands: [], flags: ['-x', '--execute', '--stream-json'], format: null },
     promptVia: 'stdin',
     // The prompt follows right after -x, and both come last.
     args: ({ output, flags, prompt }) => [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
-import { commandLine, flagsFrom, promptWay, type AgentSpec } from './call.ts';
+import { commandLine, flagsFrom, isTimid, promptWay, type AgentSpec } from './call.ts';
 
 const PROMPT = 'Do "it" now,\nplease.';
 const line = (spec: AgentSpec, output: 'stream' | 'text' = 'stream') =>
@@ -151,8 +151,28 @@ describe('how an agent is set up', () => {
     ['opencode', 'run --format default'],
     ['copilot', '--output-format text'],
     ['custom', 'anything at all'],
+    ['gemini', '-o text'],
   ])('%s %s: is no stream of events', (kind, given) => {
     expect(flagsFrom(agentNamed(kind), given.split(' '))).toBeNull();
+  });
+
+  it('is not taken for what it only sounds like', () => {
+    const claude = ['--append-system-prompt', 'text', '--allowedTools', 'Edit'];
+    expect(flagsFrom(agentNamed('claude'), claude)).toEqual(claude);
+    expect(flagsFrom(agentNamed('codex'), ['exec', '-c', 'x', '--profile', 'e'])).toEqual([
+      '-c',
+      'x',
+      '--profile',
+      'e',
+    ]);
+    expect(flagsFrom(agentNamed('opencode'), ['run', '--title', 'run'])).toEqual(['--title', 'run']);
+  });
+
+  it('that leaves it without power is known', () => {
+    expect(isTimid(agentNamed('claude'), ['claude', '--model', 'opus'])).toBe(true);
+    expect(isTimid(agentNamed('claude'), ['claude', '--allowedTools', 'Edit'])).toBe(false);
+    expect(isTimid(agentNamed('codex'), ['codex', '--full-auto'])).toBe(false);
+    expect(isTimid(agentNamed('custom'), ['x'])).toBe(false);
   });
 
   it('is known by the name of its program', () => {

@@ -36,8 +36,26 @@ export function promptWay(agent: Agent, spec: AgentSpec): PromptVia {
 }
 
 /** The flags that a user gave, without what the adapter says itself; null where they want plain text and not a stream. */
-export function flagsFrom(agent: Agent, given: readonly string[]): readonly string[] | null {
-  const { call } = agent;
-  if (call === null || given.some((word) => call.plainWords.includes(word))) return null;
-  return given.filter((word) => !call.ownWords.includes(word));
+export function flagsFrom({ call }: Agent, given: readonly string[]): readonly string[] | null {
+  if (call === null) return null;
+  const { commands, flags, format } = call.own;
+  const kept: string[] = [];
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] ?? '';
+    const [name = '', inline] = word.split('=', 2);
+    if (format?.options.includes(name) === true) {
+      const value = inline ?? given[++at];
+      if (value !== format.value) return null;
+    } else if (!(at === 0 && commands.includes(word)) && !flags.includes(word)) kept.push(word);
+  }
+  return kept;
+}
+
+/** Whether flags of the user's own leave an agent without the power that it has when it is called by its name. */
+export function isTimid({ call }: Agent, argv: readonly string[]): boolean {
+  const [first] = call?.autonomous ?? [];
+  return (
+    first !== undefined &&
+    !argv.some((word) => /dangerously|yolo|allow|auto|permission|sandbox|approval/i.test(word))
+  );
 }

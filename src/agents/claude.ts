@@ -16,8 +16,11 @@ export const claude: Agent = {
     // It refuses to skip permissions as root, unless it is told that nothing can be harmed.
     env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
     model: (model) => ['--model', model],
-    ownWords: ['-p', '--print', '--output-format', 'stream-json', '--verbose'],
-    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    own: {
+      commands: [],
+      flags: ['-p', '--print', '--verbose'],
+      format: { options: ['--output-format'], value: 'stream-json' },
+    },
     promptVia: 'stdin',
     args: ({ output, flags, prompt }) => [
       '-p',

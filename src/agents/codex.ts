@@ -15,8 +15,7 @@ export const codex: Agent = {
     autonomous: ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'],
     env: () => ({}),
     model: (model) => ['--model', model],
-    ownWords: ['exec', 'e', '--json', '-'],
-    plainWords: [],
+    own: { commands: ['exec', 'e'], flags: ['--json', '-'], format: null },
     promptVia: 'stdin',
     args: ({ output, flags, prompt, folder }) => [
       'exec',
@@ -24,7 +23,7 @@ export const codex: Agent = {
       ...flags,
       prompt ?? '-',
     ],
-    credentials: ['CODEX_API_KEY'],
+    credentials: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
     account: ['CODEX_HOME', 'OPENAI_BASE_URL'],
   },
   remedies: {

@@ -17,8 +17,11 @@ export const copilot: Agent = {
     autonomous: ['--allow-all'],
     env: () => ({}),
     model: (model) => ['--model', model],
-    ownWords: ['-p', '--prompt', '--output-format', 'json', '--no-auto-update'],
-    plainWords: ['text', '--output-format=text'],
+    own: {
+      commands: [],
+      flags: ['-p', '--prompt', '--no-auto-update'],
+      format: { options: ['--output-format'], value: 'json' },
+    },
     promptVia: 'stdin',
     args: ({ output, flags, prompt, folder }) => [
       ...(output === 'stream' ? ['--output-format', 'json'] : ['--silent']),
@@ -55,8 +58,8 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   const result = (event: Json): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
     const base = { type: 'result', usage: null, session } as const;
-    if (event['exitCode'] === 0 && trouble === null)
-      return [{ ...base, ok: true, text: answer, error: null }];
+    // What went wrong on the way did not keep it from its end.
+    if (event['exitCode'] === 0) return [{ ...base, ok: true, text: answer, error: null }];
     const { limit, error } = trouble ?? readTrouble({ message: 'the agent failed' }, startedAt);
     const failed: AgentEvent = { ...base, ok: false, text: null, error };
     return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];

@@ -1,6 +1,6 @@
 import type { Agent, AgentEvent, ModelUsage, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { readTrouble } from './trouble.ts';
 
@@ -15,8 +15,11 @@ export const gemini: Agent = {
     autonomous: ['--yolo', '--skip-trust'],
     env: () => ({}),
     model: (model) => ['--model', model],
-    ownWords: ['-p', '--prompt', '--output-format', '-o', 'stream-json'],
-    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    own: {
+      commands: [],
+      flags: ['-p', '--prompt'],
+      format: { options: ['--output-format', '-o'], value: 'stream-json' },
+    },
     promptVia: 'stdin',
     args: ({ output, flags, prompt }) => [
       '--output-format',
@@ -49,13 +52,13 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
       answer = '';
     }
     isTalking = true;
-    answer = (answer + words).slice(-LONGEST_ANSWER);
+    if (answer.length < LONGEST_ANSWER) answer += words;
     return [{ type: 'text', text: words, message: `message-${messages}` }];
   };
 
   const result = (event: Json): readonly AgentEvent[] | null => {
     if (typeof event['status'] !== 'string') return null;
-    const usage = usageOf(record(event['stats']));
+    const usage = isRecord(event['stats']) ? usageOf(event['stats']) : null;
     if (event['status'] === 'success') {
       return [{ type: 'result', ok: true, text: answer === '' ? null : answer, usage, session, error: null }];
     }

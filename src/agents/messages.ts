@@ -3,6 +3,7 @@
  * `result`. Where they differ, the adapter says how.
  */
 import type { RunError, Tokens } from '../loop/event.ts';
+import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { AgentEvent, ModelUsage, RunFacts, TodoItem, Usage } from './agent.ts';
 import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
 import type { Protocol } from './json-lines.ts';
@@ -82,7 +83,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
       const task = tasks[index];
       const status = textOrNull(input['status']);
       if (task !== undefined && status !== null) tasks[index] = { ...task, status: statusOf(status) };
-      return [{ type: 'todo', items: tasks.slice(0, MOST_TASKS) }];
+      return [{ type: 'todo', items: tasks.slice(-MOST_TASKS) }];
     }
     started.add(id);
     return [{ type: 'tool.start', id, name, input: summarize(name, input) }];
@@ -299,14 +300,5 @@ const MOST_OPEN = 32;
 
 function addTo(sums: Map<string, ModelUsage>, { model, tokens }: ModelUsage): void {
   const key = model ?? '';
-  const before = sums.get(key)?.tokens;
-  sums.set(key, {
-    model,
-    tokens: {
-      input: (before?.input ?? 0) + tokens.input,
-      output: (before?.output ?? 0) + tokens.output,
-      cacheRead: (before?.cacheRead ?? 0) + tokens.cacheRead,
-      cacheWrite: (before?.cacheWrite ?? 0) + tokens.cacheWrite,
-    },
-  });
+  sums.set(key, { model, tokens: addTokens(sums.get(key)?.tokens ?? NOTHING_SPENT.tokens, tokens) });
 }

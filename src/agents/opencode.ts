@@ -16,8 +16,7 @@ export const opencode: Agent = {
     autonomous: ['--auto'],
     env: () => ({}),
     model: (model) => ['--model', model],
-    ownWords: ['run', '--format', 'json'],
-    plainWords: ['default', '--format=default'],
+    own: { commands: ['run'], flags: [], format: { options: ['--format'], value: 'json' } },
     // As an argument it would be wrapped in quotation marks.
     promptVia: 'stdin',
     args: ({ output, flags, prompt }) => [

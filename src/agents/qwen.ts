@@ -15,8 +15,11 @@ export const qwen: Agent = {
     autonomous: ['--yolo'],
     env: () => ({}),
     model: (model) => ['--model', model],
-    ownWords: ['-p', '--prompt', '--output-format', '-o', 'stream-json'],
-    plainWords: ['text', 'json', '--output-format=text', '--output-format=json'],
+    own: {
+      commands: [],
+      flags: ['-p', '--prompt'],
+      format: { options: ['--output-format', '-o'], value: 'stream-json' },
+    },
     promptVia: 'stdin',
     args: ({ output, flags, prompt }) => [
       '--output-format',

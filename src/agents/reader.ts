@@ -9,6 +9,7 @@
 import type { Detector } from '../loop/completion.ts';
 import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
+import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
@@ -58,6 +59,9 @@ const HOPELESS_ATTEMPT = 3;
 /** Enough for the last words of a program that could not begin. */
 const LONGEST_COMPLAINT = 4096;
 const LAST_LINES = 5;
+
+/** Tools that are at work at the same time; what never ends must not be kept for ever. */
+const MOST_TOOLS = 100;
 
 class Reader implements RunReader {
   readonly #agent: Agent;
@@ -159,6 +163,7 @@ class Reader implements RunReader {
         this.#steps++;
         // One that nobody could ever end is not waited for.
         if (event.id !== '') this.#openTools.add(event.id);
+        if (this.#openTools.size > MOST_TOOLS) this.#openTools.delete([...this.#openTools][0] ?? '');
         return;
       case 'tool.end':
         this.#openTools.delete(event.id);
@@ -210,13 +215,13 @@ class Reader implements RunReader {
       usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
     // A model without a price is left out where others have one: an estimate is better than none.
     let estimate: number | null = null;
-    let tokens: Tokens = NO_TOKENS;
+    let tokens: Tokens = NOTHING_SPENT.tokens;
     for (const part of usage.parts) {
       const one = price(part.model, part.tokens);
       if (one !== null) estimate = (estimate ?? 0) + one;
-      tokens = plus(tokens, part.tokens, 1);
+      tokens = addTokens(tokens, part.tokens);
     }
-    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : plus(tokens, before.tokens, -1);
+    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : without(tokens, before.tokens);
     const earlier = before?.usd ?? 0;
     if (usage.costUsd !== null)
       this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
@@ -241,7 +246,8 @@ class Reader implements RunReader {
     this.#limit = limit === null ? null : { ...limit, message: this.#context.hide(limit.message) };
     if (this.#offset > 0 || this.#agent.call === null) return;
     const errors = troubles.map(({ error }) => error);
-    const worst = errors.find(({ kind }) => kind !== 'other') ?? errors.at(-1) ?? null;
+    // The last line says it, unless an earlier one says that nothing can help.
+    const worst = errors.findLast(({ kind }) => isFatal(kind)) ?? errors.at(-1) ?? null;
     if (worst !== null) this.#error = this.#withRemedy(worst);
   }
 
@@ -259,13 +265,11 @@ class Reader implements RunReader {
   }
 }
 
-const NO_TOKENS: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-
-function plus(a: Tokens, b: Tokens, sign: 1 | -1): Tokens {
+function without(a: Tokens, b: Tokens): Tokens {
   return {
-    input: Math.max(0, a.input + sign * b.input),
-    output: Math.max(0, a.output + sign * b.output),
-    cacheRead: Math.max(0, a.cacheRead + sign * b.cacheRead),
-    cacheWrite: Math.max(0, a.cacheWrite + sign * b.cacheWrite),
+    input: Math.max(0, a.input - b.input),
+    output: Math.max(0, a.output - b.output),
+    cacheRead: Math.max(0, a.cacheRead - b.cacheRead),
+    cacheWrite: Math.max(0, a.cacheWrite - b.cacheWrite),
   };
 }

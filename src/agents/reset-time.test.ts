@@ -17,6 +17,7 @@ describe('when a limit ends', () => {
     ['resets 12pm (UTC)', last('2026-11-15T12:00')],
     ['resets 12am (UTC)', last('2026-11-16T00:00')],
     ['resets 12:30 a.m. (UTC)', last('2026-11-16T00:30')],
+    ['resets at 17:05 UTC', last('2026-11-15T17:05')],
     ['resets at 17:05 (UTC)', last('2026-11-15T17:05')],
     ['resets Nov 20 at 5pm (UTC)', last('2026-11-20T17:00')],
     ['resets November 20, 5pm (UTC)', last('2026-11-20T17:00')],
@@ -38,6 +39,8 @@ describe('when a limit ends', () => {
     ['try again in 3 days 4 hours', 273_600_000],
     ['try again in 1 day, 2 hours and 3 minutes', 93_780_000],
     ['try again in 5 minutes', 300_000],
+    ['try again in 1 week', 604_800_000],
+    ['try again in 2 months', 5_184_000_000],
   ])('%s, counted from the start', (sentence, expected) => {
     expect(resetTime(sentence, MORNING)).toBe(MORNING + expected);
   });

@@ -18,9 +18,11 @@ function timestamp(sentence: string): number | null {
 
 // A CLI that is `Retrying in 60s` says what it does itself, not when the limit ends.
 const SPAN =
-  /(?<!\bretrying\s+)\b(?:in|after|retry-after:?)\s+((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)?[\s,and]*)+)/i;
-const PIECE = /(\d+(?:\.\d+)?)\s*(mil|ms|d|h|m|s)?/gi;
+  /(?<!\bretrying\s+)\b(?:in|after|retry-after:?)\s+((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|months?|mo|weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)?[\s,and]*)+)/i;
+const PIECE = /(\d+(?:\.\d+)?)\s*(mil|ms|mo|w|d|h|m|s)?/gi;
 const MS: Readonly<Record<string, number>> = {
+  mo: 30 * 86_400_000,
+  w: 7 * 86_400_000,
   d: 86_400_000,
   h: 3_600_000,
   m: 60_000,
@@ -42,17 +44,17 @@ function span(sentence: string, from: number): number | null {
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const CLOCK =
-  /(?:resets?|again|until|available)(?:\s+(?:at|on))?\s+(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?,?\s+(?:at\s+)?)?(\d{1,2})(?::(\d\d))?\s*([ap]\.?m\.?)?(?:\s*\(([\w+\-/]+)\))?/i;
+  /(?:resets?|again|until|available)(?:\s+(?:at|on))?\s+(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?,?\s+(?:at\s+)?)?(\d{1,2})(?::(\d\d))?\s*([ap]\.?m\.?)?(?:\s*\(([\w+\-/]+)\)|\s+(UTC|GMT)\b)?/i;
 
 /** `resets 5pm (Europe/Vilnius)`, `try again at 8:04 AM`, `try again at Nov 16th, 2026 8:04 AM` */
 function timeOfDay(sentence: string, from: number): number | null {
   const match = CLOCK.exec(sentence);
   if (match === null) return null;
-  const [, monthName, day, year, hours = '', minutes = '0', half, zoneName] = match;
+  const [, monthName, day, year, hours = '', minutes = '0', half, inBrackets, bare] = match;
   if (half === undefined && !/:\d\d/.test(match[0])) return null;
   const hour = half === undefined ? Number(hours) : (Number(hours) % 12) + (/^p/i.test(half) ? 12 : 0);
   if (hour > 23 || Number(minutes) > 59) return null;
-  const zone = zoneOf(zoneName);
+  const zone = zoneOf(inBrackets ?? bare);
   const today = dateIn(zone, from);
   const month = monthName === undefined ? -1 : MONTHS.indexOf(monthName.slice(0, 3).toLowerCase());
   const at = { hour, minute: Number(minutes) };

@@ -66,7 +66,10 @@ const WORDS: Readonly<
       /\b(?:exhausted|exceeded) your (?:[\w-]+ )?(?:quota|capacity)\b/i,
       /(?<!disk )\bquota (?:has been )?(?:exceeded|exhausted)\b/i,
       /\b(?:individual |monthly |organization )?spend(?:ing)? limit\b/i,
-      /\bout of (?:extra )?(?:usage|credits)\b/i,
+      /\bout of (?:extra )?(?:usage|credits)\b|\binsufficient credits\b/i,
+      /\breached your (?:[\w-]+ )?(?:usage )?limit\b/i,
+      /\bexceeded your (?:[\w-]+ )*allowance\b/i,
+      /\bresource has been exhausted\b/i,
     ],
   },
   authentication: {

@@ -70,7 +70,8 @@ export class AgentLines {
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);
     const stamp = this.#options.timestamps ? this.#stamp() : '';
-    return lines.map((line) => (line === '' ? '' : `${stamp}${line}`));
+    // Whatever an agent calls its things, one line stays one line.
+    return lines.map((line) => (line === '' ? '' : `${stamp}${line.replaceAll(/[\r\n]+/g, ' ')}`));
   }
 
   #linesOf(event: AgentEvent): readonly string[] {

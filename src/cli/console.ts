@@ -116,7 +116,7 @@ export class Console implements Viewer {
   /** A line of our own. */
   status(line: string): void {
     if (this.#options.quiet === true) return;
-    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${line}`);
+    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${line.replaceAll(/[\r\n]+/g, ' ')}`);
   }
 
   /** A line on the standard error, whatever else is there. */
@@ -126,7 +126,12 @@ export class Console implements Viewer {
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
     if (this.#isOnePlace) this.#lines.broken();
-    this.#write(process.stderr, `${process.stderr.isTTY ? harmless(text) : text}\n`);
+    const shown = process.stderr.isTTY ? harmless(text) : text;
+    // A colour that nobody has ended ends here.
+    this.#write(
+      process.stderr,
+      `${shown}${process.stderr.isTTY && shown.includes('\u001B') ? '\u001B[0m' : ''}\n`,
+    );
   }
 
   close(): void {

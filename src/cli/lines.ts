@@ -66,7 +66,7 @@ export function linesFor(
     case 'run.started':
       return verbose ? [`agent started (process ${event.receipt.pid})`] : [];
     case 'limit.heard': {
-      const until = localTime(state.turn.heard?.until ?? event.resetsAt).slice(11);
+      const until = moment(state.turn.heard?.until ?? event.resetsAt, event.at);
       return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
     }
     case 'loop.created':
@@ -98,7 +98,7 @@ function runLines(
     ...(unknown === 0
       ? []
       : [
-          `note: ${unknown} ${unknown === 1 ? 'line' : 'lines'} of the stream were not understood; all of it is in ${logOf(state.name, run.id)}`,
+          `note: ${unknown} ${unknown === 1 ? 'line of the stream was' : 'lines of the stream were'} not understood; all of it is in ${logOf(state.name, run.id)}`,
         ]),
     ...strays,
   ];
@@ -109,7 +109,7 @@ function runLines(
       return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
     }
     case 'usage-limit': {
-      const until = localTime(waitAfter(state, run).until).slice(11);
+      const until = moment(waitAfter(state, run).until, event.at);
       return [
         `usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`,
       ];
@@ -224,4 +224,10 @@ function endLines(
 export function brief(command: string): string {
   const line = command.replaceAll(/\s+/g, ' ').trim();
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}
+
+/** A time of today, or a date too. */
+function moment(at: number, now: number): string {
+  const [date, time] = localTime(at).split('T');
+  return date === localTime(now).split('T')[0] ? (time ?? '') : `${date ?? ''} ${time ?? ''}`;
 }

@@ -1,4 +1,6 @@
 import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { harmless } from './terminal.ts';
 
 /** Prints a short answer. Not through Node's streams, which take longer to load than most commands take to run. */
 export function print(text: string): void {
@@ -11,7 +13,8 @@ export function warn(text: string): void {
 }
 
 function write(descriptor: 1 | 2, text: string): void {
-  let rest = Buffer.from(text);
+  // What agents have said may be in it.
+  let rest = Buffer.from(isatty(descriptor) ? harmless(text) : text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));

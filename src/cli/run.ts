@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import { chooseAgent, promptWayOf } from '../compose/choose-agent.ts';
+import { chooseAgent, notesOn, promptWayOf } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { checkView } from './line-options.ts';
 import { policyOf, type RunOptions } from './options.ts';
-import { parseVariables } from './values.ts';
+import { parseNames, parseVariables } from './values.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
@@ -32,7 +32,7 @@ export async function runLoop(
     model: options.model ?? null,
     command,
     promptVia: promptWayOf(options.promptVia),
-    drop: options.dropEnv,
+    drop: parseNames('--drop-env', options.dropEnv),
     given: Object.keys(given),
   };
   const agent = chooseAgent(choice, env, workspace);
@@ -42,6 +42,7 @@ export async function runLoop(
     name: options.name ?? null,
     policy,
     agent,
+    notes: notesOn(agent),
     prompt,
     env,
     fresh: options.fresh === true,

@@ -68,11 +68,11 @@ function spendLines({ state, account }: LoopReading): readonly string[] {
         ];
   const total = running === null ? state.spent : addRun(state.spent, running);
   if (total.source === null && tokensOf(total) === '') return account.runs === 0 ? [] : ['Cost: unknown'];
-  const left = state.iteration - spends.length;
+  const left = (spends[0]?.iteration ?? 1) - 1;
   return [
     `Cost: ${costOf(total)}`,
     `Tokens: ${tokensOf(total) === '' ? 'unknown' : tokensOf(total)}`,
-    ...(left > 0 ? [`  … ${left} earlier iterations are in progress.md`] : []),
+    ...(left > 0 ? [`  … iteration ${left === 1 ? '1 is' : `1 to ${left} are`} in progress.md`] : []),
     ...spends.map((spend) => {
       const tokens = tokensOf(spend);
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === '' ? '' : `, ${tokens}`}`;

@@ -41,11 +41,21 @@ export function parseWhole(option: string, text: string, least: number): number 
 
 /** Dollars of `5`, `0.50` or `$5`. */
 export function parseAmount(option: string, text: string): number {
-  const value = Number(text.trim().replace(/^\$/, ''));
+  const stated = /^\$?(\d+(?:\.\d+)?|\.\d+)$/.exec(text.trim())?.[1];
+  const value = Number(stated);
   if (!Number.isFinite(value) || value <= 0)
     throw new UserError(`${option} must be an amount > 0 such as 5 or 0.50, got ${JSON.stringify(text)}`);
   return value;
 }
+
+/** Names of variables. */
+export function parseNames(option: string, names: readonly string[]): readonly string[] {
+  const wrong = names.find((name) => !VARIABLE.test(name));
+  if (wrong === undefined) return names;
+  throw new UserError(`${option} must be the name of a variable, got ${JSON.stringify(wrong.split('=')[0])}`);
+}
+
+const VARIABLE = /^[A-Za-z_]\w*$/;
 
 /** `KEY=VALUE` pairs as an environment. */
 export function parseVariables(option: string, pairs: readonly string[]): Record<string, string> {
@@ -53,7 +63,7 @@ export function parseVariables(option: string, pairs: readonly string[]): Record
     pairs.map((pair) => {
       const at = pair.indexOf('=');
       const name = pair.slice(0, Math.max(0, at));
-      if (!/^[A-Za-z_]\w*$/.test(name)) {
+      if (!VARIABLE.test(name)) {
         // What stands behind the name may be a secret.
         const shown = JSON.stringify(at < 0 ? pair : `${name}=…`);
         throw new UserError(`${option} must be KEY=VALUE with KEY a variable's name, got ${shown}`);

@@ -10,7 +10,8 @@ export function agentEnvironment(
   agent: Agent,
 ): Record<string, string> {
   const { spec, policy } = run;
-  const env: Record<string, string> = { ...runEnvironment(run), ...spec.agent.env };
+  // What the user says comes before what the adapter does.
+  const env: Record<string, string> = { ...spec.agent.env, ...runEnvironment(run) };
   // An agent in which ralph was started would take this for its own session.
   delete env['CLAUDECODE'];
   const foreign = policy.keys === 'own' && agent.call !== null ? foreignKeys(agent) : [];
@@ -22,7 +23,8 @@ export function agentEnvironment(
 function foreignKeys(agent: Agent): readonly string[] {
   const own = agent.call?.credentials ?? [];
   const all = [...AGENTS.flatMap(({ call }) => call?.credentials ?? []), ...OTHER_KEYS];
-  return all.filter((name) => !own.includes(name));
+  // A token for the code host is no key of a model: without it nobody could push.
+  return all.filter((name) => !own.includes(name) && !/^(?:GH|GITHUB)_TOKEN$/.test(name));
 }
 
 const OTHER_KEYS = ['PERPLEXITY_API_KEY', 'XAI_API_KEY', 'OPENAI_API_KEY', 'OPENAI_ORG_ID'];

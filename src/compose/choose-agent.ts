@@ -1,7 +1,7 @@
 /** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
 import { PROMPT_WAYS, type Agent, type PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
-import { flagsFrom, type AgentSpec } from '../agents/call.ts';
+import { flagsFrom, isTimid, type AgentSpec } from '../agents/call.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
@@ -37,6 +37,16 @@ export function chooseAgent(
   checkProgram(agent, spec.argv[0] ?? '', env, workspace, command.length > 0);
   const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
   return Object.keys(own).length === 0 ? spec : { ...spec, env: own };
+}
+
+/** What a user should know of the agent that they have chosen. */
+export function notesOn({ kind, argv }: AgentSpec): readonly string[] {
+  const agent = agentNamed(kind);
+  return agent.call !== null && isTimid(agent, argv)
+    ? [
+        `note: ${kind} has to ask before it does anything, and nobody answers; --agent ${kind} lets it work (${agent.call.autonomous.join(' ')})`,
+      ]
+    : [];
 }
 
 function callOf(

@@ -105,9 +105,9 @@ function nextCommand({ outcome, iteration, policy }: LoopState, name: string): s
     case 'time-exhausted':
       return `ralph resume ${name} --max-time ${Math.ceil((outcome.limitMs * 2) / 1000)}s`;
     case 'cost-exhausted':
-      return `ralph resume ${name} --max-cost ${Math.ceil(outcome.limitUsd * 200) / 100}`;
+      return `ralph resume ${name} --max-cost ${Math.ceil(Math.max(outcome.limitUsd, outcome.spentUsd) * 200) / 100}`;
     case 'tokens-exhausted':
-      return `ralph resume ${name} --max-tokens ${outcome.limit * 2}`;
+      return `ralph resume ${name} --max-tokens ${Math.max(outcome.limit, outcome.spent) * 2}`;
     case 'done':
     case 'waiting':
     case 'failures-exhausted':

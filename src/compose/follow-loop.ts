@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
-import { readRun } from '../agents/reader.ts';
+import { readRun, type RunReader } from '../agents/reader.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
@@ -60,6 +60,7 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
 class Output {
   readonly #tails: Tail[] = [];
   readonly #stopWatching: () => void;
+  readonly #reader: RunReader;
 
   constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
     const path = folder.run(run);
@@ -76,6 +77,7 @@ class Output {
       },
       (event) => viewer.agent?.(event),
     );
+    this.#reader = reader;
     const open = state.turn.run;
     if (existsSync(join(path, 'stdout.log')))
       this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
@@ -88,6 +90,7 @@ class Output {
   async close(): Promise<void> {
     this.#stopWatching();
     await Promise.all(this.#tails.map((tail) => tail.close()));
+    this.#reader.end();
   }
 
   #look(): void {

@@ -29,6 +29,8 @@ export interface LoopRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Whether an unfinished loop of the same name may be put aside. */
   readonly fresh: boolean;
+  /** What its user should know before it begins. */
+  readonly notes?: readonly string[];
   readonly parent: Spec['parent'];
 }
 
@@ -38,7 +40,7 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   prepare(workspace);
   for (const { command } of request.policy.checks.commands) refuseSecret('a check', command, request.env);
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
-  const notes: string[] = [];
+  const notes: string[] = [...(request.notes ?? [])];
   const { folder, release } = await claimName(request, workspace, notes);
   let id: string | null = null;
   try {

@@ -237,9 +237,13 @@ export class OwnedLoop {
     if (event.type !== 'run.ended' || run?.id !== event.run) return;
     if (event.as === 'usage-limit') {
       const resetsAt = run.output.limit?.resetsAt ?? waitAfter(after, run).until;
-      shareLimit(this.#account, { resetsAt, message: run.output.limit?.message ?? 'usage limit' });
+      shareLimit(this.#account, {
+        resetsAt,
+        message: run.output.limit?.message ?? 'usage limit',
+        metAt: event.at,
+      });
     }
-    if (event.as === 'ok') unshareLimit(this.#account);
+    if (event.as === 'ok') unshareLimit(this.#account, run.plannedAt);
     const limit = after.policy.limits.costUsd;
     if (limit !== null && run.output.cost === null && run.output.said === 'success') {
       const message = `--max-cost ${limit} cannot be kept any more: run ${run.id} did not say what it cost`;

@@ -49,9 +49,12 @@ function streamArgs(call: AgentCall): readonly string[] {
 
 /** The first thing in its answer that looks like a version. */
 async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
-  const answer = await exec([path, '--version'], { cwd, env });
+  const answer = await exec([path, '--version'], { cwd, env, patienceMs: PATIENCE_MS });
   return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
 }
+
+/** The slowest takes two seconds. */
+const PATIENCE_MS = 10_000;
 
 export interface Finding {
   readonly what: string;
@@ -116,7 +119,7 @@ async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): 
   }
   const [first = ''] = streamArgs(call);
   const asks: [string, ...string[]] = first.startsWith('-') ? [path, '--help'] : [path, first, '--help'];
-  const help = await exec(asks, { cwd, env });
+  const help = await exec(asks, { cwd, env, patienceMs: PATIENCE_MS });
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   const missing = streamArgs(call).filter((word) => word.startsWith('--') && !text.includes(word));
   if (missing.length > 0) {

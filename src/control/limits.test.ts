@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(state, { recursive: true, force: true }));
 
 describe('a limit that is shared', () => {
-  const limit = { resetsAt: 5000, message: 'later' };
+  const limit = { resetsAt: 5000, message: 'later', metAt: 1000 };
 
   it('is known to the same account until it is over, or is taken back', () => {
     const account = accountKey('claude', ['key']);
@@ -20,7 +20,12 @@ describe('a limit that is shared', () => {
     expect(sharedLimit(account, 4999, state)).toEqual(limit);
     expect(sharedLimit(account, 5000, state)).toBeNull();
     expect(sharedLimit(accountKey('claude', ['other']), 0, state)).toBeNull();
-    unshareLimit(account, state);
+    // One that began before the limit was met says nothing about it.
+    unshareLimit(account, 999, state);
+    expect(sharedLimit(account, 0, state)).toEqual(limit);
+    unshareLimit(account, 1000, state);
+    expect(sharedLimit(account, 0, state)).toBeNull();
+    shareLimit(account, { ...limit, resetsAt: 1e300 }, state);
     expect(sharedLimit(account, 0, state)).toBeNull();
   });
 
@@ -35,7 +40,7 @@ describe('a limit that is shared', () => {
     const file = join(state, 'file');
     writeFileSync(file, '');
     shareLimit(account, limit, file);
-    unshareLimit(account, file);
+    unshareLimit(account, 0, file);
     expect(sharedLimit(account, 0, file)).toBeNull();
   });
 });

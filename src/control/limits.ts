@@ -11,6 +11,8 @@ import { replaceFile } from './replace.ts';
 export interface SharedLimit {
   readonly resetsAt: number;
   readonly message: string;
+  /** When it was met. */
+  readonly metAt: number;
 }
 
 /** A name for whoever pays, that gives nothing away. */
@@ -33,23 +35,27 @@ export function shareLimit(account: string, limit: SharedLimit, state: string = 
 export function sharedLimit(account: string, now: number, state: string = stateFolder()): SharedLimit | null {
   try {
     const value: unknown = JSON.parse(readFileSync(fileOf(account, state), 'utf8'));
-    if (typeof value !== 'object' || value === null || !('resetsAt' in value) || !('message' in value))
-      return null;
-    const { resetsAt, message } = value;
-    return typeof resetsAt === 'number' && resetsAt > now ? { resetsAt, message: String(message) } : null;
+    if (typeof value !== 'object' || value === null) return null;
+    const { resetsAt, message, metAt } = value as Partial<Record<keyof SharedLimit, unknown>>;
+    if (typeof resetsAt !== 'number' || typeof message !== 'string' || typeof metAt !== 'number') return null;
+    return resetsAt > now && resetsAt < metAt + LONGEST ? { resetsAt, message, metAt } : null;
   } catch {
     return null;
   }
 }
 
-/** It is served again. */
-export function unshareLimit(account: string, state: string = stateFolder()): void {
+/** Whoever began at this moment was served: a limit that was met before is over. */
+export function unshareLimit(account: string, began: number, state: string = stateFolder()): void {
   try {
-    rmSync(fileOf(account, state), { force: true });
+    const known = sharedLimit(account, 0, state);
+    if (known === null || known.metAt <= began) rmSync(fileOf(account, state), { force: true });
   } catch {
     // It ends by itself.
   }
 }
+
+/** Nobody limits anybody for longer: whatever says so is no limit. */
+const LONGEST = 40 * 86_400_000;
 
 function fileOf(account: string, state: string): string {
   return join(state, 'limits', `${account}.json`);

@@ -55,7 +55,9 @@ export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Ta
 function waitsForOthers(driver: Driver): boolean {
   const { clock, workspace, chance } = driver.ports;
   const limit = workspace.knownLimit(Math.max(driver.state.now, clock.now()));
-  return limit !== null && driver.append({ type: 'limit.heard', ...limit, jitter: chance() });
+  if (limit === null) return false;
+  const { resetsAt, message } = limit;
+  return driver.append({ type: 'limit.heard', resetsAt, message, jitter: chance() });
 }
 
 /** Ends a run that nobody wants any more, if it is there. */
@@ -67,6 +69,7 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
   const reader = driver.ports.workspace.read(open, driver.state);
   live.follow((chunk, stream) => {
     if (stream === 'stdout') reader.read(chunk);
+    else reader.complain(chunk);
   });
   await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
 }

@@ -78,7 +78,9 @@ function nextStep(state: LoopState): Wanted {
   }
   if (run.ended === null) return mayGoOn(state, run) ? work(state) : [];
   if (run.ended.as === 'fatal') return end(fatalOutcome(run.ended.ending, state.everStarted));
-  if (isCutShort(run.ended.as)) return endBecause(exhausted(state)) ?? waitOrRest(state, run);
+  if (isCutShort(run.ended.as)) {
+    return endBecause(exhausted(state)) ?? endBecause(unserved(state)) ?? waitOrRest(state, run);
+  }
   return (
     lookAround(state, 'after') ??
     runChecks(state) ??
@@ -227,6 +229,13 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
   if (turn.run?.ended?.as !== 'failure' || limit === null || failures.consecutive < limit) return null;
   return { type: 'failures-exhausted', failures: failures.consecutive };
 }
+
+/** A provider that has not answered for about a day does not wait for us. */
+function unserved({ outages }: LoopState): Outcome | null {
+  return outages < MOST_OUTAGES ? null : { type: 'failures-exhausted', failures: outages };
+}
+
+const MOST_OUTAGES = 300;
 
 function stuck(state: LoopState): Outcome | null {
   const limit = state.policy.limits.unchanged;

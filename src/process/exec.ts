@@ -7,9 +7,11 @@ export function exec(
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
     readonly maxBytes?: number;
+    /** For a stranger's program: after that time it is ended, with all that it started. */
+    readonly patienceMs?: number;
   },
 ): Promise<Execution | null> {
-  const { cwd, env, maxBytes = 64 * 1024 * 1024 } = options;
+  const { cwd, env, maxBytes = 64 * 1024 * 1024, patienceMs } = options;
   const [program, ...more] = argv;
   return new Promise((resolve) => {
     const child = spawn(program, more, {
@@ -18,7 +20,14 @@ export function exec(
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: LONGEST_MS,
       killSignal: 'SIGKILL',
+      detached: patienceMs !== undefined,
     });
+    const patience =
+      patienceMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+          }, patienceMs);
     const out: Buffer[] = [];
     const errors: Buffer[] = [];
     let size = 0;
@@ -33,6 +42,7 @@ export function exec(
       resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(errors).toString('utf8') });
     child.once('close', finish);
     child.once('exit', (code) => {
+      clearTimeout(patience);
       // Somebody that it started may hold on to its output for ever.
       setTimeout(() => {
         child.stdout.destroy();

@@ -170,7 +170,7 @@ describe('money', () => {
     exits(end, 1);
     expect(end.stderr).toContain('cost-exhausted');
     expect(end.stderr).toContain('$0.5000 reported');
-    expect(end.stderr).toContain('ralph resume a --max-cost 0.8');
+    expect(end.stderr).toContain('ralph resume a --max-cost 1');
   });
 
   it('stops an agent at work whose streamed usage passes the limit', async () => {
