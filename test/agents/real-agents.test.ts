@@ -15,7 +15,7 @@ import { CHECK, CLAIM, endedWith, FIX, liveThrough, TASK, TOO_EARLY } from './wh
 
 describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
   const open = arenaOf(agent);
-  const longest = (seconds: number) => `${agent.isSlow ? seconds + 10 : seconds}s`;
+  const longest = (seconds: number) => `${agent.isSlow ? seconds + 30 : seconds}s`;
 
   it('is contradicted by a check, fixes it with its own shell, and is done', async () => {
     expect.hasAssertions();
