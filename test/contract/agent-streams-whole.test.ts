@@ -250,3 +250,12 @@ describe('a program that could not begin', () => {
     expect(listen(agent, [], { stderr: `${stderr}\n`, code: 1 }).heard).toMatchObject({ error, as });
   });
 });
+
+describe('what stands on the standard error', () => {
+  const stderr = 'Attempt 1 failed: You exceeded your current quota. Retrying …\n';
+
+  it.each(RECORDED)('%s: is no limit where the work was done', (agent) => {
+    const { heard } = listenTo(agent, '02-tool-success', { stderr });
+    expect(heard).toMatchObject({ limit: null, error: null, as: 'ok' });
+  });
+});
