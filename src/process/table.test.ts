@@ -101,6 +101,27 @@ describe('the process table from /proc', () => {
     }
   });
 
+  it('finds a process with many threads once, and none of its threads', async () => {
+    const shim = procfs.birth(pid);
+    if (shim === null) throw new Error('it is gone');
+    const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
+    const script = 'console.log(1); setInterval(() => {}, 1000)';
+    const away = spawn(process.execPath, ['-e', script], {
+      env,
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await new Promise((resolve) => away.stdout.once('data', resolve));
+    const gone = new Promise((resolve) => away.once('exit', resolve));
+    try {
+      expect(procfs.left({ shim, marker, folder }).pids).toEqual([away.pid]);
+    } finally {
+      away.kill('SIGKILL');
+      await gone;
+    }
+  });
+
   it('does not take the group of a stranger for a run of another boot, or of a pid that was used again', () => {
     const birth = procfs.birth(process.pid);
     if (birth === null) throw new Error('we are gone');
