@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { presets } from '../loop/presets.ts';
 import type { AgentEvent } from './agent.ts';
+import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
 import { scripted } from './scripted.ts';
@@ -109,5 +110,46 @@ describe('reading a run', () => {
     reader.read(Buffer.from('\n<promise>DONE</promise>'));
     reader.end();
     expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
+  });
+});
+
+describe('what a run has cost', () => {
+  const tokens = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const price = (): number => 2;
+  const cost = (event: object, more: Partial<ReadContext>): unknown => {
+    const reader = readRun(scripted, detectors, { ...context(), ...more }, () => {});
+    reader.read(Buffer.from(line({ type: 'progress', ...event })));
+    return reader.snapshot(false).cost;
+  };
+
+  it('is what it reports, else what its tokens cost, else unknown', () => {
+    expect(cost({ tokens, costUsd: 0.5 }, { price })).toEqual({ usd: 0.5, source: 'reported' });
+    expect(cost({ tokens }, { price })).toEqual({ usd: 2, source: 'estimated' });
+    expect(cost({ tokens }, { price: () => null })).toBeNull();
+    expect(cost({ tokens }, {})).toBeNull();
+  });
+
+  it('is estimated without what its conversation has cost before', () => {
+    const usage = { type: 'turn.completed', usage: { input_tokens: 10, output_tokens: 0 } };
+    const session = { id: 't', tokens: { input: 4, output: 0, cacheRead: 0, cacheWrite: 0 }, usd: 0.75 };
+    const reader = readRun(codex, detectors, { ...context(), session, price }, () => {});
+    reader.read(Buffer.from(line({ type: 'thread.started', thread_id: 't' }) + line(usage)));
+    expect(reader.snapshot(false)).toMatchObject({
+      tokens: { input: 6 },
+      cost: { usd: 1.25, source: 'estimated' },
+    });
+  });
+});
+
+describe('what any command complains of', () => {
+  it('is no reason to wait for a provider, except at a limit', () => {
+    const hear = (complaint: string): RunReader => {
+      const reader = readRun(custom, detectors, context(), () => {});
+      reader.complain(Buffer.from(complaint));
+      reader.end();
+      return reader;
+    };
+    expect(hear('connect ECONNREFUSED 127.0.0.1:5432\n').error).toBeNull();
+    expect(hear('You have hit your usage limit\n').snapshot(true).limit).not.toBeNull();
   });
 });
