@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,6 +34,7 @@ describe('a limit that is shared', () => {
     shareLimit(account, limit, state);
     expect(readdirSync(join(state, 'limits'))).toEqual([`${account}.json`]);
     expect(account).not.toContain('secret');
+    expect(statSync(join(state, 'limits')).mode & 0o777).toBe(0o700);
     writeFileSync(join(state, 'limits', `${account}.json`), '{"resetsAt":"soon"');
     expect(sharedLimit(account, 0, state)).toBeNull();
     // A state folder that is a file.
