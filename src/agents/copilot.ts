@@ -69,11 +69,14 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
     switch (type) {
       case 'assistant.message_delta':
         if (typeof data['deltaContent'] !== 'string') return null;
+        // A helper's words are not its own.
+        if (data['parentToolCallId'] !== undefined) return [];
         streamed.add(text(data['messageId']));
         return [{ type: 'text', text: data['deltaContent'], message: text(data['messageId']) }];
       case 'assistant.message': {
         if (typeof data['content'] !== 'string') return null;
         const message = text(data['messageId']);
+        if (data['parentToolCallId'] !== undefined) return [{ type: 'thought', text: data['content'] }];
         answer = textOrNull(data['content']);
         // The pieces were shown as they came.
         return streamed.delete(message) || answer === null ? [] : [{ type: 'text', text: answer, message }];
@@ -145,7 +148,7 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
 
 /** Known, and nothing that anybody needs to hear of. */
 const QUIET =
-  /^(?:session\.(?!error)|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
+  /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
 
 function readFailure(data: Json, startedAt: number): Trouble {
   const inner = parsed(data['errorMessage']);

@@ -48,20 +48,13 @@ export async function demo(): Promise<number> {
     if (code !== 0) throw new UserError('the demonstration did not end as it should', code);
     say('That was the engine you will use. With a real agent, in your own repository:');
     say('');
-    say(
-      paint(
-        'bold',
-        '  ralph run "fix the failing tests" --check "npm test" -- claude -p --dangerously-skip-permissions',
-      ),
-    );
-    say(
-      paint(
-        'bold',
-        '  ralph run -f PROMPT.md --check "cargo test" -- codex exec --dangerously-bypass-approvals-and-sandbox -',
-      ),
-    );
+    say(paint('bold', '  ralph run "fix the failing tests" --check "npm test" --agent claude'));
+    say(paint('bold', '  ralph run -f PROMPT.md --check "cargo test" --agent codex'));
     say('');
-    say('Any command that reads its prompt from the standard input will do. ralph --help shows the rest.');
+    say(
+      'ralph agents lists those that it knows; any other command that reads its prompt from the standard input',
+    );
+    say('will do, behind --. ralph --help shows the rest.');
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

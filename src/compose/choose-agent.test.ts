@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(bin, { recursive: true, force: true }));
 
-const nothing: AgentChoice = { agent: null, model: null, command: [], promptVia: null, drop: [] };
+const nothing: AgentChoice = { agent: null, model: null, command: [], promptVia: null, drop: [], given: [] };
 const POWER = ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'];
 
 describe('an agent', () => {

@@ -75,6 +75,30 @@ describe('a tool that is refused', () => {
   });
 });
 
+describe('the words of a helper', () => {
+  it('are no claim', async () => {
+    agents.installs('copilot');
+    const program = agents.run(
+      '--agent',
+      'copilot',
+      '-m',
+      '1',
+      '--preset',
+      'promise',
+      '--completion-promise',
+      'DONE',
+    );
+    const turn = await rig.nextTurn();
+    const helper = { messageId: 'h', content: CLAIM, parentToolCallId: 'call_1' };
+    await turn.prints(json({ type: 'assistant.message', data: { messageId: 'm', content: 'not yet' } }));
+    await turn.prints(json({ type: 'assistant.message', data: helper, agentId: 'x' }));
+    await turn.prints(json({ type: 'subagent.completed', data: {} }) + json({ type: 'result', exitCode: 0 }));
+    await turn.exits(0);
+    exits(await program.ended, 1);
+    expect(rig.loop('a').all('claim.made')).toEqual([]);
+  });
+});
+
 describe('what sounds like a limit and is none', () => {
   it.each([
     ['a full disk', 'echo "cp: cannot create file: Disk quota exceeded" >&2; exit 1'],
