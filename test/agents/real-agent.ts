@@ -14,8 +14,6 @@ export interface RealAgent {
   readonly model: string;
   /** Whether it says what a run costs; of the others the tokens are known. */
   readonly tellsCost: boolean;
-  /** Whether it says nothing for seconds when it begins. */
-  readonly isSlow: boolean;
   /** Writes what it wants to find in its files, and gives what it wants to find in its environment. */
   readonly prepare: (place: Place) => Readonly<Record<string, string>>;
 }
@@ -41,7 +39,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     },
     model: 'claude-sonnet-4-5',
     tellsCost: true,
-    isSlow: false,
     prepare: ({ url }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: KEY,
@@ -55,7 +52,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     package: { name: '@openai/codex', version: '0.166.0', finish: null },
     model: 'gpt-5.5',
     tellsCost: false,
-    isSlow: false,
     prepare: ({ home, url }) => {
       const provider = [
         'name = "ours"',
@@ -73,7 +69,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     package: { name: 'opencode-ai', version: '1.18.33', finish: 'opencode-ai/postinstall.mjs' },
     model: 'ours/scripted',
     tellsCost: true,
-    isSlow: true,
     prepare: ({ home, url }) => {
       const scripted = {
         limit: { context: 1_000_000, output: 8000 },
@@ -98,7 +93,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     // Without a name it asks another model first which one to ask.
     model: 'gemini-2.5-pro',
     tellsCost: false,
-    isSlow: true,
     prepare: ({ home, url }) => {
       const settings = {
         // With an address of one's own it has to be told that the key is still Gemini's.
@@ -115,7 +109,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     package: { name: '@qwen-code/qwen-code', version: '0.24.4', finish: null },
     model: 'qwen3-coder-plus',
     tellsCost: false,
-    isSlow: true,
     prepare: ({ home, url }) => {
       const settings = {
         // It would ask the model, with tools, what to remember: a question that no script expects.
@@ -132,7 +125,6 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     package: { name: '@github/copilot', version: '1.0.102', finish: null },
     model: 'scripted',
     tellsCost: false,
-    isSlow: true,
     prepare: ({ url }) => ({
       COPILOT_OFFLINE: 'true',
       COPILOT_PROVIDER_BASE_URL: `${url}/v1`,

@@ -3,7 +3,7 @@
  * than half a gigabyte the first time and take minutes every time, so the gate does without them;
  * `one-real-agent.test.ts` stands in for them there.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lives } from '../rig/cli/leftovers.ts';
 import { openArena, type Arena } from './arena.ts';
@@ -15,7 +15,6 @@ import { CHECK, CLAIM, endedWith, FIX, liveThrough, TASK, TOO_EARLY } from './wh
 
 describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
   const open = arenaOf(agent);
-  const longest = (seconds: number) => `${agent.isSlow ? seconds + 30 : seconds}s`;
 
   it('is contradicted by a check, fixes it with its own shell, and is done', async () => {
     expect.hasAssertions();
@@ -31,18 +30,18 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     expect(model.requests.some((one) => one.turn === 0 && mentions(one, task))).toBe(true);
   });
 
-  it('that is silent while a tool of its may be alive is cut off, and nothing of it is left', async () => {
-    const { run, stage } = await open([runs('sh leave.sh'), hangs(), runs(FIX), says(CLAIM)]);
-    const { stderr } = endedWith(0, await run([...TASK, '-m', '4', '--inactivity-timeout', longest(3)]));
-    expectNothingLeft(stage);
+  it('that is silent while its tool may be alive is cut off, and nothing of it is left', async () => {
+    const { stderr, toolLives } = await cutOff('--inactivity-timeout', () =>
+      open([runs('sh leave.sh'), hangs()]),
+    );
     expect(stderr).toContain('inactivity timeout');
+    expect(toolLives).toBe(false);
   });
 
   it('that takes too long over a tool is cut off, and nothing of it is left', async () => {
-    const { run, stage } = await open([runs('sh stay.sh'), runs(FIX), says(CLAIM)]);
-    const { stderr } = endedWith(0, await run([...TASK, '-m', '4', '--iteration-timeout', longest(5)]));
-    expectNothingLeft(stage);
-    expect(stderr).toMatch(/iteration 1 failed/);
+    const { stderr, toolLives } = await cutOff('--iteration-timeout', () => open([runs('sh stay.sh')]));
+    expect(stderr).toContain('agent timeout after');
+    expect(toolLives).toBe(false);
   });
 
   it('tries again by itself when the provider fails now and then, and that is no failure of the loop', async () => {
@@ -59,7 +58,7 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     expect(stderr).toMatch(/log in with|set [A-Z_]+_(?:KEY|TOKEN)/);
     expect(stage.journal.filter(({ type }) => type === 'run.planned')).toHaveLength(1);
     // Some try again by themselves for minutes: nobody waits for that.
-    expect(model.requests.length).toBeLessThan(6);
+    expect(model.requests.length).toBeLessThan(8);
   });
 });
 
@@ -112,9 +111,22 @@ const FILES = {
   'stay.sh': 'echo $$ >tool.pid; exec sleep 777\n',
 };
 
-function expectNothingLeft(stage: Arena['stage']): void {
-  const tool = Number(readFileSync(stage.path('tool.pid'), 'utf8'));
-  expect(tool).toBeGreaterThan(1);
-  expect(lives(tool)).toBe(false);
-  expect(stage.running).toEqual([]);
+/**
+ * Has an agent cut off by a time limit while it uses its tool. Nobody knows how long it takes to get as far as that, so
+ * the limit grows until it does; whenever it is cut off, nothing may be left.
+ */
+async function cutOff(
+  option: string,
+  open: () => Promise<Arena>,
+): Promise<{ stderr: string; toolLives: boolean }> {
+  for (const limit of ['3s', '10s', '30s', '60s']) {
+    // oxlint-disable no-await-in-loop -- the next is tried only if this one was too short
+    const { run, stage } = await open();
+    const { stderr } = endedWith(1, await run([...TASK, '-m', '1', option, limit]));
+    // oxlint-enable no-await-in-loop
+    expect(stage.running).toEqual([]);
+    const tool = stage.path('tool.pid');
+    if (existsSync(tool)) return { stderr, toolLives: lives(Number(readFileSync(tool, 'utf8'))) };
+  }
+  throw new Error('it has never got as far as its tool');
 }
