@@ -146,7 +146,9 @@ function runLines(
         (iterations !== null && iteration >= iterations) ||
         state.control.stop !== null;
       const next = isLast ? '' : `, retrying in ${wait}s`;
-      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...notes];
+      const reason =
+        ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
+      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...reason, ...notes];
     }
   }
 }

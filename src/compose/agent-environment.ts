@@ -10,8 +10,11 @@ export function agentEnvironment(
   agent: Agent,
 ): Record<string, string> {
   const { spec, policy } = run;
-  // What the user says comes before what the adapter does.
-  const env: Record<string, string> = { ...spec.agent.env, ...runEnvironment(run) };
+  const env: Record<string, string> = runEnvironment(run);
+  // What the user has given comes before what the adapter sets, and that before whatever lies about.
+  for (const [name, value] of Object.entries(spec.agent.env ?? {})) {
+    if (spec.agent.given?.includes(name) !== true) env[name] = value;
+  }
   // An agent in which ralph was started would take this for its own session.
   delete env['CLAUDECODE'];
   const foreign = policy.keys === 'own' && agent.call !== null ? foreignKeys(agent) : [];

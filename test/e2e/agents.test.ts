@@ -119,6 +119,7 @@ describe('an agent that is called by its name', () => {
       ANTHROPIC_API_KEY: 'own-key-123',
       GEMINI_API_KEY: 'other-key-123',
       CLAUDECODE: '1',
+      IS_SANDBOX: 'yes',
       SECRET: 'x',
     };
     const args = ['--agent', 'claude', '--env', 'EXTRA=a=b', '--drop-env', 'SECRET'];
@@ -131,6 +132,8 @@ describe('an agent that is called by its name', () => {
     });
     expect(turn.env['SECRET']).toBeUndefined();
     expect(turn.env['CLAUDECODE']).toBeUndefined();
+    // Whatever lies about does not keep the adapter from what it needs as root.
+    expect(turn.env['IS_SANDBOX']).toBe(process.getuid?.() === 0 ? '1' : 'yes');
     await finishes(turn);
     exits(await program.ended, 0);
     for (const file of ['spec.json', 'journal.jsonl', 'state.json']) {
