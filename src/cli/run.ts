@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import { chooseAgent, notesOn, promptWayOf } from '../compose/choose-agent.ts';
+import { readAgentSettings } from '../compose/agent-settings.ts';
+import { chooseAgent, notesOn, promptWayOf, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -27,14 +28,17 @@ export async function runLoop(
   const given = parseVariables('--env', options.env);
   const env = { ...startersEnvironment(process.env), ...given };
   checkView(options);
-  const choice = {
-    agent: options.agent ?? null,
-    model: options.model ?? null,
-    command,
-    promptVia: promptWayOf(options.promptVia),
-    drop: parseNames('--drop-env', options.dropEnv),
-    given: Object.keys(given),
-  };
+  const choice = withSettings(
+    {
+      agent: options.agent ?? null,
+      model: options.model ?? null,
+      command,
+      promptVia: promptWayOf(options.promptVia),
+      drop: parseNames('--drop-env', options.dropEnv),
+      given: Object.keys(given),
+    },
+    readAgentSettings(workspace),
+  );
   const agent = chooseAgent(choice, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const request: LoopRequest = {

@@ -4,6 +4,7 @@ import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
 import { flagsFrom, isTimid, type AgentSpec } from '../agents/call.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
+import type { AgentSettings } from './agent-settings.ts';
 import { closest } from './closest.ts';
 
 export interface AgentChoice {
@@ -37,6 +38,21 @@ export function chooseAgent(
   checkProgram(agent, spec.argv[0] ?? '', env, workspace, command.length > 0);
   const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
   return Object.keys(own).length === 0 ? spec : { ...spec, env: own };
+}
+
+/** What the command line leaves open, as the settings say; they speak of the agent that they name. */
+export function withSettings(choice: AgentChoice, settings: AgentSettings): AgentChoice {
+  const { command, flags, model, promptVia, drop } = settings;
+  const isOther = choice.agent !== null && command !== null && agentFor(command).name !== choice.agent;
+  if (choice.command.length > 0 || isOther) return { ...choice, drop: [...drop, ...choice.drop] };
+  const program = command ?? (choice.agent === null ? null : (agentFor(choice.agent).call?.command ?? null));
+  return {
+    ...choice,
+    command: program === null || (command === null && flags === null) ? [] : [program, ...(flags ?? [])],
+    model: choice.model ?? model,
+    promptVia: choice.promptVia ?? promptVia,
+    drop: [...drop, ...choice.drop],
+  };
 }
 
 /** What a user should know of the agent that they have chosen. */

@@ -165,6 +165,49 @@ describe('an agent that is called by its name', () => {
   });
 });
 
+describe('the settings of a workspace', () => {
+  const settings = (agent: unknown, file = 'settings.json'): void => {
+    mkdirSync(rig.path('.ralph'), { recursive: true });
+    rig.write(`.ralph/${file}`, JSON.stringify({ agent }));
+  };
+
+  it('S2.31 name the agent, its flags, its model and what it may not see; the local ones come over them', async () => {
+    agents.installs('claude');
+    agents.env = { ...agents.env, SECRET: 'x' };
+    settings({ command: 'claude', flags: ['--model opus'], env: { drop: ['SECRET'] } });
+    settings({ flags: ['--allowedTools Edit'], promptVia: 'argument' }, 'settings.local.json');
+    const program = agents.run('--model', 'haiku');
+    const turn = await rig.nextTurn();
+    const prompt = rig.loop('a').read('runs', '0001', 'prompt.md');
+    const head = ['-p', '--output-format', 'stream-json', '--verbose'];
+    expect(turn.argv).toEqual([...head, '--allowedTools', 'Edit', '--model', 'haiku', prompt]);
+    expect(turn.env['SECRET']).toBeUndefined();
+    await finishes(turn);
+    exits(await program.ended, 0);
+  });
+
+  it('that are wrong are named, and nothing is begun', async () => {
+    const cases: readonly (readonly [unknown, string])[] = [
+      ['claude', 'agent must be an object, got "claude"'],
+      [{ command: 7 }, 'agent.command must be a text, got 7'],
+      [{ flags: '--x' }, 'agent.flags must be a list of texts, got "--x"'],
+      [{ flags: ['a', 1] }, 'agent.flags[1] must be a text, got 1'],
+      [{ promptVia: 'pigeon' }, 'agent.promptVia must be one of stdin, file, argument'],
+      [{ comand: 'claude' }, 'agent.comand is unknown; known are command'],
+    ];
+    for (const [agent, message] of cases) {
+      settings(agent);
+      // oxlint-disable-next-line no-await-in-loop -- one file for all
+      const end = await agents.run().ended;
+      exits(end, 2);
+      expect(end.stderr).toContain(`.ralph/settings.json: ${message}`);
+    }
+    rig.write('.ralph/settings.json', '{');
+    expect((await agents.run().ended).stderr).toContain('.ralph/settings.json is no JSON');
+    expect((await rig.does('ls', '--json')).stdout.trim()).toBe('[]');
+  });
+});
+
 describe('an exit code that lies', () => {
   it('is no success without a result: the run has failed', async () => {
     agents.installs('claude');
