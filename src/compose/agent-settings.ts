@@ -39,6 +39,8 @@ export function readAgentSettings(workspace: string): AgentSettings {
   };
 }
 
+const NOT_THERE: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
+
 const KEYS: readonly string[] = ['command', 'flags', 'model', 'promptVia', 'env'];
 
 function agentIn(workspace: string, name: string): Json {
@@ -47,7 +49,7 @@ function agentIn(workspace: string, name: string): Json {
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    if (error instanceof Error && 'code' in error && NOT_THERE.has(error.code)) return {};
     throw new UserError(`cannot read .ralph/${name}: ${reasonOf(error)}`);
   }
   let settings: unknown;
