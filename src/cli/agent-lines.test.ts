@@ -157,6 +157,15 @@ describe('its words', () => {
     );
   });
 
+  it('of another run begin on a line of their own, too', () => {
+    const lines = new AgentLines(options, () => NOON);
+    expect(lines.words(text('unfinished', ''))).toBe('unfinished');
+    lines.begin();
+    expect(lines.words(text('next\n', ''))).toBe('\nnext\n');
+    lines.begin();
+    expect(lines.words(text('last', ''))).toBe('last');
+  });
+
   it('include what is no event at all, and nothing of what is one that we do not know', () => {
     expect(words([text('a', '1'), { type: 'unknown', line: 'plain', isPlain: true }])).toBe('a\nplain\n');
     expect(

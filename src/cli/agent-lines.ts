@@ -38,7 +38,8 @@ export class AgentLines {
   /** A new run: everything is counted anew. */
   begin(): void {
     this.#tools.clear();
-    this.#message = null;
+    // What the last one left unfinished is not gone on with.
+    this.#message = this.#atLineStart ? null : 'another run';
     this.#used = 0;
     this.#errors = 0;
     this.#startedAt = this.#now();
