@@ -11,7 +11,7 @@ const withoutPrograms = {
 };
 
 const ANSWERS =
-  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry|replace)|compose\/(?:read-loop|loop-summary|end-record|times)|cli\/(?:status|ls|columns|print|terminal|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|default-policy|prompt-plan))\.ts$/;
+  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry|replace)|compose\/(?:read-loop|loop-summary|spend|end-record|times)|cli\/(?:status|ls|columns|tokens|print|terminal|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|default-policy|prompt-plan))\.ts$/;
 
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },

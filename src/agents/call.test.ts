@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
-import { commandLine, flagsFrom, isTimid, promptWay, type AgentSpec } from './call.ts';
+import { commandLine, flagsFrom, isTimid, promptWay, type Called } from './call.ts';
+
+interface AgentSpec extends Called {
+  readonly kind: string;
+}
 
 const PROMPT = 'Do "it" now,\nplease.';
 const line = (spec: AgentSpec, output: 'stream' | 'text' = 'stream') =>

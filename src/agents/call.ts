@@ -1,27 +1,15 @@
 import type { Agent, CallForm, PromptVia } from './agent.ts';
 
-/** How a loop's agent is called, as it stands in its spec. */
-export interface AgentSpec {
-  readonly kind: string;
-  /**
-   * The program, and its flags: those of the user, else those that let it work without asking. The adapter adds what makes
-   * it headless and readable. The command of an agent without an adapter is here as a whole.
-   */
+/** How a loop's agent is called, as far as its command line goes. */
+export interface Called {
   readonly argv: readonly string[];
-  readonly model?: string;
   readonly promptVia?: PromptVia;
-  /** Variables that are set for it and are no secrets. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** The names of variables that were given with the command and are not kept after the end. */
-  readonly given?: readonly string[];
-  /** Variables that it does not get to see. */
-  readonly drop?: readonly string[];
 }
 
 /** The whole command line of one run; `prompt` is read only where it has to be a part of it. */
 export function commandLine(
   agent: Agent,
-  spec: AgentSpec,
+  spec: Called,
   form: Omit<CallForm, 'flags' | 'prompt'> & { readonly prompt: () => string; readonly promptFile: string },
 ): readonly string[] {
   const [program = '', ...flags] = spec.argv;
@@ -31,7 +19,7 @@ export function commandLine(
   return [program, ...agent.call.args({ ...form, flags, prompt })];
 }
 
-export function promptWay(agent: Agent, spec: AgentSpec): PromptVia {
+export function promptWay(agent: Agent, spec: Called): PromptVia {
   return spec.promptVia ?? agent.call?.promptVia ?? 'stdin';
 }
 

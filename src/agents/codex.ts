@@ -2,7 +2,7 @@ import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, number, record, text, textOrNull, type Json } from './json.ts';
 import { summarize, todosIn } from './tool-input.ts';
-import { readTrouble } from './trouble.ts';
+import { failedResult, readTrouble } from './trouble.ts';
 
 /** Codex. */
 export const codex: Agent = {
@@ -95,12 +95,8 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
             },
           ];
         case 'turn.failed': {
-          const { limit, error } = readTrouble(
-            { message: text(record(event['error'])['message']) },
-            startedAt,
-          );
-          const result: AgentEvent = { type: 'result', ok: false, text: null, usage: null, session, error };
-          return limit === null ? [result] : [{ type: 'limit', ...limit }, result];
+          const trouble = readTrouble({ message: text(record(event['error'])['message']) }, startedAt);
+          return failedResult(trouble, { usage: null, session });
         }
         default:
           return null;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, isRecord, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
-import { readTrouble, type Trouble } from './trouble.ts';
+import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
 /** GitHub Copilot CLI. What it used is not in its stream: it writes that into a file when it ends. */
 export const copilot: Agent = {
@@ -57,12 +57,11 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
 
   const result = (event: Json): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
-    const base = { type: 'result', usage: null, session } as const;
     // What went wrong on the way did not keep it from its end.
-    if (event['exitCode'] === 0) return [{ ...base, ok: true, text: answer, error: null }];
-    const { limit, error } = trouble ?? readTrouble({ message: 'the agent failed' }, startedAt);
-    const failed: AgentEvent = { ...base, ok: false, text: null, error };
-    return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
+    if (event['exitCode'] === 0)
+      return [{ type: 'result', ok: true, text: answer, usage: null, session, error: null }];
+    const told = trouble ?? readTrouble({ message: 'the agent failed' }, startedAt);
+    return failedResult(told, { usage: null, session });
   };
 
   const take = (type: string, data: Json): readonly AgentEvent[] | null => {
@@ -152,13 +151,12 @@ const QUIET =
 
 function readFailure(data: Json, startedAt: number): Trouble {
   const inner = parsed(data['errorMessage']);
-  const seconds = number(inner['resets_at']);
   return readTrouble(
     {
       message: textOrNull(inner['message']) ?? text(data['errorMessage']),
       status: number(data['statusCode']),
       code: textOrNull(data['errorCode']) ?? textOrNull(data['errorType']),
-      resetsAt: seconds === null ? null : seconds * 1000,
+      resetsAt: momentOf(inner['resets_at']),
     },
     startedAt,
   );

@@ -2,7 +2,7 @@ import type { Agent, AgentEvent, ModelUsage, RunFacts, Usage } from './agent.ts'
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
-import { readTrouble } from './trouble.ts';
+import { failedResult, readTrouble } from './trouble.ts';
 
 /** Gemini CLI. Its words come in pieces that nobody puts together again, and it echoes the prompt. */
 export const gemini: Agent = {
@@ -66,9 +66,7 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
       /^\[API Error: ([\s\S]*?)\](?:\n|$)/,
       '$1\n',
     );
-    const { limit, error } = readTrouble({ message: message.trim() }, startedAt);
-    const failed: AgentEvent = { type: 'result', ok: false, text: null, usage, session, error };
-    return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
+    return failedResult(readTrouble({ message: message.trim() }, startedAt), { usage, session });
   };
 
   return {

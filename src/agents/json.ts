@@ -1,9 +1,9 @@
+import { isRecord } from '../loop/shape.ts';
+
+export { isRecord };
+
 /** Reading what somebody else wrote: a field that is missing, or is something else, is empty and never an error. */
 export type Json = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function record(value: unknown): Json {
   return isRecord(value) ? value : {};
@@ -23,6 +23,12 @@ export function textOrNull(value: unknown): string | null {
 
 export function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** Seconds since 1970, as milliseconds. */
+export function momentOf(seconds: unknown): number | null {
+  const stated = number(seconds);
+  return stated === null ? null : stated * 1000;
 }
 
 /** How many; nothing else than a number of things counts. */

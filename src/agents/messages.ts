@@ -5,10 +5,10 @@
 import type { RunError, Tokens } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { AgentEvent, ModelUsage, RunFacts, TodoItem, Usage } from './agent.ts';
-import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, list, momentOf, number, record, text, textOrNull, type Json } from './json.ts';
 import type { Protocol } from './json-lines.ts';
 import { isTodoTool, statusOf, summarize, todosIn } from './tool-input.ts';
-import { readTrouble, type Reported } from './trouble.ts';
+import { failedResult, readTrouble, type Reported } from './trouble.ts';
 
 export interface Dialect {
   /** What a usage record says. */
@@ -145,10 +145,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         { type: 'result', ok: error === null, text: textOrNull(event['result']), usage, session, error },
       ];
     }
-    const { limit, error } = readTrouble(dialect.error(event), startedAt);
-    const events: AgentEvent[] = [{ type: 'result', ok: false, text: null, usage, session, error }];
-    if (limit !== null) events.unshift({ type: 'limit', ...limit });
-    return events;
+    return failedResult(readTrouble(dialect.error(event), startedAt), { usage, session });
   };
 
   return {
@@ -214,13 +211,12 @@ function retry(event: Json, startedAt: number): AgentEvent {
 
 /** What a subscription has left: a warning is only news, a rejection is the limit. */
 function rateLimit(info: Json): readonly AgentEvent[] {
-  const resets = number(info['resetsAt']);
   const which = text(info['rateLimitType']).replaceAll('_', ' ');
   if (info['status'] === 'rejected') {
     return [
       {
         type: 'limit',
-        resetsAt: resets === null ? null : resets * 1000,
+        resetsAt: momentOf(info['resetsAt']),
         message: `the ${which} limit is reached`,
       },
     ];

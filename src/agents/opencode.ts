@@ -1,9 +1,10 @@
 import type { Tokens } from '../loop/event.ts';
+import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, isRecord, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
-import { readTrouble, type Trouble } from './trouble.ts';
+import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
 /** opencode. Its stream has no result: how it ended is how its last step ended. */
 export const opencode: Agent = {
@@ -38,7 +39,7 @@ export const opencode: Agent = {
 
 function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   let session: string | null = null;
-  let tokens: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  let tokens = NOTHING_SPENT.tokens;
   let cost = 0;
   let steps = 0;
   let lastReason = '';
@@ -95,7 +96,7 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
         return typeof part['tool'] === 'string' ? tool(part) : null;
       case 'step_finish': {
         if (typeof part['reason'] !== 'string') return null;
-        tokens = add(tokens, record(part['tokens']));
+        tokens = addTokens(tokens, tokensOf(record(part['tokens'])));
         cost += count(part['cost']);
         steps++;
         lastReason = text(part['reason']);
@@ -115,13 +116,9 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
       return [{ type: 'progress', text: `session: ${session}`, usage: null, session }, ...events];
     },
     end() {
-      const result = { type: 'result', usage: usage(), session } as const;
-      if (trouble !== null) {
-        const { limit, error } = trouble;
-        const failed: AgentEvent = { ...result, ok: false, text: null, error };
-        return limit === null ? [failed] : [{ type: 'limit', ...limit }, failed];
-      }
-      return lastReason === 'stop' ? [{ ...result, ok: true, text: answer?.text ?? null, error: null }] : [];
+      if (trouble !== null) return failedResult(trouble, { usage: usage(), session });
+      if (lastReason !== 'stop') return [];
+      return [{ type: 'result', ok: true, text: answer?.text ?? null, usage: usage(), session, error: null }];
     },
   };
 }
@@ -144,25 +141,24 @@ function tool(part: Json): readonly AgentEvent[] {
 function readError(error: Json, startedAt: number): Trouble {
   const data = record(error['data']);
   const inner = record(parsed(data['responseBody'])['error']);
-  const seconds = number(inner['resets_at']);
   return readTrouble(
     {
       message: textOrNull(data['message']) ?? text(error['name']),
       status: number(data['statusCode']),
       code: textOrNull(inner['code']) ?? textOrNull(inner['type']),
-      resetsAt: seconds === null ? null : seconds * 1000,
+      resetsAt: momentOf(inner['resets_at']),
     },
     startedAt,
   );
 }
 
 /** What it thinks is a part of what it puts out. */
-function add(sum: Tokens, step: Json): Tokens {
+function tokensOf(step: Json): Tokens {
   const cache = record(step['cache']);
   return {
-    input: sum.input + count(step['input']),
-    output: sum.output + count(step['output']) + count(step['reasoning']),
-    cacheRead: sum.cacheRead + count(cache['read']),
-    cacheWrite: sum.cacheWrite + count(cache['write']),
+    input: count(step['input']),
+    output: count(step['output']) + count(step['reasoning']),
+    cacheRead: count(cache['read']),
+    cacheWrite: count(cache['write']),
   };
 }

@@ -1,4 +1,5 @@
 import { list, record, text, textOrNull, type Json } from './json.ts';
+import { cut } from '../loop/excerpt.ts';
 import type { TodoItem } from './agent.ts';
 
 /** What a tool is used on, in one line: the field that says most, by what the tool is for. */
@@ -8,14 +9,6 @@ export function summarize(tool: string, input: unknown): string {
   const found = fields.map((field) => textOrNull(given[field])).find((value) => value !== null);
   const line = (found ?? paths(given) ?? '').split('\n', 1)[0] ?? '';
   return longest === null ? line : cut(line, longest);
-}
-
-/** A text of at most so many characters, or of any number for 0; what is cut off shows. */
-export function cut(line: string, longest: number): string {
-  const characters = Array.from(line);
-  return longest <= 0 || characters.length <= longest
-    ? line
-    : `${characters.slice(0, Math.max(0, longest - 3)).join('')}...`;
 }
 
 interface Summary {

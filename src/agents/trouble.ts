@@ -5,6 +5,7 @@
  * 2. Only what a CLI itself reports as an error is read here, never what the agent says or reads from a file.
  */
 import type { ErrorKind, RunError, UsageLimit } from '../loop/event.ts';
+import type { AgentEvent } from './agent.ts';
 import { resetTime } from './reset-time.ts';
 
 export interface Reported {
@@ -122,6 +123,17 @@ const WORDS: Readonly<
     ],
   },
 };
+
+/** How a run ends that came to this: its limit, where it met one, before its result. */
+export function failedResult(
+  { limit, error }: Trouble,
+  { usage, session }: Pick<Result, 'usage' | 'session'>,
+): readonly AgentEvent[] {
+  const result: Result = { type: 'result', ok: false, text: null, usage, session, error };
+  return limit === null ? [result] : [{ type: 'limit', ...limit }, result];
+}
+
+type Result = Extract<AgentEvent, { type: 'result' }>;
 
 /**
  * The limit in the last words of a program whose words are not ours to judge by: only where it speaks to its user, since

@@ -3,7 +3,9 @@
  * Where they go and in which colours is for others to say.
  */
 import { cut } from '../compose/excerpts.ts';
+import { addTokens } from '../compose/spend.ts';
 import type { AgentEvent, Tokens } from '../index.ts';
+import { oneLine } from './terminal.ts';
 
 export interface LineOptions {
   readonly emoji: boolean;
@@ -71,8 +73,7 @@ export class AgentLines {
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);
     const stamp = this.#options.timestamps ? this.#stamp() : '';
-    // Whatever an agent calls its things, one line stays one line.
-    return lines.map((line) => (line === '' ? '' : `${stamp}${line.replaceAll(/[\r\n]+/g, ' ')}`));
+    return lines.map((line) => (line === '' ? '' : `${stamp}${oneLine(line)}`));
   }
 
   #linesOf(event: AgentEvent): readonly string[] {
@@ -204,15 +205,7 @@ export class AgentLines {
     this.#costUsd = usage.costUsd ?? this.#costUsd;
     const [first, ...more] = usage.parts;
     if (first === undefined) return;
-    this.#tokens = more.reduce(
-      (sum, { tokens }) => ({
-        input: sum.input + tokens.input,
-        output: sum.output + tokens.output,
-        cacheRead: sum.cacheRead + tokens.cacheRead,
-        cacheWrite: sum.cacheWrite + tokens.cacheWrite,
-      }),
-      first.tokens,
-    );
+    this.#tokens = more.reduce((sum, { tokens }) => addTokens(sum, tokens), first.tokens);
   }
 
   #dim(text: string): string {

@@ -13,7 +13,7 @@ import { AgentLines } from './agent-lines.ts';
 import { lineOptions, painter } from './line-options.ts';
 import { linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
-import { Harmless, harmless } from './terminal.ts';
+import { Harmless, harmless, oneLine } from './terminal.ts';
 
 /** Colour for the standard error. */
 export const paint: ReturnType<typeof painter> = painter(process.stderr);
@@ -116,7 +116,7 @@ export class Console implements Viewer {
   /** A line of our own. */
   status(line: string): void {
     if (this.#options.quiet === true) return;
-    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${line.replaceAll(/[\r\n]+/g, ' ')}`);
+    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${oneLine(line)}`);
   }
 
   /** A line on the standard error, whatever else is there. */

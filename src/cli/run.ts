@@ -33,7 +33,7 @@ export async function runLoop(
       agent: options.agent ?? null,
       model: options.model ?? null,
       command,
-      promptVia: promptWayOf(options.promptVia),
+      promptVia: promptWayOf('--prompt-via', options.promptVia ?? null),
       drop: parseNames('--drop-env', options.dropEnv),
       given: Object.keys(given),
     },

@@ -1,10 +1,11 @@
-import { addRun, NOTHING_SPENT, openRun, type Spend } from '../compose/loop-summary.ts';
+import { spendOf, type Spend } from '../compose/spend.ts';
 import { readLoops, type LoopReading } from '../compose/read-loop.ts';
 import { howItFailed } from '../compose/end-record.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
 import { localTime } from '../compose/times.ts';
 import { findLoop } from './loops.ts';
 import { printTable } from './ls.ts';
+import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
 
@@ -55,27 +56,18 @@ function describe(loop: LoopReading): readonly string[] {
 }
 
 /** Tokens by bucket, cost and where that is known from, in total and iteration by iteration. */
-function spendLines({ state, account }: LoopReading): readonly string[] {
-  const running = openRun(state);
-  const iteration = state.turn.iteration;
-  const known = account.spends.at(-1)?.iteration === iteration ? account.spends.at(-1) : undefined;
-  const spends =
-    running === null
-      ? account.spends
-      : [
-          ...account.spends.filter((spend) => spend !== known),
-          { ...addRun(known ?? NOTHING_SPENT, running), iteration },
-        ];
-  const total = running === null ? state.spent : addRun(state.spent, running);
-  if (total.source === null && tokensOf(total) === '') return account.runs === 0 ? [] : ['Cost: unknown'];
-  const left = (spends[0]?.iteration ?? 1) - 1;
+function spendLines(loop: LoopReading): readonly string[] {
+  const { total, iterations } = spendOf(loop);
+  const counted = tokensText(total.tokens);
+  if (total.source === null && counted === null) return loop.account.runs === 0 ? [] : ['Cost: unknown'];
+  const left = (iterations[0]?.iteration ?? 1) - 1;
   return [
     `Cost: ${costOf(total)}`,
-    `Tokens: ${tokensOf(total) === '' ? 'unknown' : tokensOf(total)}`,
+    `Tokens: ${counted ?? 'unknown'}`,
     ...(left > 0 ? [`  … iteration ${left === 1 ? '1 is' : `1 to ${left} are`} in progress.md`] : []),
-    ...spends.map((spend) => {
-      const tokens = tokensOf(spend);
-      return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === '' ? '' : `, ${tokens}`}`;
+    ...iterations.map((spend) => {
+      const tokens = tokensText(spend.tokens);
+      return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
 }
@@ -84,12 +76,6 @@ function costOf({ usd, source, unknownRuns }: Spend): string {
   if (source === null) return 'unknown';
   const gap = unknownRuns === 0 ? '' : ` (${unknownRuns} ${unknownRuns === 1 ? 'run' : 'runs'} did not say)`;
   return `$${usd.toFixed(4)} ${source}${gap}`;
-}
-
-function tokensOf({ tokens: { input, output, cacheRead, cacheWrite } }: Spend): string {
-  return input + output + cacheRead + cacheWrite === 0
-    ? ''
-    : `${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
 }
 
 function time(moment: number | null | undefined): string {

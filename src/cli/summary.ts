@@ -1,6 +1,7 @@
 import { howItFailed, type EndRecord } from '../compose/end-record.ts';
 import { duration } from '../compose/times.ts';
 import { brief } from './lines.ts';
+import { tokensText } from './tokens.ts';
 
 /** The end of a loop in a few lines: why it stopped, what is left, what it cost, and how to go on. */
 export function summary(end: EndRecord): readonly string[] {
@@ -48,14 +49,10 @@ function claims(count: number): string {
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {
-  const { input, output, cacheRead, cacheWrite } = tokens;
-  const known = input + output + cacheRead + cacheWrite;
-  const counted =
-    known === 0
-      ? ''
-      : `, tokens: ${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
+  const known = tokensText(tokens);
+  const counted = known === null ? '' : `, tokens: ${known}`;
   if (costUsd === null)
-    return known === 0
+    return known === null
       ? 'unknown: the agent does not say'
       : `unknown: nobody says what its model costs${counted}`;
   const gap =

@@ -31,3 +31,8 @@ const CONCEALED = /[[;]8[;m]/;
 const COMMAND =
   // oxlint-disable-next-line no-control-regex -- as above
   /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)?|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F]/gs;
+
+/** Whatever somebody else calls their things, one line stays one line. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ');
+}

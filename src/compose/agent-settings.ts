@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROMPT_WAYS, type PromptVia } from '../agents/agent.ts';
+import type { PromptVia } from '../agents/agent.ts';
 import { isRecord, type Json } from '../agents/json.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { promptWayOf } from './choose-agent.ts';
+
+const SETTINGS = '.ralph/settings.json';
 
 /** What `.ralph/settings.json`, and `settings.local.json` over it, say of the agent. */
 export interface AgentSettings {
@@ -21,20 +24,15 @@ export function readAgentSettings(workspace: string): AgentSettings {
   const env: Json = { ...part(shared, 'env'), ...part(local, 'env') };
   const unknown = Object.keys(agent).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) {
-    throw new UserError(`.ralph/settings.json: agent.${unknown} is unknown; known are ${KEYS.join(', ')}`);
+    throw new UserError(`${SETTINGS}: agent.${unknown} is unknown; known are ${KEYS.join(', ')}`);
   }
   const flags = texts(agent['flags'], 'agent.flags');
-  const way = text(agent['promptVia'], 'agent.promptVia');
-  const promptVia = PROMPT_WAYS.find((known) => known === way) ?? null;
-  if (way !== null && promptVia === null) {
-    throw wrong('agent.promptVia', `one of ${PROMPT_WAYS.join(', ')}`, way);
-  }
   return {
     command: text(agent['command'], 'agent.command'),
     // `--model opus` is two words to whoever gets it.
     flags: flags === null ? null : flags.flatMap((flag) => flag.split(/\s+/).filter((word) => word !== '')),
     model: text(agent['model'], 'agent.model'),
-    promptVia,
+    promptVia: promptWayOf(`${SETTINGS}: agent.promptVia`, text(agent['promptVia'], 'agent.promptVia')),
     drop: texts(env['drop'], 'agent.env.drop') ?? [],
   };
 }
@@ -85,6 +83,6 @@ function texts(value: unknown, key: string): readonly string[] | null {
 
 function wrong(key: string, expected: string, got: unknown): UserError {
   return new UserError(
-    `.ralph/settings.json: ${key === '' ? 'it' : key} must be ${expected}, got ${JSON.stringify(got)}`,
+    `${SETTINGS}: ${key === '' ? 'it' : key} must be ${expected}, got ${JSON.stringify(got)}`,
   );
 }

@@ -1,7 +1,8 @@
 /** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
 import { PROMPT_WAYS, type Agent, type PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
-import { flagsFrom, isTimid, type AgentSpec } from '../agents/call.ts';
+import { flagsFrom, isTimid } from '../agents/call.ts';
+import type { Spec } from '../control/spec.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
 import type { AgentSettings } from './agent-settings.ts';
@@ -23,11 +24,11 @@ export function chooseAgent(
   choice: AgentChoice,
   env: Readonly<Record<string, string>>,
   workspace: string,
-): AgentSpec {
+): Spec['agent'] {
   const { command, model, promptVia, drop, given } = choice;
   const { agent, argv } = callOf(choice, env, workspace);
   const modelFlags = model === null ? [] : modelOf(agent, model);
-  const spec: AgentSpec = {
+  const spec: Spec['agent'] = {
     kind: agent.name,
     argv: [...argv, ...modelFlags],
     ...(model === null ? {} : { model }),
@@ -56,7 +57,7 @@ export function withSettings(choice: AgentChoice, settings: AgentSettings): Agen
 }
 
 /** What a user should know of the agent that they have chosen. */
-export function notesOn({ kind, argv }: AgentSpec): readonly string[] {
+export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
   const agent = agentNamed(kind);
   return agent.call !== null && isTimid(agent, argv)
     ? [
@@ -148,12 +149,10 @@ function checkProgram(
 }
 
 /** How the prompt shall reach the agent; null for the way of its adapter. */
-export function promptWayOf(given: string | undefined): PromptVia | null {
-  if (given === undefined) return null;
+export function promptWayOf(name: string, given: string | null): PromptVia | null {
+  if (given === null) return null;
   const way = PROMPT_WAYS.find((known) => known === given);
   if (way === undefined)
-    throw new UserError(
-      `--prompt-via must be one of ${PROMPT_WAYS.join(', ')}, got ${JSON.stringify(given)}`,
-    );
+    throw new UserError(`${name} must be one of ${PROMPT_WAYS.join(', ')}, got ${JSON.stringify(given)}`);
   return way;
 }

@@ -35,4 +35,4 @@ function readPart(path: string, side: Excerpt['side'], bytes: number): string {
   }
 }
 
-export { cut } from '../agents/tool-input.ts';
+export { cut } from '../loop/excerpt.ts';

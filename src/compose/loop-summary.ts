@@ -8,10 +8,6 @@ import { endRecord, type EndRecord } from './end-record.ts';
 import type { LoopReading } from './read-loop.ts';
 import { localTime } from './times.ts';
 
-export { addRun, NOTHING_SPENT } from '../loop/limits.ts';
-export { openRun } from '../loop/run.ts';
-export type { Spend } from '../loop/state.ts';
-
 /** A loop in a few words, for lists and for machines. */
 export interface LoopSummary {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** Whether a limit on money or tokens can be kept with an agent: one that cannot is refused, not ignored. */
 import { agentNamed } from '../agents/agents.ts';
-import type { AgentSpec } from '../agents/call.ts';
 import { loadPrices, type Price } from '../agents/prices.ts';
+import type { Spec } from '../control/spec.ts';
 import type { LimitsPolicy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 
-export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: AgentSpec): Promise<void> {
+export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec['agent']): Promise<void> {
   const wantsCost = typeof limits.costUsd === 'number';
   const { tells, name } = agentNamed(spec.kind);
   const instead = 'limit --max-iterations or --max-time instead';
@@ -30,7 +30,7 @@ export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Agen
 }
 
 /** What the tokens of an agent cost: one that tells its cost does so at its end, which may be too late for a limit. */
-export async function priceFor(spec: AgentSpec): Promise<Price> {
+export async function priceFor(spec: Spec['agent']): Promise<Price> {
   if (agentNamed(spec.kind).tells === 'nothing') return () => null;
   const price = await loadPrices();
   const stated = spec.model ?? null;

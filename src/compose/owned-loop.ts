@@ -116,6 +116,7 @@ export class OwnedLoop {
       appended: (event, after) => {
         files.take(event, after);
         this.#share(event, after);
+        this.#keepsBudget(event, after);
         const known = files.account;
         const show = (): void => {
           this.#viewer.appended?.(event, after);
@@ -244,12 +245,16 @@ export class OwnedLoop {
       });
     }
     if (event.as === 'ok') unshareLimit(this.#account, run.plannedAt);
-    const limit = after.policy.limits.costUsd;
-    if (limit !== null && run.output.cost === null && run.output.said === 'success') {
-      const message = `--max-cost ${limit} cannot be kept any more: run ${run.id} did not say what it cost`;
-      // Not in the middle of another event.
-      setImmediate(() => this.receive({ type: 'abort', message }));
-    }
+  }
+
+  /** A limit that cannot be kept any more ends the loop, as it would have been refused at its start. */
+  #keepsBudget(event: LoopEvent, { turn: { run }, policy }: LoopState): void {
+    const limit = policy.limits.costUsd;
+    if (event.type !== 'run.ended' || run?.id !== event.run || limit === null) return;
+    if (run.output.cost !== null || run.output.said !== 'success') return;
+    const message = `--max-cost ${limit} cannot be kept any more: run ${run.id} did not say what it cost`;
+    // Not in the middle of another event.
+    setImmediate(() => this.receive({ type: 'abort', message }));
   }
 
   #append(happening: Happening): void {

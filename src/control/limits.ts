@@ -3,10 +3,8 @@
  * not run into the same wall. Nothing depends on it; a file that cannot be read or written is none.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { stateFolder } from './registry.ts';
-import { replaceFile } from './replace.ts';
+import { readJson, removeQuietly, stateFolder, writeAside } from './registry.ts';
 
 export interface SharedLimit {
   readonly resetsAt: number;
@@ -23,9 +21,7 @@ export function accountKey(agent: string, credentials: readonly string[]): strin
 
 export function shareLimit(account: string, limit: SharedLimit, state: string = stateFolder()): void {
   try {
-    const folder = join(state, 'limits');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    replaceFile(fileOf(account, state), `${JSON.stringify(limit)}\n`, { mode: 0o600 });
+    writeAside(folderIn(state), account, limit, 0o600);
   } catch {
     // Then each finds out for itself.
   }
@@ -33,30 +29,26 @@ export function shareLimit(account: string, limit: SharedLimit, state: string = 
 
 /** The limit that is not over yet. */
 export function sharedLimit(account: string, now: number, state: string = stateFolder()): SharedLimit | null {
-  try {
-    const value: unknown = JSON.parse(readFileSync(fileOf(account, state), 'utf8'));
-    if (typeof value !== 'object' || value === null) return null;
-    const { resetsAt, message, metAt } = value as Partial<Record<keyof SharedLimit, unknown>>;
-    if (typeof resetsAt !== 'number' || typeof message !== 'string' || typeof metAt !== 'number') return null;
-    return resetsAt > now && resetsAt < metAt + LONGEST ? { resetsAt, message, metAt } : null;
-  } catch {
-    return null;
-  }
+  const value = readJson(fileOf(account, state));
+  if (typeof value !== 'object' || value === null) return null;
+  const { resetsAt, message, metAt } = value as Partial<Record<keyof SharedLimit, unknown>>;
+  if (typeof resetsAt !== 'number' || typeof message !== 'string' || typeof metAt !== 'number') return null;
+  return resetsAt > now && resetsAt < metAt + LONGEST ? { resetsAt, message, metAt } : null;
 }
 
 /** Whoever began at this moment was served: a limit that was met before is over. */
 export function unshareLimit(account: string, began: number, state: string = stateFolder()): void {
-  try {
-    const known = sharedLimit(account, 0, state);
-    if (known === null || known.metAt <= began) rmSync(fileOf(account, state), { force: true });
-  } catch {
-    // It ends by itself.
-  }
+  const known = sharedLimit(account, 0, state);
+  if (known === null || known.metAt <= began) removeQuietly(fileOf(account, state));
 }
 
 /** Nobody limits anybody for longer: whatever says so is no limit. */
 const LONGEST = 40 * 86_400_000;
 
+function folderIn(state: string): string {
+  return join(state, 'limits');
+}
+
 function fileOf(account: string, state: string): string {
-  return join(state, 'limits', `${account}.json`);
+  return join(folderIn(state), `${account}.json`);
 }

@@ -64,7 +64,7 @@ export function forget(id: string, state: string = stateFolder()): void {
 }
 
 /** What is not there, or cannot be there, need not be removed. */
-function removeQuietly(path: string): void {
+export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
@@ -72,7 +72,8 @@ function removeQuietly(path: string): void {
   }
 }
 
-function writeAside(folder: string, id: string, value: unknown, mode: number): void {
+/** A small file of the state folder; nobody sees half of it. */
+export function writeAside(folder: string, id: string, value: unknown, mode: number): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode });
 }
@@ -85,7 +86,8 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function readJson(path: string): unknown {
+/** What a file says; null where it says nothing that can be read. */
+export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {

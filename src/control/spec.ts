@@ -11,6 +11,10 @@ export interface Spec {
   readonly created: string;
   readonly agent: {
     readonly kind: string;
+    /**
+     * The program, and its flags: those of the user, else those that let it work without asking. The adapter adds what
+     * makes it headless and readable. The command of an agent without an adapter is here as a whole.
+     */
     readonly argv: readonly string[];
     readonly model?: string;
     readonly promptVia?: 'stdin' | 'file' | 'argument';

@@ -133,8 +133,8 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
   }
 }
 
-/** The run that has ended belongs to the iteration of the turn; a retry of it adds to the same. */
-function spendsAfter({ spends }: Account, state: LoopState): readonly IterationSpend[] {
+/** With the open run, which belongs to the iteration of the turn; a retry of it adds to the same. */
+export function spendsAfter({ spends }: Account, state: LoopState): readonly IterationSpend[] {
   const run = openRun(state);
   if (run === null) return spends;
   const { iteration } = state.turn;

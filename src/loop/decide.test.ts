@@ -15,7 +15,6 @@ import {
   wanted,
   write,
 } from '../../test/rig/given.ts';
-import { admits } from './admit.ts';
 import { decide } from './decide.ts';
 import type { Happening } from './event.ts';
 import { evolve, INITIAL } from './evolve.ts';
@@ -304,47 +303,5 @@ describe('before the beginning', () => {
   it('wants nothing', () => {
     expect(decide(INITIAL)).toEqual([]);
     expect(evolve(INITIAL, { ...iteration(1), at: 1 })).toBe(INITIAL);
-  });
-});
-
-describe('a limit that other loops have met', () => {
-  const heard = { type: 'limit.heard', resetsAt: 60_000, message: 'theirs', jitter: 0.5, at: 0 } as const;
-  const waiting = (): LoopState => write(given(plain, iteration(1)), heard);
-
-  it('is waited for before the run, a little longer than it lasts, and then the same run is wanted', () => {
-    expect(decide(waiting())).toEqual([
-      { type: 'wait', key: 'wait:1.1:heard', until: 63_000, why: 'usage-limit' },
-    ]);
-    const over = write(waiting(), { type: 'timer.fired', key: 'wait:1.1:heard', at: 63_000 });
-    expect(wanted(over)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: true });
-    expect(over.iteration).toBe(1);
-  });
-
-  it('is not heeded once a person says resume --now, until the next limit', () => {
-    const now = { type: 'resume', now: true } as const;
-    const urged = write(waiting(), { type: 'control.received', id: 'x', control: now, at: 10 });
-    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: false });
-    expect(admits(urged, { ...heard, at: 20 })).toBe(false);
-  });
-
-  it('is admitted only while a run is wanted that heeds it, and only if it is not over', () => {
-    expect(admits(given(plain, iteration(1)), { ...heard, at: 60_000 })).toBe(false);
-    expect(admits(given(plain, ...begun), heard)).toBe(false);
-    expect(admits(waiting(), { ...heard, at: 10 })).toBe(false);
-  });
-
-  it('keeps nobody from asking for a commit message', () => {
-    const commits = { ...plain, commit: { command: 'git', tasks: ['commit'] } };
-    const ended1 = given(commits, ...begun, ended('1.1', { how: 'exited', code: 0, error: null }));
-    const found = { markers: [], problem: null, messages: [], fingerprint: 'f' };
-    const asking = write(ended1, {
-      type: 'probe.finished',
-      key: 'probe:1.1:after',
-      phase: 'after',
-      ...found,
-      at: 2000,
-    });
-    expect(wanted(asking)).toMatchObject({ type: 'run', purpose: 'commit-message', heedsLimits: false });
-    expect(admits(asking, { ...heard, at: 3000 })).toBe(false);
   });
 });

@@ -27,7 +27,7 @@ import type { Phase } from './completion.ts';
 import type { Effect } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
-import { deadline, exhausted, progressAfter, spentUp, waitAfter, waitForOthers } from './limits.ts';
+import { deadline, exhausted, notPastDeadline, progressAfter, spentUp, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
@@ -252,7 +252,7 @@ function startIteration({ turn: { iteration, started } }: LoopState): Wanted | u
 function sitOut(state: LoopState): Wanted | undefined {
   const { heard } = state.turn;
   if (heard === null) return undefined;
-  const until = waitForOthers(state, heard.until);
+  const until = notPastDeadline(state, heard.until);
   return [{ type: 'wait', key: `wait:${nextRunId(state)}:heard`, until, why: 'usage-limit' }];
 }
 

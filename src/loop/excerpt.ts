@@ -18,6 +18,14 @@ export function excerpt(text: string, { side, chars, marker }: Excerpt): string 
   return start === 0 ? text : marker + text.slice(start);
 }
 
+/** A text of at most so many characters, or of any number for 0; what is cut off shows. */
+export function cut(line: string, longest: number): string {
+  const characters = Array.from(line);
+  return longest <= 0 || characters.length <= longest
+    ? line
+    : `${characters.slice(0, Math.max(0, longest - 3)).join('')}...`;
+}
+
 function forward(text: string, count: number): number {
   let index = 0;
   for (let left = count; left > 0 && index < text.length; left--) index += isPair(text, index) ? 2 : 1;

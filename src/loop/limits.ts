@@ -49,7 +49,7 @@ export function deadline(state: LoopState): number | null {
 export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
   const { ms, why } = delayAfter(state, run);
   const length = state.control.paused && why !== 'usage-limit' ? 0 : ms;
-  return { until: Math.min(state.turn.at + length, deadline(state) ?? Number.POSITIVE_INFINITY), why };
+  return { until: notPastDeadline(state, state.turn.at + length), why };
 }
 
 function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly why: WaitReason } {
@@ -100,13 +100,13 @@ export function spread(ms: number, jitter: number): number {
 
 const LONGEST_JITTER = 60_000;
 
-/** The wait for a limit that another loop has met. */
-export function waitForOthers(state: LoopState, until: number): number {
+/** The moment that a wait lasts to: nobody waits longer than the loop may be at work. */
+export function notPastDeadline(state: LoopState, until: number): number {
   return Math.min(until, deadline(state) ?? Number.POSITIVE_INFINITY);
 }
 
 /** Closed runs and the running one. */
-function spentSoFar(state: LoopState): Spend {
+export function spentSoFar(state: LoopState): Spend {
   const running = openRun(state);
   return running === null ? state.spent : addRun(state.spent, running);
 }

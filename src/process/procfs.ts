@@ -41,7 +41,7 @@ export const procfs: ProcessTable = {
         // One that may not be read is somebody else's; one that is gone may have left a child.
         if (variables === null) vanished += stat(pid) === null ? 1 : 0;
         // It is just becoming another program, and has no environment yet: to be looked at again.
-        else if (variables === 'becoming') vanished++;
+        else if (variables === BECOMING) vanished++;
         else if (carries(variables, `${marker.name}=${marker.value}\0`)) found.push(pid);
         else if (mayBeStray(known, shim) && !carries(variables, `${marker.name}=`) && worksIn(pid, folder))
           strays.push({ pid, command: known.command });
@@ -126,11 +126,13 @@ function environment(pid: number): string | null {
 }
 
 /** Empty is what it is in the middle of an `exec`, too: then it is asked once more. */
-function settledEnvironment(pid: number): string | null {
+function settledEnvironment(pid: number): string | null | typeof BECOMING {
   const variables = environment(pid);
   if (variables !== '') return variables;
-  return stat(pid)?.isBecoming === true ? 'becoming' : environment(pid);
+  return stat(pid)?.isBecoming === true ? BECOMING : environment(pid);
 }
+
+const BECOMING = Symbol('becoming another program');
 
 function carries(variables: string | null, start: string): boolean {
   return variables !== null && `\0${variables}`.includes(`\0${start}`);

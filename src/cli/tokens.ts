@@ -1,0 +1,8 @@
+import type { Tokens } from '../index.ts';
+
+/** Tokens by bucket; null where there are none. */
+export function tokensText({ input, output, cacheRead, cacheWrite }: Tokens): string | null {
+  return input + output + cacheRead + cacheWrite === 0
+    ? null
+    : `${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
+}
