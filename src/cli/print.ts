@@ -1,5 +1,4 @@
-import { writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
+import { fstatSync, writeSync } from 'node:fs';
 import { harmless } from './terminal.ts';
 
 /** Prints a short answer. Not through Node's streams, which take longer to load than most commands take to run. */
@@ -14,7 +13,7 @@ export function warn(text: string): void {
 
 function write(descriptor: 1 | 2, text: string): void {
   // What agents have said may be in it.
-  let rest = Buffer.from(isatty(descriptor) ? harmless(text) : text);
+  let rest = Buffer.from(mayBeTerminal(descriptor) ? harmless(text) : text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
@@ -24,5 +23,14 @@ function write(descriptor: 1 | 2, text: string): void {
       if (isFull) (descriptor === 1 ? process.stdout : process.stderr).write(rest);
       return;
     }
+  }
+}
+
+/** Cheaper than to ask whether it is one, which loads half of Node's networking; no other device minds. */
+function mayBeTerminal(descriptor: 1 | 2): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    return false;
   }
 }
