@@ -31,5 +31,7 @@ await build({
   },
 });
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
-// Its code is in the bundle, so its licence goes with it.
-copyFileSync('node_modules/commander/LICENSE', 'dist/cli/commander.LICENSE');
+// Their code is in the bundle, so their licences go with it.
+for (const name of ['commander', 'zod']) {
+  copyFileSync(`node_modules/${name}/LICENSE`, `dist/cli/${name}.LICENSE`);
+}

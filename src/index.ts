@@ -13,6 +13,7 @@ export { accepts, evolve, fold, INITIAL } from './loop/evolve.ts';
 export { classify, failureText } from './loop/failure.ts';
 export { waitAfter } from './loop/limits.ts';
 export { explain } from './loop/outcome.ts';
+export { PRESET_NAMES, UNTILS } from './loop/policy.ts';
 export { presets } from './loop/presets.ts';
 export { renderPrompt, type PromptInputs, type PromptPlan } from './loop/prompt.ts';
 export { openRun } from './loop/run.ts';

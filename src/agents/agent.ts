@@ -52,8 +52,7 @@ export interface CallForm {
   readonly folder: string;
 }
 
-export const PROMPT_WAYS = ['stdin', 'file', 'argument'] as const;
-export type PromptVia = (typeof PROMPT_WAYS)[number];
+export type PromptVia = 'stdin' | 'file' | 'argument';
 
 /** What a parser may need to know besides the bytes. */
 export interface RunFacts {

@@ -3,7 +3,7 @@ import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { parseAmount, parseDuration, parseSize, parseWhole } from './values.ts';
+import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
 
 interface Where {

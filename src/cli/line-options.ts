@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { LineOptions } from './agent-lines.ts';
 import type { ViewOptions } from './options.ts';
-import { parseWhole } from './values.ts';
+import { parseWhole } from '../config/values.ts';
 
 /** How an agent's lines look where they are going to. */
 export function lineOptions(options: ViewOptions, stream: NodeJS.WriteStream): LineOptions {
@@ -14,11 +14,6 @@ export function lineOptions(options: ViewOptions, stream: NodeJS.WriteStream): L
     verbose: options.verbose === true,
     paint: painter(stream),
   };
-}
-
-/** Says that an option is wrong before anything has begun. */
-export function checkView(options: ViewOptions): void {
-  lineOptions(options, process.stderr);
 }
 
 /** A terminal that can show more than letters, as far as it says so. */

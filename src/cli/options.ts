@@ -1,9 +1,9 @@
-/** What was given on the command line, as the policy that it means. */
-import { isAbsolute, resolve } from 'node:path';
-import { describeProblem, presets, resolvePolicy } from '../index.ts';
-import type { Detector, Policy, PolicyInput } from '../index.ts';
+/** What was given on the command line, as the settings that it means. */
+import { closest } from '../config/closest.ts';
+import { PROMPT_WAYS, type Settings } from '../config/settings.ts';
+import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
+import { PRESET_NAMES, UNTILS } from '../index.ts';
 import { UserError } from '../user-error.ts';
-import { parseAmount, parseDuration, parseSize, parseWhole } from './values.ts';
 
 export interface ViewOptions {
   readonly quiet?: boolean;
@@ -53,123 +53,87 @@ export interface RunOptions extends LimitOptions {
   readonly owner?: string;
 }
 
-/** The policy of a new loop. */
-export function policyOf(options: RunOptions, workspace: string): Policy {
-  const preset = options.preset ?? 'default';
-  const base = Object.values(presets).find(({ policy }) => policy.preset === preset)?.policy ?? null;
-  const resolution = resolvePolicy({
-    preset,
-    ...limitsOf(options, base),
-    completion: {
-      ...(options.until === undefined ? {} : { until: options.until }),
-      ...(base === null ? {} : { detectors: detectorsOf(options, base, workspace) }),
-    },
-    checks: {
-      ...(options.check.length === 0
-        ? {}
-        : { commands: options.check.map((command) => ({ command, action: 'APPEND', hint: null })) }),
-      ...(options.checkTimeout === undefined
-        ? {}
-        : { timeoutMs: orNone(parseDuration('--check-timeout', options.checkTimeout)) }),
-    },
-  });
-  if (!resolution.ok)
-    throw new UserError(
-      resolution.problems.map((problem) => describeProblem(inOptions(problem, options))).join('; '),
-    );
-  return resolution.policy;
-}
-
-/** The parts of a policy that the limit options name. */
-export function limitsOf(options: LimitOptions, base: Policy | null): PolicyInput {
-  const most = options.maxIterations ?? options.maximumIterations;
-  const maxTime = time('--max-time', options.maxTime);
-  const run = time('--iteration-timeout', options.iterationTimeout);
-  const silence = time('--inactivity-timeout', options.inactivityTimeout);
-  const delay = time('--restart-delay', options.restartDelay);
+/** What was given on the command line, as settings. */
+export function flagSettings(options: Partial<RunOptions>): Settings {
+  const { preset, agent, model, promptVia, check = [], dropEnv = [] } = options;
+  const agentSettings = {
+    name: agent,
+    model,
+    promptVia: promptVia === undefined ? undefined : oneOf('--prompt-via', promptVia, PROMPT_WAYS),
+    env: dropEnv.length === 0 ? undefined : { drop: parseNames('--drop-env', dropEnv) },
+  };
   return {
-    limits: {
-      iterations: most === undefined ? undefined : parseWhole('--max-iterations', most, 0),
-      timeMs: maxTime,
-      failures:
-        options.maxFailures === undefined ? undefined : parseWhole('--max-failures', options.maxFailures, 1),
-      costUsd: options.maxCost === undefined ? undefined : parseAmount('--max-cost', options.maxCost),
-      tokens: options.maxTokens === undefined ? undefined : parseWhole('--max-tokens', options.maxTokens, 1),
-      outputBytes: options.maxOutput === undefined ? undefined : parseSize('--max-output', options.maxOutput),
-    },
-    timeouts: {
-      runMs: run === undefined ? undefined : orNone(run),
-      inactivityMs: silence === undefined ? undefined : orNone(silence),
-      killGraceMs: time('--kill-grace', options.killGrace),
-    },
-    delay: {
-      afterOkMs: delay,
-      ...(delay !== undefined && base?.delay.afterFailure.kind === 'fixed'
-        ? { afterFailure: { kind: 'fixed', ms: delay } }
-        : {}),
-    },
+    ...limitSettings(options),
+    preset: preset === undefined ? undefined : oneOf('--preset', preset, PRESET_NAMES),
+    // As document 001 has it.
+    completionResponse: options.completionResponse === '' ? undefined : options.completionResponse,
+    completionPromise: options.completionPromise,
+    completionTag: options.completionTag,
+    donePattern: options.donePattern,
+    doneFile: options.doneFile,
+    until: options.until === undefined ? undefined : oneOf('--until', options.until, UNTILS),
+    guardrails: check.length === 0 ? undefined : check.map((command) => ({ command })),
+    checkTimeout: time('--check-timeout', options.checkTimeout),
+    agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
+    ...viewSettings(options),
   };
 }
 
-function time(option: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseDuration(option, text);
+/** What is shown and how. */
+export function viewSettings(options: ViewOptions): Settings {
+  return {
+    streamAgentOutput: options.streamAgentOutput,
+    emoji: options.emoji,
+    timestamps: options.timestamps,
+    outputLines: whole('--output-lines', options.outputLines, 0),
+    outputChars: whole('--output-chars', options.outputChars, 0),
+  };
 }
 
-/** Nothing is as good as no limit. */
-function orNone(ms: number): number | null {
-  return ms === 0 ? null : ms;
+/** The limits among them. */
+export function limitSettings(options: LimitOptions): Settings {
+  const { maxCost, maxOutput } = options;
+  return {
+    maximumIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, 0),
+    maxTime: time('--max-time', options.maxTime),
+    maxFailures: whole('--max-failures', options.maxFailures, 1),
+    maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
+    maxTokens: whole('--max-tokens', options.maxTokens, 1),
+    maxOutput: maxOutput === undefined ? undefined : parseSize('--max-output', maxOutput),
+    iterationTimeout: time('--iteration-timeout', options.iterationTimeout),
+    inactivityTimeout: time('--inactivity-timeout', options.inactivityTimeout),
+    restartDelay: time('--restart-delay', options.restartDelay),
+    killGrace: time('--kill-grace', options.killGrace),
+  };
 }
 
-/** Words that were given take the place of the preset's; a file that was given takes the place of its file. */
-function detectorsOf(options: RunOptions, base: Policy, workspace: string): readonly Detector[] {
-  const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
-  const placement = base.preset === 'default' ? 'own-line' : 'anywhere';
-  const { completionResponse, completionPromise, completionTag, donePattern, doneFile } = options;
-  const given: Detector[] = [];
-  if (completionPromise !== undefined)
-    given.push({ kind: 'promise-tag', value: completionPromise, placement, ...source });
-  if (completionResponse !== undefined)
-    given.push({ kind: 'response-tag', value: completionResponse, placement, ...source });
-  if (completionTag !== undefined) {
-    const within = base.preset === 'architect' ? 'substring' : 'word';
-    given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });
-  }
-  if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
-  const words = base.completion.detectors.filter((detector) => 'scope' in detector);
-  const signs = base.completion.detectors.filter((detector) => !('scope' in detector));
-  const file = doneFile === undefined ? null : isAbsolute(doneFile) ? doneFile : resolve(workspace, doneFile);
-  const marker: Detector[] = file === null ? [] : [{ kind: 'marker', file, phases: ['before', 'after'] }];
-  return [
-    ...(given.length === 0 ? words : given),
-    ...(file === null ? signs : [...signs.filter(({ kind }) => kind !== 'marker'), ...marker]),
-  ];
+/** The options with what the settings say of what is shown. */
+export function viewOf<T extends ViewOptions>(options: T, settings: Settings): T {
+  const { streamAgentOutput, emoji, timestamps, outputLines, outputChars } = settings;
+  return {
+    ...options,
+    ...(streamAgentOutput === undefined ? {} : { streamAgentOutput }),
+    ...(emoji === undefined ? {} : { emoji }),
+    ...(timestamps === undefined ? {} : { timestamps }),
+    ...(outputLines === undefined ? {} : { outputLines: String(outputLines) }),
+    ...(outputChars === undefined ? {} : { outputChars: String(outputChars) }),
+  };
 }
 
-/** A problem by the name of the option that it came in with. */
-type Problem = Parameters<typeof describeProblem>[0];
-export function inOptions(problem: Problem, options: Partial<RunOptions>): Problem {
-  const { field } = problem;
-  const words = [
-    options.completionPromise === undefined ? [] : ['--completion-promise'],
-    options.completionResponse === undefined ? [] : ['--completion-response'],
-    options.completionTag === undefined ? [] : ['--completion-tag'],
-    options.donePattern === undefined ? [] : ['--done-pattern'],
-  ].flat();
-  const detector = /^completion\.detectors\[(\d+)\]/.exec(field)?.[1];
-  const option =
-    OPTIONS[field] ??
-    (field.startsWith('checks.commands') ? '--check' : undefined) ??
-    (detector === undefined ? undefined : words[Number(detector)]);
-  return option === undefined ? problem : { ...problem, field: option };
+function whole(option: string, text: string | undefined, least: number): number | undefined {
+  return text === undefined ? undefined : parseWhole(option, text, least);
 }
 
-const OPTIONS: Readonly<Record<string, string>> = {
-  preset: '--preset',
-  'completion.until': '--until',
-  'limits.iterations': '--max-iterations',
-  'limits.timeMs': '--max-time',
-  'limits.failures': '--max-failures',
-  'limits.costUsd': '--max-cost',
-  'limits.tokens': '--max-tokens',
-  'limits.outputBytes': '--max-output',
-};
+/** As it was written, once it is known to be a time. */
+function time(option: string, text: string | undefined): string | undefined {
+  if (text !== undefined) parseDuration(option, text);
+  return text?.trim();
+}
+
+function oneOf<const Value extends string>(option: string, text: string, values: readonly Value[]): Value {
+  const known = values.find((value) => value === text);
+  if (known !== undefined) return known;
+  const near = closest(text, values);
+  const hint = near === null ? '' : ` (did you mean ${near}?)`;
+  throw new UserError(`${option} must be one of ${values.join(', ')}, got ${JSON.stringify(text)}${hint}`);
+}

@@ -150,6 +150,12 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { rm } = await import('./rm.ts');
     done(await rm(name, options));
   });
+  const config = add('config', 'show the settings that hold here, with the origin of each');
+  if (isCalled('config')) runOptions(config);
+  config.action(async (options: RunOptions) => {
+    const { config: show } = await import('./config.ts');
+    done(await show(options));
+  });
   add('agents', 'list the agents that ralph knows: installed? which version? how are they called?')
     .option('--json', 'as JSON')
     .action(async (options: object) => {

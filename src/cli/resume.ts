@@ -1,25 +1,27 @@
 import { takeOver } from '../compose/open-loop.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
+import { policyInput, settingOf } from '../config/policy.ts';
+import { readSettings } from '../config/read.ts';
+import { FLAGS, mergeSettings } from '../config/settings.ts';
+import { parseVariables } from '../config/values.ts';
 import { findProblems, describeProblem, mergePolicy } from '../index.ts';
 import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
-import { checkView } from './line-options.ts';
-import { inOptions, limitsOf, type LimitOptions } from './options.ts';
-import { parseVariables } from './values.ts';
+import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
 /** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
 export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
-  checkView(options);
   const given = parseVariables('--env', options.env);
   const workspace = workspaceOf(options);
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
-  const policy = changedPolicy(found.state.policy, options);
+  const policy = changedPolicy(found.state.policy, options, workspace);
+  const view = viewOf(options, mergeSettings((await readSettings(workspace)).merged, viewSettings(options)));
   if (policy !== null) await checkSpendLimits(policy.limits, found.spec.agent);
   if (found.owner !== null) {
     if (policy !== null)
@@ -44,9 +46,9 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     loop.receive({ type: 'resume', now: options.now === true });
   }
   const parent = insideRun(process.env);
-  if (parent === null) return drive(loop, options);
+  if (parent === null) return drive(loop, view);
   const { leaveToOwner } = await import('./child.ts');
-  return leaveToOwner(loop, parent.run, options);
+  return leaveToOwner(loop, parent.run, view);
 }
 
 export interface ResumeOptions extends LimitOptions {
@@ -55,11 +57,15 @@ export interface ResumeOptions extends LimitOptions {
 }
 
 /** The policy with the limits that were given; null when none was. */
-function changedPolicy(policy: Policy, options: LimitOptions): Policy | null {
-  const changed = mergePolicy(policy, limitsOf(options, policy));
+function changedPolicy(policy: Policy, options: LimitOptions, workspace: string): Policy | null {
+  const settings = limitSettings(options);
+  const changed = mergePolicy(policy, policyInput(settings, policy, workspace));
   if (JSON.stringify(changed) === JSON.stringify(policy)) return null;
   const problems = findProblems(changed);
-  if (problems.length > 0)
-    throw new UserError(problems.map((problem) => describeProblem(inOptions(problem, {}))).join('; '));
-  return changed;
+  if (problems.length === 0) return changed;
+  const named = problems.map((problem) => {
+    const option = FLAGS[settingOf(problem.field, settings) ?? ''];
+    return describeProblem(option === undefined ? problem : { ...problem, field: option });
+  });
+  throw new UserError(named.join('; '));
 }

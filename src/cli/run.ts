@@ -1,15 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import { readAgentSettings } from '../compose/agent-settings.ts';
-import { chooseAgent, notesOn, promptWayOf, withSettings } from '../compose/choose-agent.ts';
+import { chooseAgent, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
+import { effective } from '../config/effective.ts';
+import { readSettings } from '../config/read.ts';
+import { parseVariables } from '../config/values.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { checkView } from './line-options.ts';
-import { policyOf, type RunOptions } from './options.ts';
-import { parseNames, parseVariables } from './values.ts';
+import { flagSettings, viewOf, type RunOptions } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
@@ -24,20 +24,22 @@ export async function runLoop(
   }
   const workspace = workspaceOf(options);
   const prompt = promptOf(task, options);
-  const policy = policyOf(options, workspace);
+  const flags = flagSettings(options);
+  const files = await readSettings(workspace);
+  const { settings, policy } = effective(files, flags, workspace);
   const given = parseVariables('--env', options.env);
   const env = { ...startersEnvironment(process.env), ...given };
-  checkView(options);
+  const view = viewOf(options, settings);
   const choice = withSettings(
     {
-      agent: options.agent ?? null,
-      model: options.model ?? null,
+      agent: flags.agent?.name ?? null,
+      model: flags.agent?.model ?? null,
       command,
-      promptVia: promptWayOf('--prompt-via', options.promptVia ?? null),
-      drop: parseNames('--drop-env', options.dropEnv),
+      promptVia: flags.agent?.promptVia ?? null,
+      drop: settings.agent?.env?.drop ?? [],
       given: Object.keys(given),
     },
-    readAgentSettings(workspace),
+    files.merged.agent ?? {},
   );
   const agent = chooseAgent(choice, env, workspace);
   await checkSpendLimits(policy.limits, agent);
@@ -53,9 +55,9 @@ export async function runLoop(
     parent: null,
   };
   const parent = insideRun(process.env);
-  if (parent === null) return drive(await createLoop(request), options);
+  if (parent === null) return drive(await createLoop(request), view);
   const { runAsChild } = await import('./child.ts');
-  return runAsChild(request, parent, options);
+  return runAsChild(request, parent, view);
 }
 
 /** The one prompt that was given; an empty one counts as none. */

@@ -1,12 +1,13 @@
 /** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
-import { PROMPT_WAYS, type Agent, type PromptVia } from '../agents/agent.ts';
+import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
 import { flagsFrom, isTimid } from '../agents/call.ts';
 import type { Spec } from '../control/spec.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
-import type { AgentSettings } from './agent-settings.ts';
-import { closest } from './closest.ts';
+import { closest } from '../config/closest.ts';
+import type { AgentSettings } from '../config/settings.ts';
+import { splitWords } from '../config/words.ts';
 
 export interface AgentChoice {
   /** The adapter's name; null where the command tells it. */
@@ -41,18 +42,22 @@ export function chooseAgent(
   return Object.keys(own).length === 0 ? spec : { ...spec, env: own };
 }
 
-/** What the command line leaves open, as the settings say; they speak of the agent that they name. */
+/** What the command line leaves open, as the settings files say; they speak of the agent that they name. */
 export function withSettings(choice: AgentChoice, settings: AgentSettings): AgentChoice {
-  const { command, flags, model, promptVia, drop } = settings;
-  const isOther = choice.agent !== null && command !== null && agentFor(command).name !== choice.agent;
-  if (choice.command.length > 0 || isOther) return { ...choice, drop: [...drop, ...choice.drop] };
-  const program = command ?? (choice.agent === null ? null : (agentFor(choice.agent).call?.command ?? null));
+  const { name = null, command = null, flags, model = null, promptVia = null } = settings;
+  const named = name ?? (command === null ? null : agentFor(command).name);
+  const isOther = choice.agent !== null && named !== null && named !== choice.agent;
+  if (choice.command.length > 0 || isOther) return choice;
+  const agent = choice.agent ?? name;
+  const program = command ?? (agent === null ? null : (agentFor(agent).call?.command ?? null));
+  const hasCommand = program !== null && (command !== null || flags !== undefined);
   return {
     ...choice,
-    command: program === null || (command === null && flags === null) ? [] : [program, ...(flags ?? [])],
+    agent,
+    // `--model opus` is two words to whoever gets it.
+    command: hasCommand ? [program, ...(flags ?? []).flatMap(splitWords)] : [],
     model: choice.model ?? model,
     promptVia: choice.promptVia ?? promptVia,
-    drop: [...drop, ...choice.drop],
   };
 }
 
@@ -111,7 +116,7 @@ function noAgent(env: Readonly<Record<string, string>>, workspace: string): User
       ? 'none that ralph knows is installed; ralph agents tells how'
       : `installed here: ${installed.join(', ')}`;
   return new UserError(
-    `no agent: say which with --agent ${installed[0] ?? 'claude'}, or put a command behind -- (${hint})`,
+    `no agent: say which with --agent ${installed[0] ?? 'claude'}, or put a command behind --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`,
   );
 }
 
@@ -146,13 +151,4 @@ function checkProgram(
   throw new UserError(
     `${isGiven ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
   );
-}
-
-/** How the prompt shall reach the agent; null for the way of its adapter. */
-export function promptWayOf(name: string, given: string | null): PromptVia | null {
-  if (given === null) return null;
-  const way = PROMPT_WAYS.find((known) => known === given);
-  if (way === undefined)
-    throw new UserError(`${name} must be one of ${PROMPT_WAYS.join(', ')}, got ${JSON.stringify(given)}`);
-  return way;
 }

@@ -75,6 +75,17 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
   return hidden;
 }
 
+/** A text without what looks like a secret, whoever's it is. */
+export function hideKeys(text: string): string {
+  return text
+    .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(SECRET_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
+}
+
+/** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
+const SECRET_ASSIGNED =
+  /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}/gi;
+
 /** The environment variable whose secret value stands in a text; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(env)) {

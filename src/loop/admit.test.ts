@@ -83,7 +83,11 @@ describe('a timer', () => {
     expect(says(given(plain, ...begun), timer('wait:1.1'), 9000)).toBe(false);
     expect(
       says(
-        given({ ...plain, commit: { command: 'git', tasks: ['commit'] } }, ...begun, exited('1.1', 0)),
+        given(
+          { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } },
+          ...begun,
+          exited('1.1', 0),
+        ),
         timer('wait:1.1'),
       ),
     ).toBe(false);

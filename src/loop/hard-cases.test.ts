@@ -20,7 +20,7 @@ import type { Happening } from './event.ts';
 
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
 
-const commits = { ...plain, commit: { command: 'git', tasks: ['commit'] } };
+const commits = { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } };
 const asking: Happening = {
   type: 'run.planned',
   run: '1.2',

@@ -148,6 +148,8 @@ export interface CommitPolicy {
   readonly command: string;
   /** In order; `commit` gets the message. */
   readonly tasks: readonly string[];
+  /** What one of them may take. */
+  readonly timeoutMs: number | null;
 }
 
 /** After an accepted claim the loop waits for the child loops that are still at work. */

@@ -11,7 +11,13 @@ export interface Preset {
   readonly summary: string;
   readonly policy: Policy;
   /** The numbers of iterations that it takes; `required` where its document knows no default. */
-  readonly iterations: { readonly least: number; readonly most: number | null; readonly required: boolean };
+  readonly iterations: {
+    readonly least: number;
+    readonly most: number | null;
+    readonly required: boolean;
+    /** A limit of 0 counts as none that was given. */
+    readonly zeroIsUnset: boolean;
+  };
 }
 
 const SECOND = 1000;
@@ -43,12 +49,12 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   default: {
     summary: 'verified completion, safe limits',
     policy: base,
-    iterations: { least: 1, most: null, required: false },
+    iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
   },
 
   conductor: {
     summary: 'document 000: restart the agent until the DONE file is there',
-    iterations: { least: 0, most: null, required: false },
+    iterations: { least: 0, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,
       preset: 'conductor',
@@ -70,7 +76,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
 
   'ralph-cli': {
     summary: 'document 001: guardrails, then the response tag, then commits',
-    iterations: { least: 1, most: null, required: false },
+    iterations: { least: 1, most: null, required: false, zeroIsUnset: true },
     policy: {
       ...base,
       ...plain,
@@ -91,7 +97,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
 
   architect: {
     summary: 'document 002: until the checks pass and the word is said',
-    iterations: { least: 1, most: 100, required: false },
+    iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
     policy: {
       ...base,
       ...plain,
@@ -122,7 +128,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
 
   swarm: {
     summary: 'document 003: a named loop in tmux until a pattern shows',
-    iterations: { least: 1, most: null, required: true },
+    iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     policy: {
       ...base,
       ...plain,
@@ -139,7 +145,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
 
   promise: {
     summary: 'document 004: one session, prompted again whenever it goes idle',
-    iterations: { least: 1, most: null, required: false },
+    iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,
       ...plain,

@@ -233,7 +233,7 @@ const POLICY = object({
     usageLimitLadderMs: some(whole(1)),
   }),
   prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
-  commit: orNone(object({ command: text, tasks: list(text) })),
+  commit: orNone(object({ command: text, tasks: list(text), timeoutMs: limitMs })),
   checkpoint: yesOrNo,
   children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),

@@ -53,10 +53,21 @@ describe('the layers', () => {
     );
   });
 
-  it('cli/ talks to the library and to what composes it', () => {
+  it('config/ knows the core, and no adapter', () => {
+    expect(
+      outside('config').imports.filter((path) => !/^(node:|zod$|\.\.\/(loop\/|user-error\.ts))/.test(path)),
+    ).toEqual([]);
+  });
+
+  it('cli/ talks to the library, to what composes it and to the settings', () => {
     const { imports } = outside('cli');
     expect(
-      imports.filter((path) => !/^(node:|commander$|\.\.\/(compose\/|index\.ts|user-error\.ts))/.test(path)),
+      imports.filter(
+        (path) =>
+          !/^(node:|commander$|@clack\/prompts$|\.\.\/(compose\/|config\/|index\.ts|user-error\.ts))/.test(
+            path,
+          ),
+      ),
     ).toEqual([]);
   });
 });

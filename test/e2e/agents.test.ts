@@ -193,17 +193,19 @@ describe('the settings of a workspace', () => {
       [{ flags: '--x' }, 'agent.flags must be a list of texts, got "--x"'],
       [{ flags: ['a', 1] }, 'agent.flags[1] must be a text, got 1'],
       [{ promptVia: 'pigeon' }, 'agent.promptVia must be one of stdin, file, argument'],
-      [{ comand: 'claude' }, 'agent.comand is unknown; known are command'],
+      [{ comand: 'claude' }, 'unknown key "agent.comand" (did you mean command?)'],
     ];
     for (const [agent, message] of cases) {
       settings(agent);
       // oxlint-disable-next-line no-await-in-loop -- one file for all
       const end = await agents.run().ended;
       exits(end, 2);
-      expect(end.stderr).toContain(`.ralph/settings.json: ${message}`);
+      expect(end.stderr).toContain(`.ralph/settings.json:1: ${message}`);
     }
     rig.write('.ralph/settings.json', '{');
-    expect((await agents.run().ended).stderr).toContain('.ralph/settings.json is no JSON');
+    expect((await agents.run().ended).stderr).toContain(
+      '.ralph/settings.json:1: not valid JSON: expected a key in double quotes',
+    );
     expect((await rig.does('ls', '--json')).stdout.trim()).toBe('[]');
   });
 });

@@ -162,7 +162,7 @@ const policy: fc.Arbitrary<Policy> = fc
       checks: { ...base.checks, commands: checks },
       limits: { ...base.limits, ...limits },
       timeouts: { ...base.timeouts, runMs: 100_000 },
-      commit: commit ? { command: 'git', tasks: ['commit', 'push'] } : null,
+      commit: commit ? { command: 'git', tasks: ['commit', 'push'], timeoutMs: null } : null,
       checkpoint,
     };
   });

@@ -9,9 +9,11 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+export const DURATION: RegExp = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/;
+
 /** Milliseconds of `90`, `90s`, `15m` or `2h`. */
 export function parseDuration(option: string, text: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim());
+  const match = DURATION.exec(text.trim());
   const unit = UNITS[match?.[2] ?? ''];
   if (match === null || unit === undefined) {
     throw new UserError(`${option} must be a time such as 90, 90s, 15m or 2h, got ${JSON.stringify(text)}`);
@@ -21,9 +23,11 @@ export function parseDuration(option: string, text: string): number {
 
 const SIZES: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
+export const SIZE: RegExp = /^(\d+(?:\.\d+)?)([kmgKMG])?[bB]?$/;
+
 /** Bytes of `1000`, `500k`, `20m` or `1g`. */
 export function parseSize(option: string, text: string): number {
-  const match = /^(\d+(?:\.\d+)?)([kmg])?b?$/i.exec(text.trim());
+  const match = SIZE.exec(text.trim());
   const unit = SIZES[(match?.[2] ?? '').toLowerCase()];
   if (match === null || unit === undefined) {
     throw new UserError(`${option} must be a size such as 500k, 20m or 1g, got ${JSON.stringify(text)}`);

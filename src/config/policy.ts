@@ -1,0 +1,189 @@
+/** From settings to the policy that they mean, and back again for whoever wants to see what holds. */
+import { isAbsolute, resolve } from 'node:path';
+import type { Detector } from '../loop/completion.ts';
+import type { Check, Policy } from '../loop/policy.ts';
+import type { PolicyInput } from '../loop/validate.ts';
+import type { Settings, Size, Time } from './settings.ts';
+import { parseDuration, parseSize } from './values.ts';
+
+/** What the settings change in a policy; what they do not speak of stays as it is there. */
+export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
+  const { guardrails, outputTruncateChars, includeIterationCountInPrompt, scm } = settings;
+  const delay = milliseconds(settings.restartDelay);
+  return {
+    limits: {
+      iterations: settings.maximumIterations,
+      timeMs: milliseconds(settings.maxTime),
+      failures: settings.maxFailures,
+      costUsd: settings.maxCost,
+      tokens: settings.maxTokens,
+      outputBytes: bytes(settings.maxOutput),
+    },
+    timeouts: {
+      runMs: orNone(milliseconds(settings.iterationTimeout)),
+      inactivityMs: orNone(milliseconds(settings.inactivityTimeout)),
+      killGraceMs: milliseconds(settings.killGrace),
+    },
+    delay: {
+      afterOkMs: delay,
+      ...(delay !== undefined && base.delay.afterFailure.kind === 'fixed'
+        ? { afterFailure: { kind: 'fixed', ms: delay } }
+        : {}),
+    },
+    completion: { until: settings.until, detectors: detectors(settings, base, workspace) },
+    checks: {
+      commands: guardrails?.map(({ command, failAction, hint }): Check => ({
+        command,
+        action: failAction ?? 'APPEND',
+        // Nothing to say is as good as no hint.
+        hint: hint === undefined || hint === '' ? null : hint,
+      })),
+      timeoutMs: orNone(milliseconds(settings.checkTimeout)),
+      excerpt: { chars: outputTruncateChars },
+    },
+    ...(includeIterationCountInPrompt === undefined
+      ? {}
+      : { prompt: { sections: sections(base, includeIterationCountInPrompt) } }),
+    ...(scm === undefined || (scm.tasks ?? []).length === 0
+      ? {}
+      : {
+          commit: {
+            command: scm.command,
+            tasks: scm.tasks,
+            timeoutMs: scm.timeout === undefined ? TASK_MS : orNone(milliseconds(scm.timeout)),
+          },
+        }),
+  };
+}
+
+/** What a policy comes to, in the words of the settings; null where there is none. */
+export function settingsOf({
+  completion,
+  checks,
+  limits,
+  timeouts,
+  delay,
+  prompt,
+  ...policy
+}: Policy): Shown {
+  const said = (kind: string): string | null => {
+    for (const detector of completion.detectors)
+      if (detector.kind === kind && 'value' in detector) return detector.value;
+    return null;
+  };
+  const { commit } = policy;
+  return {
+    preset: policy.preset,
+    maximumIterations: limits.iterations,
+    maxTime: time(limits.timeMs),
+    maxFailures: limits.failures,
+    maxCost: limits.costUsd,
+    maxTokens: limits.tokens,
+    maxOutput: limits.outputBytes,
+    iterationTimeout: time(timeouts.runMs),
+    inactivityTimeout: time(timeouts.inactivityMs),
+    restartDelay: time(delay.afterOkMs),
+    killGrace: time(timeouts.killGraceMs),
+    completionResponse: said('response-tag'),
+    completionPromise: said('promise-tag'),
+    completionTag: said('word'),
+    donePattern: completion.detectors.find((detector) => detector.kind === 'pattern')?.pattern ?? null,
+    doneFile: completion.detectors.find((detector) => detector.kind === 'marker')?.file ?? null,
+    until: completion.until,
+    guardrails: checks.commands.map(({ command, action, hint }) => ({
+      command,
+      failAction: action,
+      ...(hint === null ? {} : { hint }),
+    })),
+    checkTimeout: time(checks.timeoutMs),
+    outputTruncateChars: checks.excerpt.chars,
+    includeIterationCountInPrompt: prompt.sections.includes('iteration-count'),
+    'scm.command': commit?.command ?? null,
+    'scm.tasks': commit?.tasks ?? [],
+    'scm.timeout': time(commit === null ? null : commit.timeoutMs),
+  };
+}
+
+export type Shown = Readonly<Record<string, unknown>>;
+
+/** The setting that a field of the policy comes from. */
+export function settingOf(field: string, settings: Settings): string | null {
+  const detector = /^completion\.detectors\[(\d+)\]/.exec(field)?.[1];
+  if (detector !== undefined)
+    return WORDS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
+  if (field.startsWith('checks.commands')) return field.replace('checks.commands', 'guardrails');
+  return FIELDS[field] ?? null;
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  preset: 'preset',
+  'completion.until': 'until',
+  'limits.iterations': 'maximumIterations',
+  'limits.timeMs': 'maxTime',
+  'limits.failures': 'maxFailures',
+  'limits.costUsd': 'maxCost',
+  'limits.tokens': 'maxTokens',
+  'limits.outputBytes': 'maxOutput',
+};
+
+/** In the order in which they become detectors. */
+const WORDS = ['completionPromise', 'completionResponse', 'completionTag', 'donePattern'] as const;
+
+/** Words that were given take the place of the preset's; a file that was given takes the place of its file. */
+function detectors(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
+  const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
+  const placement = base.preset === 'default' ? 'own-line' : 'anywhere';
+  const { completionResponse, completionPromise, completionTag, donePattern, doneFile } = settings;
+  const given: Detector[] = [];
+  if (completionPromise !== undefined)
+    given.push({ kind: 'promise-tag', value: completionPromise, placement, ...source });
+  if (completionResponse !== undefined)
+    given.push({ kind: 'response-tag', value: unwrapped(completionResponse), placement, ...source });
+  if (completionTag !== undefined) {
+    const within = base.preset === 'architect' ? 'substring' : 'word';
+    given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });
+  }
+  if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
+  if (given.length === 0 && doneFile === undefined) return undefined;
+  const words = base.completion.detectors.filter((detector) => 'scope' in detector);
+  const signs = base.completion.detectors.filter((detector) => !('scope' in detector));
+  const file = doneFile === undefined ? null : isAbsolute(doneFile) ? doneFile : resolve(workspace, doneFile);
+  const marker: Detector[] = file === null ? [] : [{ kind: 'marker', file, phases: ['before', 'after'] }];
+  return [
+    ...(given.length === 0 ? words : given),
+    ...(file === null ? signs : [...signs.filter(({ kind }) => kind !== 'marker'), ...marker]),
+  ];
+}
+
+/** Whoever writes the whole tag means what is in it. */
+function unwrapped(response: string): string {
+  return /^\s*<response>(.*)<\/response>\s*$/i.exec(response)?.[1]?.trim() ?? response;
+}
+
+/** The count goes in front of everything else, so it is applied last. */
+function sections({ prompt }: Policy, withCount: boolean): Policy['prompt']['sections'] {
+  const others = prompt.sections.filter((name) => name !== 'iteration-count');
+  return withCount ? [...others, 'iteration-count'] : others;
+}
+
+const TASK_MS = 600_000;
+
+function milliseconds(value: Time | undefined): number | undefined {
+  return value === undefined ? undefined : parseDuration('a time', String(value));
+}
+
+function bytes(value: Size | undefined): number | undefined {
+  return value === undefined ? undefined : parseSize('a size', String(value));
+}
+
+/** No time at all is as good as no limit. */
+function orNone(ms: number | undefined): number | null | undefined {
+  return ms === 0 ? null : ms;
+}
+
+function time(ms: number | null): string | null {
+  if (ms === null) return null;
+  if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000}m`;
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}

@@ -1,0 +1,137 @@
+import type { FailAction, PresetName, Until } from '../loop/policy.ts';
+
+/**
+ * Everything that a user can set, as it stands in `.ralph/settings.json`: document 001's names, and one for every option
+ * of `ralph run`. Flags are the same thing from another place (`FLAGS`), so that there is one way from a setting to what
+ * the loop does (`policy.ts`). `schema.ts` says what is valid, and describes every key.
+ */
+export interface Settings {
+  readonly $schema?: string | undefined;
+  readonly preset?: PresetName | undefined;
+  readonly maximumIterations?: number | undefined;
+  readonly maxTime?: Time | undefined;
+  readonly maxFailures?: number | undefined;
+  readonly maxCost?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxOutput?: Size | undefined;
+  readonly iterationTimeout?: Time | undefined;
+  readonly inactivityTimeout?: Time | undefined;
+  readonly restartDelay?: Time | undefined;
+  readonly killGrace?: Time | undefined;
+  readonly completionResponse?: string | undefined;
+  readonly completionPromise?: string | undefined;
+  readonly completionTag?: string | undefined;
+  readonly donePattern?: string | undefined;
+  readonly doneFile?: string | undefined;
+  readonly until?: Until | undefined;
+  readonly guardrails?: readonly Guardrail[] | undefined;
+  readonly checkTimeout?: Time | undefined;
+  readonly outputTruncateChars?: number | undefined;
+  readonly includeIterationCountInPrompt?: boolean | undefined;
+  readonly agent?: AgentSettings | undefined;
+  readonly scm?: ScmSettings | undefined;
+  readonly streamAgentOutput?: boolean | undefined;
+  readonly emoji?: boolean | undefined;
+  readonly timestamps?: boolean | undefined;
+  readonly outputLines?: number | undefined;
+  readonly outputChars?: number | undefined;
+}
+
+/** Seconds, or a number with a unit: `90s`, `15m`, `2h`. */
+export type Time = number | string;
+/** Bytes, or a number with a unit: `500k`, `20m`, `1g`. */
+export type Size = number | string;
+
+/** A check, as document 001 calls it. */
+export interface Guardrail {
+  readonly command: string;
+  readonly failAction?: FailAction | undefined;
+  readonly hint?: string | undefined;
+}
+
+export const PROMPT_WAYS = ['stdin', 'file', 'argument'] as const;
+
+export interface AgentSettings {
+  readonly name?: string | undefined;
+  readonly command?: string | undefined;
+  readonly flags?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  readonly promptVia?: (typeof PROMPT_WAYS)[number] | undefined;
+  readonly env?: { readonly drop?: readonly string[] | undefined } | undefined;
+}
+
+export interface ScmSettings {
+  readonly command?: string | undefined;
+  readonly tasks?: readonly string[] | undefined;
+  readonly timeout?: Time | undefined;
+}
+
+/** Where a value comes from; the later ones come over the earlier ones. */
+export type Origin = 'default' | 'preset' | 'file' | 'local' | 'flag';
+
+export const SETTINGS_FILE = '.ralph/settings.json';
+export const LOCAL_SETTINGS_FILE = '.ralph/settings.local.json';
+
+/** The option that sets the same thing, for a setting that has one. */
+export const FLAGS: Readonly<Record<string, string>> = {
+  preset: '--preset',
+  maximumIterations: '--max-iterations',
+  maxTime: '--max-time',
+  maxFailures: '--max-failures',
+  maxCost: '--max-cost',
+  maxTokens: '--max-tokens',
+  maxOutput: '--max-output',
+  iterationTimeout: '--iteration-timeout',
+  inactivityTimeout: '--inactivity-timeout',
+  restartDelay: '--restart-delay',
+  killGrace: '--kill-grace',
+  completionResponse: '--completion-response',
+  completionPromise: '--completion-promise',
+  completionTag: '--completion-tag',
+  donePattern: '--done-pattern',
+  doneFile: '--done-file',
+  until: '--until',
+  guardrails: '--check',
+  checkTimeout: '--check-timeout',
+  'agent.name': '--agent',
+  'agent.model': '--model',
+  'agent.promptVia': '--prompt-via',
+  'agent.env.drop': '--drop-env',
+  streamAgentOutput: '--stream-agent-output',
+  emoji: '--emoji',
+  timestamps: '--timestamps',
+  outputLines: '--output-lines',
+  outputChars: '--output-chars',
+};
+
+/** Objects merge key by key; a scalar or a list takes the place of what was there. */
+export function mergeSettings(base: Settings, over: Settings): Settings {
+  return mergeInto(base, over);
+}
+
+function mergeInto<T extends object>(base: T, over: object): T {
+  const before = new Map<string, unknown>(Object.entries(base));
+  const changed = Object.entries(over).flatMap(([key, value]: [string, unknown]): [string, unknown][] => {
+    if (value === undefined) return [];
+    const old = before.get(key);
+    return [[key, isObject(old) && isObject(value) ? mergeInto(old, value) : value]];
+  });
+  return Object.assign({}, base, Object.fromEntries(changed));
+}
+
+/** The values that are set, each under its whole name: `agent.flags`. */
+export function leaves(settings: object): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
+  const add = (path: string, value: unknown): void => {
+    if (!isObject(value)) found.set(path, value);
+    else
+      for (const [key, part] of Object.entries(value))
+        if (part !== undefined) add(path === '' ? key : `${path}.${key}`, part);
+  };
+  add('', settings);
+  return found;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
