@@ -23,6 +23,8 @@ export interface AgentCall {
   readonly autonomous: readonly string[];
   /** Variables that it needs for that, e.g. as root. */
   readonly env: (uid: number) => Readonly<Record<string, string>>;
+  /** How document 001 calls it: the flags of its table, and where the prompt goes; null where it does not know it. */
+  readonly documented: { readonly flags: readonly string[]; readonly promptVia: PromptVia } | null;
   /** The flags that choose a model; null where there are none. */
   readonly model: ((model: string) => readonly string[]) | null;
   /** What of a command line the adapter says itself, so that it is not taken from the user a second time. */

@@ -14,6 +14,7 @@ export const amp: Agent = {
     triedVersion: '0.0.1768018268',
     autonomous: ['--dangerously-allow-all'],
     env: () => ({}),
+    documented: { flags: ['--dangerously-allow-all'], promptVia: 'argument' },
     model: null,
     own: { commands: [], flags: ['-x', '--execute', '--stream-json'], format: null },
     promptVia: 'stdin',

@@ -11,6 +11,7 @@ const line = (spec: AgentSpec, output: 'stream' | 'text' = 'stream') =>
   commandLine(agentNamed(spec.kind), spec, {
     output,
     folder: '/runs/7',
+    via: promptWay(agentNamed(spec.kind), spec, 0),
     prompt: () => PROMPT,
     promptFile: '/runs/7/prompt.md',
   });
@@ -23,7 +24,7 @@ const spec = (kind: string, more: Partial<AgentSpec> = {}): AgentSpec => {
 describe('the command line of an agent', () => {
   it.each([
     ['claude', '-p --output-format stream-json --verbose --dangerously-skip-permissions'],
-    ['codex', 'exec --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -'],
+    ['codex', 'e --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -'],
     ['opencode', 'run --format json --auto'],
     ['gemini', '--output-format stream-json --yolo --skip-trust'],
     ['qwen', '--output-format stream-json --yolo'],
@@ -35,10 +36,7 @@ describe('the command line of an agent', () => {
 
   it.each([
     ['claude', '-p --output-format text --dangerously-skip-permissions'],
-    [
-      'codex',
-      'exec -o /runs/7/answer.txt --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -',
-    ],
+    ['codex', 'e --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -o /runs/7/answer.txt -'],
     ['opencode', 'run --auto'],
     ['gemini', '--output-format text --yolo --skip-trust'],
     ['qwen', '--output-format text --yolo'],
@@ -100,8 +98,8 @@ describe('the command line of an agent', () => {
       throw new Error('read');
     };
     const form = { output: 'stream', folder: '/runs/7', prompt, promptFile: '/runs/7/prompt.md' } as const;
-    for (const promptVia of ['stdin', 'file'] as const) {
-      expect(() => commandLine(agentNamed('codex'), spec('codex', { promptVia }), form)).not.toThrow();
+    for (const via of ['stdin', 'file'] as const) {
+      expect(() => commandLine(agentNamed('codex'), spec('codex'), { ...form, via })).not.toThrow();
     }
   });
 });
@@ -125,12 +123,15 @@ describe('how an agent is set up', () => {
   });
 
   it('the prompt goes the way that the spec says, else that of the agent, else by the standard input', () => {
-    for (const agent of AGENTS) expect(promptWay(agent, spec(agent.name))).toBe('stdin');
-    expect(promptWay(agentNamed('claude'), spec('claude', { promptVia: 'argument' }))).toBe('argument');
-    expect(promptWay(agentNamed('custom'), spec('custom', { promptVia: 'file' }))).toBe('file');
+    for (const agent of AGENTS) expect(promptWay(agent, spec(agent.name), 10)).toBe('stdin');
+    expect(promptWay(agentNamed('claude'), spec('claude', { promptVia: 'argument' }), 10)).toBe('argument');
+    // Linux takes 128 KiB in one argument.
+    const claude = spec('claude', { promptVia: 'argument' });
+    expect(promptWay(agentNamed('claude'), claude, 200_000)).toBe('stdin');
+    expect(promptWay(agentNamed('custom'), spec('custom', { promptVia: 'file' }), 10)).toBe('file');
     const loud = { ...agentNamed('qwen') };
     const call = loud.call === null ? null : { ...loud.call, promptVia: 'argument' as const };
-    expect(promptWay({ ...loud, call }, spec('qwen'))).toBe('argument');
+    expect(promptWay({ ...loud, call }, spec('qwen'), 10)).toBe('argument');
   });
 
   it.each([

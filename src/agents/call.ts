@@ -10,18 +10,27 @@ export interface Called {
 export function commandLine(
   agent: Agent,
   spec: Called,
-  form: Omit<CallForm, 'flags' | 'prompt'> & { readonly prompt: () => string; readonly promptFile: string },
+  form: Omit<CallForm, 'flags' | 'prompt'> & {
+    readonly via: PromptVia;
+    readonly prompt: () => string;
+    readonly promptFile: string;
+  },
 ): readonly string[] {
   const [program = '', ...flags] = spec.argv;
-  const via = promptWay(agent, spec);
+  const { via } = form;
   const prompt = via === 'stdin' ? null : via === 'file' ? form.promptFile : form.prompt();
   if (agent.call === null) return prompt === null ? spec.argv : [...spec.argv, prompt];
   return [program, ...agent.call.args({ ...form, flags, prompt })];
 }
 
-export function promptWay(agent: Agent, spec: Called): PromptVia {
-  return spec.promptVia ?? agent.call?.promptVia ?? 'stdin';
+/** How a prompt of so many bytes reaches the agent: what is too long for an argument comes by the standard input. */
+export function promptWay(agent: Agent, spec: Called, bytes: number): PromptVia {
+  const way = spec.promptVia ?? agent.call?.promptVia ?? 'stdin';
+  return way === 'argument' && bytes > LONGEST_ARGUMENT ? 'stdin' : way;
 }
+
+/** Linux takes 128 KiB in one argument. */
+const LONGEST_ARGUMENT = 100 * 1024;
 
 /** The flags that a user gave, without what the adapter says itself; null where they want plain text and not a stream. */
 export function flagsFrom({ call }: Agent, given: readonly string[]): readonly string[] | null {

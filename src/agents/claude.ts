@@ -15,6 +15,7 @@ export const claude: Agent = {
     autonomous: ['--dangerously-skip-permissions'],
     // It refuses to skip permissions as root, unless it is told that nothing can be harmed.
     env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
+    documented: { flags: [], promptVia: 'argument' },
     model: (model) => ['--model', model],
     own: {
       commands: [],

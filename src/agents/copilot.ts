@@ -16,6 +16,7 @@ export const copilot: Agent = {
     triedVersion: '1.0.102',
     autonomous: ['--allow-all'],
     env: () => ({}),
+    documented: null,
     model: (model) => ['--model', model],
     own: {
       commands: [],

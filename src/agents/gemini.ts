@@ -14,6 +14,7 @@ export const gemini: Agent = {
     triedVersion: '0.61.0',
     autonomous: ['--yolo', '--skip-trust'],
     env: () => ({}),
+    documented: null,
     model: (model) => ['--model', model],
     own: {
       commands: [],

@@ -16,6 +16,7 @@ export const opencode: Agent = {
     triedVersion: '1.18.33',
     autonomous: ['--auto'],
     env: () => ({}),
+    documented: null,
     model: (model) => ['--model', model],
     own: { commands: ['run'], flags: [], format: { options: ['--format'], value: 'json' } },
     // As an argument it would be wrapped in quotation marks.

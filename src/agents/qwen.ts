@@ -14,6 +14,7 @@ export const qwen: Agent = {
     triedVersion: '0.24.4',
     autonomous: ['--yolo'],
     env: () => ({}),
+    documented: null,
     model: (model) => ['--model', model],
     own: {
       commands: [],

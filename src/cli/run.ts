@@ -41,7 +41,7 @@ export async function runLoop(
     },
     files.merged.agent ?? {},
   );
-  const agent = chooseAgent(choice, env, workspace);
+  const agent = await chooseAgent(choice, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const request: LoopRequest = {
     workspace,

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Policy } from '../loop/policy.ts';
 import { chooseAgent, type AgentChoice } from './choose-agent.ts';
 
 let bin: string;
@@ -16,22 +17,44 @@ const nothing: AgentChoice = { agent: null, model: null, command: [], promptVia:
 const POWER = ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'];
 
 describe('an agent', () => {
-  it('is called the same by its name and by its bare command', () => {
-    const choose = (choice: Partial<AgentChoice>): unknown =>
-      chooseAgent({ ...nothing, ...choice }, { PATH: bin }, bin);
-    expect(choose({ agent: 'codex' })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
-    expect(choose({ command: ['codex'] })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
-    expect(choose({ command: ['codex', '--full-auto'] })).toEqual({
+  const choose = (choice: Partial<AgentChoice>, calls: Policy['calls'] = 'autonomous') =>
+    chooseAgent({ ...nothing, ...choice }, calls, { PATH: `${bin}:/usr/bin:/bin` }, bin);
+
+  it('is called the same by its name and by its bare command', async () => {
+    expect(await choose({ agent: 'codex' })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
+    expect(await choose({ command: ['codex'] })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
+    expect(await choose({ command: ['codex', '--full-auto'] })).toEqual({
       kind: 'codex',
       argv: ['codex', '--full-auto'],
     });
   });
 
-  it('keeps its model apart from its flags, for the price', () => {
-    expect(chooseAgent({ ...nothing, agent: 'codex', model: 'gpt-5' }, { PATH: bin }, bin)).toEqual({
+  it('keeps its model apart from its flags, for the price', async () => {
+    expect(await choose({ agent: 'codex', model: 'gpt-5' })).toEqual({
       kind: 'codex',
       argv: ['codex', ...POWER, '--model', 'gpt-5'],
       model: 'gpt-5',
     });
+  });
+
+  it('S2.36 has the flags of document 001 where the program knows them, and those of its adapter where it does not', async () => {
+    const codex = (help: string): void => {
+      writeFileSync(join(bin, 'codex'), `#!/bin/sh\necho '${help}'\n`);
+      chmodSync(join(bin, 'codex'), 0o755);
+    };
+    codex('Usage: codex exec [--full-auto] [--json]');
+    expect(await choose({ agent: 'codex' }, 'documented')).toEqual({
+      kind: 'codex',
+      argv: ['codex', '--full-auto'],
+      promptVia: 'file',
+    });
+    expect(await choose({ command: ['codex', '--model', 'o'] }, 'documented')).toMatchObject({
+      argv: ['codex', '--full-auto', '--model', 'o'],
+    });
+    codex('Usage: codex exec [--json]');
+    expect(await choose({ agent: 'codex' }, 'documented')).toMatchObject({ argv: ['codex', ...POWER] });
+    // Whoever does not answer with a help has not said that it knows them not.
+    codex('hello');
+    expect(await choose({ agent: 'codex' }, 'documented')).toMatchObject({ argv: ['codex', '--full-auto'] });
   });
 });

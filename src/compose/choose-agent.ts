@@ -3,8 +3,10 @@ import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
 import { flagsFrom, isTimid } from '../agents/call.ts';
 import type { Spec } from '../control/spec.ts';
+import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
+import { documentedFlags, documentedWay } from './documented-call.ts';
 import { closest } from '../config/closest.ts';
 import type { AgentSettings } from '../config/settings.ts';
 import { splitWords } from '../config/words.ts';
@@ -21,25 +23,35 @@ export interface AgentChoice {
   readonly given: readonly string[];
 }
 
-export function chooseAgent(
+export async function chooseAgent(
   choice: AgentChoice,
+  calls: Policy['calls'],
   env: Readonly<Record<string, string>>,
   workspace: string,
-): Spec['agent'] {
-  const { command, model, promptVia, drop, given } = choice;
-  const { agent, argv } = callOf(choice, env, workspace);
+): Promise<Spec['agent']> {
+  const { command, model, drop, given } = choice;
+  const { agent, program, flags } = callOf(choice, env, workspace);
+  checkProgram(agent, program, env, workspace, command.length > 0);
   const modelFlags = model === null ? [] : modelOf(agent, model);
-  const spec: Spec['agent'] = {
+  const isDocumented = calls === 'documented';
+  const documented = isDocumented ? await documentedFlags(agent, program, env, workspace) : null;
+  const power = documented ?? (flags === null ? (agent.call?.autonomous ?? []) : []);
+  const promptVia = choice.promptVia ?? (isDocumented ? documentedWay(agent) : null);
+  const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
+  return {
     kind: agent.name,
-    argv: [...argv, ...modelFlags],
+    argv: [
+      program,
+      ...power.filter((flag) => flags?.includes(flag) !== true),
+      ...(flags ?? []),
+      ...modelFlags,
+    ],
     ...(model === null ? {} : { model }),
     ...(promptVia === null ? {} : { promptVia }),
     ...(drop.length === 0 ? {} : { drop }),
     ...(given.length === 0 ? {} : { given }),
+    ...(Object.keys(own).length === 0 ? {} : { env: own }),
   };
-  checkProgram(agent, spec.argv[0] ?? '', env, workspace, command.length > 0);
-  const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
-  return Object.keys(own).length === 0 ? spec : { ...spec, env: own };
 }
 
 /** What the command line leaves open, as the settings files say; they speak of the agent that they name. */
@@ -71,13 +83,20 @@ export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
     : [];
 }
 
+interface Call {
+  readonly agent: Agent;
+  readonly program: string;
+  /** Those of the user; null where there are none. */
+  readonly flags: readonly string[] | null;
+}
+
 function callOf(
   { agent: name, command }: AgentChoice,
   env: Readonly<Record<string, string>>,
   workspace: string,
-): { readonly agent: Agent; readonly argv: readonly string[] } {
+): Call {
   if (name !== null) checkName(name);
-  const [program, ...words] = command;
+  const [program, ...more] = command;
   const agent = name === null ? (program === undefined ? null : agentFor(program)) : agentNamed(name);
   if (agent === null) throw noAgent(env, workspace);
   if (program === undefined) {
@@ -86,15 +105,13 @@ function callOf(
         `the agent ${agent.name} needs its command behind --, for example: ralph run "fix the tests" --agent ${agent.name} -- ./my-agent`,
       );
     }
-    return { agent, argv: [agent.call.command, ...agent.call.autonomous] };
+    return { agent, program: agent.call.command, flags: null };
   }
-  if (agent.call === null) return { agent, argv: command };
+  if (agent.call === null) return { agent, program, flags: more };
   // Named and nothing else: called as with --agent. With flags of one's own: those, and no others that give it power.
-  if (words.length === 0) return { agent, argv: [program, ...agent.call.autonomous] };
-  const flags = flagsFrom(agent, words);
-  return flags === null
-    ? { agent: agentNamed('custom'), argv: command }
-    : { agent, argv: [program, ...flags] };
+  if (more.length === 0) return { agent, program, flags: null };
+  const flags = flagsFrom(agent, more);
+  return flags === null ? { agent: agentNamed('custom'), program, flags: more } : { agent, program, flags };
 }
 
 function checkName(name: string): void {

@@ -1,9 +1,9 @@
 /** A loop and its owner: this process drives it until it ends, rests, or is left to somebody else. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
-import type { AgentEvent } from '../agents/agent.ts';
+import type { AgentEvent, PromptVia } from '../agents/agent.ts';
 import { commandLine, promptWay } from '../agents/call.ts';
 import type { Price } from '../agents/prices.ts';
 import { list, remove } from '../control/inbox.ts';
@@ -24,6 +24,7 @@ import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { watchFolder } from '../process/watch.ts';
+import { linkBeside, nameBeside, promptAlias, unlinkBeside } from './aliases.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
 import { endCheck } from './leftovers.ts';
 import { priceFor } from './money.ts';
@@ -103,12 +104,14 @@ export class OwnedLoop {
     });
     const host = processHost((run) => {
       const prompted = join(folder.run(run), 'prompt.md');
+      const way = promptWay(agent, spec.agent, statSync(prompted, { throwIfNoEntry: false })?.size ?? 0);
       return {
         folder: folder.run(run),
-        argv: () => this.#commandLine(run),
+        argv: () => this.#commandLine(run, way),
         cwd: spec.workspace,
         env: agentEnvironment({ spec, folder, env, run, policy: this.state.policy }, agent),
-        stdin: promptWay(agent, spec.agent) === 'stdin' ? prompted : null,
+        // To one that we know the file's name alone would say nothing; it reads both.
+        stdin: way === 'stdin' || (way === 'file' && agent.call !== null) ? prompted : null,
         marker: runMarker(spec, run),
       };
     }, processes);
@@ -117,6 +120,9 @@ export class OwnedLoop {
         files.take(event, after);
         this.#share(event, after);
         this.#keepsBudget(event, after);
+        if (event.type === 'run.ended' && after.policy.aliases) {
+          unlinkBeside(spec.workspace, promptAlias(event.run), join(folder.run(event.run), 'prompt.md'));
+        }
         const known = files.account;
         const show = (): void => {
           this.#viewer.appended?.(event, after);
@@ -142,7 +148,7 @@ export class OwnedLoop {
   /** The agent's whole command line, and what is set for it, without secrets. */
   get shownCommand(): string {
     const line = redact(
-      this.#commandLine('1.1', () => '<prompt>'),
+      this.#commandLine('1.1', promptWay(agentNamed(this.spec.agent.kind), this.spec.agent, 0), '<prompt>'),
       this.#env,
     );
     const set = Object.entries(this.spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
@@ -220,15 +226,18 @@ export class OwnedLoop {
     }
   }
 
-  #commandLine(run: string, prompt?: () => string): readonly string[] {
-    const { agent } = this.spec;
+  #commandLine(run: string, via: PromptVia, shown?: string): readonly string[] {
+    const { agent, workspace } = this.spec;
     const folder = this.folder.run(run);
     const promptFile = join(folder, 'prompt.md');
+    const hasAlias = this.state.policy.aliases && via === 'file';
+    if (hasAlias && shown === undefined) linkBeside(workspace, promptAlias(run), promptFile);
     return commandLine(agentNamed(agent.kind), agent, {
       output: 'stream',
       folder,
-      promptFile,
-      prompt: prompt ?? (() => readFileSync(promptFile, 'utf8')),
+      via,
+      promptFile: shown ?? (hasAlias ? nameBeside(workspace, promptAlias(run), promptFile) : promptFile),
+      prompt: () => shown ?? readFileSync(promptFile, 'utf8'),
     });
   }
 

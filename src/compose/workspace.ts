@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
@@ -26,6 +26,7 @@ import { processes } from '../process/processes.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
 import { reasonOf } from '../user-error.ts';
+import { checkAlias, linkBeside, nameBeside } from './aliases.ts';
 import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
@@ -76,6 +77,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         graceMs,
       };
       const result = await clearly(() => runCheck(checking, processes, interrupt));
+      if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
       return result;
     },
     commit: async () => ({ commit: null, error: 'this version cannot commit' }),
@@ -162,7 +164,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
 
 /** What the sections of the plan ask for, and nothing else. */
 async function gather(
-  { spec, env, readProgress }: WorkspaceSpec,
+  { spec, env, policy, readProgress }: WorkspaceSpec,
   { plan }: Wanted<'run'>,
   base: string,
 ): Promise<PromptInputs> {
@@ -174,6 +176,9 @@ async function gather(
   const checkOutput = Object.fromEntries(
     failed.map(({ index, log, excerpt }) => [index, readExcerpt(join(spec.workspace, log), excerpt)]),
   );
+  const checkLog = policy().aliases
+    ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
+    : {};
   const diff =
     has('diff') && spec.startCommit !== null
       ? await exec(['git', 'diff', '--no-ext-diff', '--no-textconv', '--no-color', spec.startCommit], {
@@ -189,7 +194,14 @@ async function gather(
     progress,
     messages: '',
     checkOutput,
+    checkLog,
   };
+}
+
+/** The name of a check's log beside the settings, where it has one. */
+function aliasOf(workspace: string, log: string): string {
+  const iteration = Number.parseInt(basename(dirname(dirname(log))), 10);
+  return nameBeside(workspace, checkAlias(iteration, log), join(workspace, log));
 }
 
 const NOT_WORK = new Set(['.git', '.ralph', 'node_modules']);

@@ -14,6 +14,8 @@ export const DEFAULT_POLICY: Policy = {
   preset: 'default',
   host: 'process',
   keys: 'all',
+  calls: 'autonomous',
+  aliases: false,
   completion: {
     until: 'claim',
     detectors: [

@@ -12,6 +12,10 @@ export interface Policy {
   readonly host: Host;
   /** Which API keys an agent that we know gets to see: all that the user has, or only its own. */
   readonly keys: 'all' | 'own';
+  /** How an agent that we know is called: with the power to work alone, or with the flags of document 001's table. */
+  readonly calls: 'autonomous' | 'documented';
+  /** Whether prompt files and check logs can be found beside the settings too, under the names of document 001. */
+  readonly aliases: boolean;
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
   readonly limits: LimitsPolicy;

@@ -81,6 +81,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       ...base,
       ...plain,
       preset: 'ralph-cli',
+      calls: 'documented',
+      aliases: true,
       completion: {
         ...base.completion,
         detectors: [{ kind: 'response-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],

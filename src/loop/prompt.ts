@@ -88,6 +88,8 @@ export interface PromptInputs {
   readonly messages: string;
   /** By the check's index. */
   readonly checkOutput: Readonly<Record<number, string>>;
+  /** Another name of a check's log, for the agent. */
+  readonly checkLog?: Readonly<Record<number, string>>;
 }
 
 const COMMIT_MESSAGE_REQUEST =
@@ -160,13 +162,13 @@ function place(action: FailAction, text: string, part: string): string {
 }
 
 function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs: PromptInputs): string {
-  const { command, code, hint, log } = section;
+  const { index, command, code, hint, log } = section;
   return [
     code === null
       ? `Guardrail "${command}" failed: it timed out.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
     ...(hint === null ? [] : [`Hint: ${hint}`]),
-    `Output file: ${log}`,
+    `Output file: ${inputs.checkLog?.[index] ?? log}`,
     'Output (truncated):',
     outputOf(section, inputs),
   ].join('\n');

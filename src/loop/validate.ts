@@ -196,6 +196,8 @@ const POLICY = object({
   preset: oneOf(PRESET_NAMES),
   host: oneOf(HOSTS),
   keys: oneOf(['all', 'own']),
+  calls: oneOf(['autonomous', 'documented']),
+  aliases: yesOrNo,
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),

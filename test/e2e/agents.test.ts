@@ -40,7 +40,7 @@ describe('an agent that is called by its name', () => {
     const path = agents.installs('Codex.exe');
     const program = agents.run('--', path);
     const turn = await rig.nextTurn();
-    expect(turn.argv[0]).toBe('exec');
+    expect(turn.argv[0]).toBe('e');
     await turn.prints(
       json({
         type: 'item.completed',

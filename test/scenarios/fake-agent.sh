@@ -1,6 +1,9 @@
 #!/bin/sh
 # An agent that does what a plan says: call N runs $FAKE_PLAN/N.sh, or default.sh, or nothing. What the call was given is
 # written down before, and `end` only when nobody has ended it.
+for last; do :; done
+# Whoever asks for the help does not start an agent.
+[ "$last" = --help ] && exit 0
 n=$(($(cat "$FAKE_PLAN/count" 2>/dev/null || echo 0) + 1))
 echo "$n" >"$FAKE_PLAN/count"
 call="$FAKE_PLAN/calls/$n"
@@ -9,6 +12,7 @@ export FAKE_CALL="$call"
 pwd >"$call/cwd"
 env >"$call/env"
 for argument in "$@"; do printf '%s\n' "$argument"; done >"$call/argv"
+printf '%s' "$last" >"$call/last"
 cat >"$call/stdin.part"
 mv "$call/stdin.part" "$call/stdin"
 script="$FAKE_PLAN/$n.sh"

@@ -13,7 +13,7 @@ describe('guardrails', () => {
     const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e fixed');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     expect(stderr).toContain('claim rejected');
-    expect(stage.given(2, 'stdin')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
+    expect(stage.given(2, 'last')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
     expect(
       stage.journal.flatMap(({ type, ...event }) => (type === 'check.finished' ? [event['result']] : [])),
     ).toEqual([expect.objectContaining({ code: 1 }), expect.objectContaining({ code: 0 })]);
@@ -24,9 +24,9 @@ describe('guardrails', () => {
     stage.plans(2, done);
     const check = "sh -c 'echo boom; exit 3'";
     await stage.run(...ralphCli, '-m', '2', '--check', check);
-    expect(stage.given(1, 'stdin')).toBe('work');
-    const log = '.ralph/loops/it/runs/0001/checks/sh_c_echo_boom_exit_3.log';
-    expect(stage.given(2, 'stdin')).toBe(
+    expect(stage.given(1, 'last')).toBe('work');
+    const log = '.ralph/guardrail_001_sh_c_echo_boom_exit_3.log';
+    expect(stage.given(2, 'last')).toBe(
       [
         'work',
         '',
@@ -52,8 +52,8 @@ describe('guardrails', () => {
     stage.plans(3, done);
     const { code } = await stage.run(...ralphCli, '--check', 'test -e fixed');
     expect(code).toBe(0);
-    expect(stage.given(2, 'stdin')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
-    expect(stage.given(3, 'stdin')).toBe('work');
+    expect(stage.given(2, 'last')).toContain('Guardrail "test -e fixed" failed with exit code 1.');
+    expect(stage.given(3, 'last')).toBe('work');
   });
 
   it('S2.58 the agent sees the first 5000 characters, and a mark only where something was left out (T055)', async () => {
@@ -62,9 +62,9 @@ describe('guardrails', () => {
     stage.write('exact', '€'.repeat(5000));
     stage.write('more', `${'€'.repeat(4999)}😀!`);
     await stage.run(...ralphCli, '-m', '2', '--check', 'cat exact; false', '--check', 'cat more; false');
-    const [, exact = '', more = ''] = stage.given(2, 'stdin').split('Output (truncated):\n');
+    const [, exact = '', more = ''] = stage.given(2, 'last').split('Output (truncated):\n');
     expect(exact).toBe(
-      `${'€'.repeat(5000)}\n\nGuardrail "cat more; false" failed with exit code 1.\nOutput file: .ralph/loops/it/runs/0001/checks/cat_more_false.log\n`,
+      `${'€'.repeat(5000)}\n\nGuardrail "cat more; false" failed with exit code 1.\nOutput file: .ralph/guardrail_001_cat_more_false.log\n`,
     );
     expect(more).toBe(`${'€'.repeat(4999)}😀... [truncated]`);
   });
@@ -72,7 +72,7 @@ describe('guardrails', () => {
   it('without a hint there is no line for one (T055)', async () => {
     const stage = openStage();
     await stage.run(...ralphCli, '-m', '2', '--check', 'false');
-    expect(stage.given(2, 'stdin')).not.toContain('Hint:');
+    expect(stage.given(2, 'last')).not.toContain('Hint:');
   });
 
   it('S3.26 all of them are run, in their order, and every log is kept, of the good ones too (T060)', async () => {
@@ -102,6 +102,8 @@ describe('guardrails', () => {
     const checks = ['./mvnw clean install -T 2C', `true ${'very '.repeat(20)}long`, 'true', '(true)'];
     await stage.run(...ralphCli, '-m', '1', ...checks.flatMap((check) => ['--check', check]));
     const names = readdirSync(stage.file('runs/0001/checks')).toSorted();
+    const beside = readdirSync(stage.path('.ralph')).filter((name) => name.startsWith('guardrail_'));
+    expect(beside.toSorted()).toEqual(names.map((name) => `guardrail_001_${name}`));
     expect(names).toEqual(
       [
         'mvnw_clean_install_T_2C.log',

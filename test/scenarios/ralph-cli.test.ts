@@ -101,7 +101,7 @@ describe('the prompt', () => {
     stage.plans('default', done);
     await stage.run('--prompt', awkward, '--preset', 'ralph-cli');
     await stage.run('-p', awkward, '--preset', 'ralph-cli');
-    expect([stage.given(1, 'stdin'), stage.given(2, 'stdin')]).toEqual([awkward, awkward]);
+    expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual([awkward, awkward]);
   });
 
   it('S2.7 and from a file (T062)', async () => {
@@ -110,7 +110,7 @@ describe('the prompt', () => {
     stage.write('PROMPT.md', awkward);
     await stage.run('--prompt-file', 'PROMPT.md', '--preset', 'ralph-cli');
     await stage.run('-f', stage.path('PROMPT.md'), '--preset', 'ralph-cli');
-    expect([stage.given(1, 'stdin'), stage.given(2, 'stdin')]).toEqual([awkward, awkward]);
+    expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual([awkward, awkward]);
   });
 
   it('a prompt on the standard input is read once and used in every iteration', async () => {
@@ -118,7 +118,7 @@ describe('the prompt', () => {
     const line = `printf 'from %s' "a pipe" | $RALPH run -f - --name it --preset ralph-cli -m 2 -- "$AGENT"`;
     const { code } = await stage.shell(line, { AGENT: stage.agent }).ended;
     expect(code).toBe(1);
-    expect([stage.given(1, 'stdin'), stage.given(2, 'stdin')]).toEqual(['from a pipe', 'from a pipe']);
+    expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual(['from a pipe', 'from a pipe']);
   });
 
   it('S2.42 a file is read anew for every iteration, a text stays as it was typed (T061)', async () => {
@@ -126,9 +126,9 @@ describe('the prompt', () => {
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
     await stage.run('-f', 'PROMPT.md', '--preset', 'ralph-cli', '-m', '2');
-    expect([stage.given(1, 'stdin'), stage.given(2, 'stdin')]).toEqual(['first', 'second']);
+    expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual(['first', 'second']);
     await stage.run('-p', 'PROMPT.md', '--preset', 'ralph-cli', '-m', '2');
-    expect([stage.given(3, 'stdin'), stage.given(4, 'stdin')]).toEqual(['PROMPT.md', 'PROMPT.md']);
+    expect([stage.given(3, 'last'), stage.given(4, 'last')]).toEqual(['PROMPT.md', 'PROMPT.md']);
   });
 
   it('a file that is gone in mid-loop ends it with exit code 2 and a message that names it (T061)', async () => {
