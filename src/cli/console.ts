@@ -6,12 +6,12 @@
  * 2. The agent's words cannot move the cursor, change the title or clear the screen of a terminal.
  */
 import { fstatSync } from 'node:fs';
-import type { Account, AgentEvent, LoopEvent, LoopState } from '../index.ts';
+import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
 import { duration } from '../compose/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions, painter } from './line-options.ts';
-import { linesFor } from './lines.ts';
+import { detailsFor, lineAtStart, linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
 import { Harmless, harmless, oneLine } from './terminal.ts';
 
@@ -20,6 +20,9 @@ export const paint: ReturnType<typeof painter> = painter(process.stderr);
 
 /** Bytes that may wait for a slow reader. */
 const MOST_WAITING = 8 * 1024 * 1024;
+
+/** How much of a prompt is shown. */
+const PREVIEW = 200;
 
 /** How long one that does not read at all is waited for. */
 const PATIENCE_MS = 5000;
@@ -105,12 +108,32 @@ export class Console implements Viewer {
     this.#state = state;
     this.#account = account;
     if (event.type === 'run.started') this.#lines.begin();
-    if (event.type === 'run.ended' && this.#options.verbose === true && this.#events > 0) {
-      this.status(`stream stats: ${this.#events} events, ${this.#unknown} errors`);
+    if (event.type === 'run.ended' && this.#events > 0) {
+      this.detail(`stream stats: ${this.#events} events, ${this.#unknown} errors`);
     }
     if (event.type === 'run.ended') this.#events = this.#unknown = 0;
-    for (const line of linesFor(event, state, account, this.#options.verbose === true)) this.status(line);
+    for (const line of detailsFor(event, state)) this.detail(line);
+    for (const line of linesFor(event, state, account)) this.status(line);
     this.#draw();
+  }
+
+  began(effect: Effect): void {
+    const line = lineAtStart(effect);
+    if (line !== null) this.status(line);
+    if (effect.type === 'check') this.detail(`Running guardrail: ${effect.check.command}`);
+  }
+
+  prompted(text: string): void {
+    this.detail(
+      `Prompt: ${Array.from(text.slice(0, 2 * PREVIEW))
+        .slice(0, PREVIEW)
+        .join('')}`,
+    );
+  }
+
+  /** A line for whoever wants to know it all. */
+  detail(line: string): void {
+    if (this.#options.verbose === true) this.line(detailLine(line));
   }
 
   /** A line of our own. */
@@ -221,6 +244,11 @@ function aboutProvider(event: AgentEvent): readonly string[] {
     case 'unknown':
       return [];
   }
+}
+
+/** As document 001 has them: without the name of the loop, since some come before there is one. */
+export function detailLine(line: string): string {
+  return `${paint('cyan', '[ralph]')} ${oneLine(line)}`;
 }
 
 /** Whether both outputs go to the same terminal, file or pipe. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { EndRecord } from '../compose/end-record.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
-import { Console, paint } from './console.ts';
+import { Console, detailLine, paint } from './console.ts';
 import type { ViewOptions } from './options.ts';
 import { summary } from './summary.ts';
 
@@ -16,7 +16,7 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
   try {
     for (const note of loop.notes) view.status(note);
-    if (options.verbose === true) view.status(`Agent command: ${loop.shownCommand}`);
+    if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`));
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {

@@ -1,16 +1,11 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
-import type { Account, LoopEvent, LoopState } from '../index.ts';
+import type { Account, Effect, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
 import { howItFailed, logOf, loopName } from '../compose/end-record.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
-export function linesFor(
-  event: LoopEvent,
-  state: LoopState,
-  account: Account,
-  verbose: boolean,
-): readonly string[] {
+export function linesFor(event: LoopEvent, state: LoopState, account: Account): readonly string[] {
   const { policy } = state;
   const limit = policy.limits.iterations;
   const of = (number: number): string => (limit === null ? `${number}` : `${number}/${limit}`);
@@ -19,17 +14,14 @@ export function linesFor(
       return [`starting iteration ${of(event.iteration)}`];
     case 'run.ended':
       return runLines(event, state, account);
-    case 'checks.started':
-      return verbose ? policy.checks.commands.map(({ command }) => `Running guardrail: ${command}`) : [];
     case 'check.finished': {
-      const { command, result } = event;
-      const seconds = `${(result.durationMs / 1000).toFixed(1)}s`;
-      if (result.code === 0) return [`check passed: ${brief(command)} (${seconds})`];
+      const { command, result, index } = event;
+      const took = inSeconds(result.durationMs);
+      if (result.code === 0) return [`check passed: ${brief(command)} (exit 0, ${took})`];
       const how = howItFailed(result.code, result.timedOut);
-      return [`check failed: ${brief(command)} (${how}, ${seconds}) — ${result.log}`];
+      const action = policy.checks.commands[index]?.action ?? 'APPEND';
+      return [`check failed: ${brief(command)} (${how}, action=${action}, ${took}) — ${result.log}`];
     }
-    case 'claim.made':
-      return verbose ? [`claim by ${event.claim.by}: ${event.claim.text}`] : [];
     case 'claim.rejected': {
       const count = event.failed.length;
       return [
@@ -61,15 +53,15 @@ export function linesFor(
       return policy.children === null
         ? [`the agent started a loop of its own: ${loopName(event.child)}`]
         : [`waiting for 1 children to complete: [${loopName(event.child)}]`];
-    case 'run.planned':
-      return verbose && event.prompt !== null ? [`prompt: ${event.prompt.path}`] : [];
-    case 'run.started':
-      return verbose ? [`agent started (process ${event.receipt.pid})`] : [];
     case 'limit.heard': {
       const until = moment(state.turn.heard?.until ?? event.resetsAt, event.at);
       return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
     }
     case 'loop.created':
+    case 'run.planned':
+    case 'run.started':
+    case 'checks.started':
+    case 'claim.made':
     case 'run.output':
     case 'probe.finished':
     case 'checkpoint.taken':
@@ -77,6 +69,33 @@ export function linesFor(
     case 'child.ended':
       return [];
   }
+}
+
+/** What begins now and may take a while. */
+export function lineAtStart(effect: Effect): string | null {
+  return effect.type === 'check' ? `check started: ${brief(effect.check.command)}` : null;
+}
+
+/** What else there is to know, for whoever wants to know it all: in the words of document 001. */
+export function detailsFor(event: LoopEvent, state: LoopState): readonly string[] {
+  const limit = state.policy.limits.iterations;
+  const { run } = state.turn;
+  if (event.type === 'iteration.started')
+    return [`Iteration ${event.iteration}${limit === null ? '' : `/${limit}`} starting`];
+  if (event.type === 'run.started') return [`Agent started (process ${event.receipt.pid})`];
+  if (event.type === 'run.ended' && run?.id === event.run) {
+    const found = run.output.claim === null ? 'nothing found' : `found ${run.output.claim.text}`;
+    return [`Agent ended after ${inSeconds(event.at - run.plannedAt)}`, `Looking for completion: ${found}`];
+  }
+  if (event.type === 'check.finished') {
+    const { code, durationMs } = event.result;
+    return [`Guardrail exited with code ${code ?? 'unknown'} (${inSeconds(durationMs)})`];
+  }
+  return event.type === 'claim.made' ? [`Claim by ${event.claim.by}: ${event.claim.text}`] : [];
+}
+
+function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)}s`;
 }
 
 function runLines(

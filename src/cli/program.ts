@@ -209,8 +209,6 @@ function runOptions(command: Command): Command {
     .option('--until <what>', 'what completes the loop: both, checks or claim')
     .option('--fresh', 'put an unfinished loop of the same name aside')
     .option('--cwd <folder>', 'the workspace')
-    .option('--stream-agent-output', 'show what the agent says (the default)')
-    .option('--no-stream-agent-output', 'do not show it')
     .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
 }
 
@@ -234,6 +232,8 @@ function viewOptions(command: Command): Command {
     .option('-q, --quiet', 'print the final result only')
     .option('-V, --verbose', 'print more of what is going on')
     .option('--json', 'print one JSON record at the end, and nothing else, on the standard output')
+    .option('--stream-agent-output', 'show what the agent says (the default)')
+    .option('--no-stream-agent-output', 'do not show it')
     .option('--timestamps', 'the time in front of every line of the agent')
     .option('--emoji', 'show emoji (where the terminal has them, they are shown anyway)')
     .option('--no-emoji', 'show [OK] and [ERR] instead')

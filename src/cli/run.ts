@@ -3,13 +3,17 @@ import { resolve } from 'node:path';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
 import { chooseAgent, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
+import { withoutSecrets } from '../compose/secrets.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { effective } from '../config/effective.ts';
-import { readSettings } from '../config/read.ts';
+import { readSettings, type SettingsFiles } from '../config/read.ts';
+import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/settings.ts';
 import { parseVariables } from '../config/values.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { flagSettings, viewOf, type RunOptions } from './options.ts';
+import { warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
@@ -30,6 +34,7 @@ export async function runLoop(
   const given = parseVariables('--env', options.env);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewOf(options, settings);
+  if (options.verbose === true) tellSettings(files, settings, env);
   const choice = withSettings(
     {
       agent: flags.agent?.name ?? null,
@@ -58,6 +63,16 @@ export async function runLoop(
   if (parent === null) return drive(await createLoop(request), view);
   const { runAsChild } = await import('./child.ts');
   return runAsChild(request, parent, view);
+}
+
+/** Which files were read, and what they come to. */
+function tellSettings(files: SettingsFiles, settings: Settings, env: Readonly<Record<string, string>>): void {
+  const loaded = [
+    ...(files.shared === null ? [] : [SETTINGS_FILE]),
+    ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),
+  ];
+  for (const file of loaded) warn(`${detailLine(`Loading settings from ${file}`)}\n`);
+  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`)}\n`);
 }
 
 /** The one prompt that was given; an empty one counts as none. */

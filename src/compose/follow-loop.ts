@@ -75,7 +75,7 @@ class Output {
         price: () => null,
         hide: (text) => text,
       },
-      (event) => viewer.agent?.(event),
+      (event) => viewer.agent?.({ ...event, at: Date.now() }),
     );
     this.#reader = reader;
     const open = state.turn.run;

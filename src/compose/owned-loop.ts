@@ -36,8 +36,10 @@ import { loopWorkspace } from './workspace.ts';
 
 /** Told about everything that a person may want to see. */
 export interface Viewer extends Observer {
-  /** The agent said or did something. */
-  agent?(event: AgentEvent): void;
+  /** The agent said or did something, at this moment. */
+  agent?(event: AgentEvent & { readonly at: number }): void;
+  /** What the agent is about to be asked, without secrets. */
+  prompted?(text: string): void;
   seen?(event: LoopEvent, state: LoopState, account: Account): void;
 }
 
@@ -95,7 +97,8 @@ export class OwnedLoop {
       folder,
       env,
       agent,
-      show: (event) => this.#viewer.agent?.(event),
+      show: (event) => this.#viewer.agent?.({ ...event, at: Date.now() }),
+      prompted: (text) => this.#viewer.prompted?.(text),
       policy: () => this.state.policy,
       price: (model, tokens) => this.#price(model, tokens),
       account,
@@ -152,7 +155,7 @@ export class OwnedLoop {
       this.#env,
     );
     const set = Object.entries(this.spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
-    return [...set, ...line].join(' ');
+    return [...set, ...line].map(quoted).join(' ');
   }
 
   /** The first event of a new loop. */
@@ -269,6 +272,11 @@ export class OwnedLoop {
   #append(happening: Happening): void {
     if (!this.#engine.append(happening)) throw new Error(`${happening.type} was refused`);
   }
+}
+
+/** As one would type it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function chance(): number {

@@ -18,7 +18,7 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
-import { hideSecrets, type Spec } from '../control/spec.ts';
+import { hideKeys, hideSecrets, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint } from '../git/fingerprint.ts';
 import { exec } from '../process/exec.ts';
@@ -94,6 +94,7 @@ export interface WorkspaceSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly agent: Agent;
   readonly show: (event: AgentEvent) => void;
+  readonly prompted: (text: string) => void;
   /** As it is now. */
   readonly policy: () => Policy;
   /** What tokens cost, where that has to be estimated. */
@@ -158,6 +159,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
+  loop.prompted(hideKeys(hideSecrets(text.slice(0, 1000), loop.env)));
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };
 }

@@ -137,8 +137,16 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
   const given: Detector[] = [];
   if (completionPromise !== undefined)
     given.push({ kind: 'promise-tag', value: completionPromise, placement, ...source });
-  if (completionResponse !== undefined)
-    given.push({ kind: 'response-tag', value: unwrapped(completionResponse), placement, ...source });
+  if (completionResponse !== undefined) {
+    const like = base.completion.detectors.find(({ kind }) => kind === 'response-tag');
+    given.push({
+      kind: 'response-tag',
+      placement,
+      ...source,
+      ...(like !== undefined && 'scope' in like ? { scope: like.scope } : {}),
+      value: unwrapped(completionResponse),
+    });
+  }
   if (completionTag !== undefined) {
     const within = base.preset === 'architect' ? 'substring' : 'word';
     given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });

@@ -6,7 +6,10 @@ export type Detector = TextDetector | SignDetector;
 
 /** Looks into text; `scan.ts` does the looking, piece by piece. */
 export type TextDetector =
-  /** `<response>value</response>` on one line: the first tag alone decides, case and outer blanks aside. */
+  /**
+   * `<response>value</response>` on one line: the first tag alone decides, case and outer blanks aside. In the scope of
+   * the final answer, one that a stream states apart may also be the bare value.
+   */
   | (TagDetector & { readonly kind: 'response-tag' })
   /** `<promise>value</promise>`: any occurrence, blanks and newlines around the value allowed. */
   | (TagDetector & { readonly kind: 'promise-tag' })

@@ -20,6 +20,15 @@ export function settled(match: string | null): Matcher {
   return matcher;
 }
 
+/** What one of two matchers has found. */
+export function either(one: Matcher, other: Matcher): Matcher {
+  return {
+    read: (text) => either(one.read(text), other.read(text)),
+    found: (ended) => one.found(ended) ?? other.found(ended),
+    held: one.held + other.held,
+  };
+}
+
 /** Compares without regard to case, the way the `i` flag of a regular expression does for common letters. */
 export function sameIgnoringCase(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();

@@ -107,9 +107,9 @@ export function explain(outcome: Outcome, preset: PresetName): string {
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':
-      return preset === 'conductor'
-        ? 'max restarts exceeded'
-        : `iteration limit reached: ${outcome.limit} without an accepted claim`;
+      if (preset === 'conductor') return 'max restarts exceeded';
+      if (preset === 'ralph-cli') return 'Maximum iterations reached without completion response.';
+      return `iteration limit reached: ${outcome.limit} without an accepted claim`;
     case 'time-exhausted':
       return `time limit reached: ${outcome.limitMs / 1000} s`;
     case 'cost-exhausted':

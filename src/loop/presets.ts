@@ -85,7 +85,15 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       aliases: true,
       completion: {
         ...base.completion,
-        detectors: [{ kind: 'response-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],
+        detectors: [
+          {
+            kind: 'response-tag',
+            value: 'DONE',
+            placement: 'anywhere',
+            ...AGENTS_WORDS,
+            scope: 'final-answer',
+          },
+        ],
         afterFailure: 'ignore',
       },
       checks: {

@@ -6,11 +6,11 @@
  * 3. Memory is bounded by the detectors, not by the text.
  */
 import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
-import type { Matcher } from './matcher.ts';
+import { either, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
 import { translatePattern } from './python-pattern.ts';
-import { anyTag, firstTag } from './tag-matcher.ts';
+import { alone, anyTag, firstTag } from './tag-matcher.ts';
 import { word } from './word-matcher.ts';
 
 /** A scanner that has read nothing yet. */
@@ -89,7 +89,7 @@ function readOn(reader: Reader, piece: Piece): Reader {
   if (!IN_SCOPE[detector.scope].includes(piece.source)) return reader;
   if (piece.earlier === true && detector.history === 'loop') return reader;
   const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
-  const matcher = begins ? matcherFor(detector) : reader.matcher;
+  const matcher = begins ? matcherFor(detector, piece.source) : reader.matcher;
   return { detector, message: piece.message, matcher: matcher.read(piece.text) };
 }
 
@@ -99,11 +99,13 @@ function readsLastMessageOnly(detector: TextDetector): boolean {
   return 'placement' in detector && detector.placement === 'own-line';
 }
 
-function matcherFor(detector: TextDetector): Matcher {
+function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
-      return detector.placement === 'own-line'
-        ? ownLineTag('response', detector.value)
+      if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
+      // A final answer that says nothing else needs no tag.
+      return source === 'answer' && detector.scope === 'final-answer'
+        ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':
       return detector.placement === 'own-line'

@@ -39,6 +39,21 @@ export function firstTag(name: string, value: string): Matcher {
   return outside('');
 }
 
+/** The value is all there is, blanks and case aside. */
+export function alone(value: string): Matcher {
+  const waiting = (seen: string): Matcher => ({
+    read(text) {
+      const all = (seen + text).trimStart();
+      const said = all.trimEnd();
+      if (said.length > value.length) return settled(null);
+      return waiting(said.length < all.length ? `${said} ` : said);
+    },
+    found: (ended) => (ended && sameIgnoringCase(seen.trimEnd(), value) ? value : null),
+    held: seen.length,
+  });
+  return waiting('');
+}
+
 /** Any tag that holds the value counts, with blanks and newlines around it. */
 export function anyTag(name: string, value: string): Matcher {
   const whole = tagPattern(name, value);

@@ -117,5 +117,7 @@ function part(schema: unknown, key: string): unknown {
 
 function shown(value: unknown): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return '–';
-  return typeof value === 'string' && value.includes(' ') ? value : `\`${String(value)}\``;
+  return typeof value === 'string' && value.includes(' ')
+    ? value
+    : `\`${JSON.stringify(value).replaceAll('"', '')}\``;
 }

@@ -70,9 +70,11 @@ describe('the same plan under every preset', () => {
       const args = ['--preset', preset, '-m', '2', '--restart-delay', '0', ...checks];
       const ended = await stage.run(...work, ...args);
       expect({ code: ended.code, calls: stage.calls }).toEqual({ code, calls: 2 });
-      expect(ended.stderr).toContain(
-        preset === 'conductor' ? 'max restarts exceeded' : 'iteration limit reached: 2',
-      );
+      const words: Readonly<Record<string, string>> = {
+        conductor: 'max restarts exceeded',
+        'ralph-cli': 'Maximum iterations reached without completion response.',
+      };
+      expect(ended.stderr).toContain(words[preset] ?? 'iteration limit reached: 2');
       expect(stage.state['outcome']).toEqual({ type: 'iterations-exhausted', limit: 2 });
     });
   }

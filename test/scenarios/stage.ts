@@ -69,6 +69,19 @@ export class Stage {
     writeFileSync(join(this.plan, `${call}.sh`), `${script}\n`);
   }
 
+  /** What stands in a settings file: `settings.json`, or the local one. */
+  settings(content: unknown, file: 'settings.json' | 'settings.local.json' = 'settings.json'): void {
+    this.write(`.ralph/${file}`, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+  }
+
+  /** The planned agent under another name, on the PATH; tells its path. */
+  installs(name: string): string {
+    const path = join(dirname(this.agent), name);
+    copyFileSync(this.agent, path);
+    this.env['PATH'] = [...new Set([dirname(path), ...(this.env['PATH'] ?? '').split(':')])].join(':');
+    return path;
+  }
+
   /** `ralph run` of a loop named `it` with the planned agent, to its end. */
   run(...args: readonly string[]): Promise<Ended> {
     return this.starts(...args).ended;

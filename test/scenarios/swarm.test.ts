@@ -13,7 +13,7 @@ describe('iterations', () => {
     stage.plans(3, 'printf second > PROMPT.md');
     const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '4');
     expect(code).toBe(0);
-    expect(stderr.split('\n').filter((line) => line.startsWith('[ralph]'))).toEqual([
+    expect(stderr.split('\n').filter((line) => line.startsWith('[ralph] it:'))).toEqual([
       ...[1, 2, 3, 4].flatMap((n) => [
         `[ralph] it: starting iteration ${n}/4`,
         `[ralph] it: iteration ${n} completed (exit: 0, duration: 0s)`,

@@ -1,0 +1,259 @@
+/** How the preset `ralph-cli` calls the agents of document 001, what it tells of a run, and when it believes them. */
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const awkward = `it's "quoted", costs $HOME and \`date\`\n\n\tends  \n`;
+const run = (stage: Stage, agent: string, prompt: string, ...args: readonly string[]) => {
+  stage.settings({ preset: 'ralph-cli', agent: { command: agent, flags: ['--model opus'] } });
+  return stage.ralph('run', '--name', 'it', '-p', prompt, '-m', '1', ...args).ended;
+};
+const json = (...events: readonly object[]): string =>
+  events.map((event) => `echo '${JSON.stringify(event)}'`).join('\n');
+const claudeSays = (text: string, result: string | null): string =>
+  json(
+    { type: 'system', subtype: 'init', session_id: 's' },
+    { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text }] } },
+    ...(result === null
+      ? []
+      : [{ type: 'result', subtype: 'success', is_error: false, result, session_id: 's' }]),
+  );
+const codexSays = (text: string): string =>
+  json(
+    { type: 'item.completed', item: { id: 'i', type: 'agent_message', text } },
+    { type: 'turn.completed', usage: { input_tokens: 1, output_tokens: 1 } },
+  );
+
+describe('the call', () => {
+  it('S2.33 S2.34 of claude has -p, its stream, the flags, and the prompt as one argument (T063)', async () => {
+    const stage = openStage();
+    stage.plans(1, claudeSays('x', '<response>DONE</response>'));
+    const { code, stderr } = await run(stage, stage.installs('claude'), awkward);
+    expect(code).toBe(0);
+    const words = ['-p', '--output-format', 'stream-json', '--verbose', '--model', 'opus', awkward];
+    expect(stage.given(1, 'argv')).toBe(`${words.join('\n')}\n`);
+    expect(stage.given(1, 'last')).toBe(awkward);
+    expect(stderr).toContain('claude -p --output-format stream-json --verbose --model opus <prompt>\n');
+  });
+
+  it('S2.35 S2.37 of amp ends with -x and the prompt (T063)', async () => {
+    const stage = openStage();
+    stage.installs('amp');
+    await run(stage, 'amp', awkward);
+    const words = ['--stream-json', '--dangerously-allow-all', '--model', 'opus', '-x', awkward];
+    expect(stage.given(1, 'argv')).toBe(`${words.join('\n')}\n`);
+  });
+
+  it('S2.38 of codex has the name of a file with the prompt, which is gone afterwards (T063)', async () => {
+    const stage = openStage();
+    stage.installs('codex');
+    stage.plans(
+      1,
+      `cat .ralph/prompt_001.txt > "$FAKE_CALL/file"; ${codexSays('<response>DONE</response>')}`,
+    );
+    expect((await run(stage, 'codex', awkward)).code).toBe(0);
+    expect(stage.given(1, 'argv')).toBe('e\n--json\n--full-auto\n--model\nopus\n.ralph/prompt_001.txt\n');
+    expect(stage.given(1, 'file')).toBe(awkward);
+    // A name means nothing to the real one, which reads what is piped to it as well.
+    expect(stage.given(1, 'stdin')).toBe(awkward);
+    expect(readdirSync(stage.path('.ralph')).filter((name) => name.startsWith('prompt'))).toEqual([]);
+  });
+
+  it('S2.36 of codex leaves --full-auto out where the program does not know it', async () => {
+    const stage = openStage();
+    const codex = stage.installs('codex');
+    stage.write(
+      'codex.sh',
+      `[ "$2" = --help ] && echo 'Usage: codex exec [--json]' && exit 0; exec ${codex} "$@"`,
+    );
+    stage.settings({ preset: 'ralph-cli', agent: { name: 'codex', command: 'sh', flags: [] } });
+    stage.env['PATH'] = `${stage.path('bin')}:${stage.env['PATH'] ?? ''}`;
+    stage.write('bin/codex', `#!/bin/sh\n. ${stage.path('codex.sh')}\n`);
+    await stage.shell('chmod +x bin/codex').ended;
+    await run(stage, 'codex', 'work');
+    expect(stage.given(1, 'argv')).toBe(
+      'e\n--json\n--dangerously-bypass-approvals-and-sandbox\n--skip-git-repo-check\n--model\nopus\n.ralph/prompt_001.txt\n',
+    );
+  });
+
+  it('of any other command has the flags and the prompt; one that is too long comes by the standard input', async () => {
+    const stage = openStage();
+    await run(stage, stage.agent, awkward);
+    expect(stage.given(1, 'argv')).toBe(`--model\nopus\n${awkward}\n`);
+    stage.write('long.md', 'x'.repeat(300_000));
+    await stage.ralph('run', '--name', 'it', '-f', 'long.md', '-m', '1').ended;
+    expect(stage.given(2, 'argv')).toBe('--model\nopus\n');
+    expect(stage.given(2, 'stdin')).toHaveLength(300_000);
+  });
+
+  it('leaves a file alone that has the name of a log or a prompt, or leads to a loop that is at work', async () => {
+    const stage = openStage();
+    stage.installs('codex');
+    stage.write('.ralph/prompt_001.txt', 'mine');
+    await run(stage, 'codex', 'work');
+    expect(stage.given(1, 'argv')).toContain('.ralph/loops/it/runs/0001/prompt.md');
+    expect(stage.read('.ralph/prompt_001.txt')).toBe('mine');
+  });
+});
+
+describe('completion', () => {
+  const completes = async (
+    agent: 'claude' | 'codex',
+    says: string,
+    ...args: readonly string[]
+  ): Promise<boolean> => {
+    const stage = openStage();
+    stage.installs(agent);
+    stage.plans(1, says);
+    return (await run(stage, agent, 'work', ...args)).code === 0;
+  };
+
+  it('is for the final answer of a stream: its first tag, or the bare word, in any case', async () => {
+    expect(await completes('claude', claudeSays('x', 'All good. <response> done </response>'))).toBe(true);
+    expect(await completes('claude', claudeSays('x', ' done\\n'))).toBe(true);
+    expect(await completes('codex', codexSays('DONE'))).toBe(true);
+    expect(
+      await completes('codex', codexSays('<response>DONE</response>'), '-c', '<response>done</response>'),
+    ).toBe(true);
+  });
+
+  it('is not for a word at its end, nor for a tag anywhere else (T066)', async () => {
+    expect(await completes('claude', claudeSays('<response>DONE</response>', 'Not yet.'))).toBe(false);
+    expect(
+      await completes('claude', `${claudeSays('x', 'Not yet.')}\necho '<response>DONE</response>'`),
+    ).toBe(false);
+    expect(await completes('claude', claudeSays('x', 'It is DONE'))).toBe(false);
+    expect(await completes('codex', codexSays('It is DONE'))).toBe(false);
+  });
+});
+
+describe('what is told of a run', () => {
+  const guarded = { guardrails: [{ command: 'test -e fixed', failAction: 'PREPEND' }] };
+  const prompt = `work ${'€'.repeat(300)}`;
+
+  it('S2.59 S2.97 is each iteration, the call, every guardrail with its exit and action, and the ending', async () => {
+    const stage = openStage();
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...guarded });
+    stage.plans(2, ': > fixed');
+    const { code, stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
+    expect(code).toBe(1);
+    const log = '.ralph/loops/it/runs/0001/checks/test_e_fixed.log';
+    const lines = stderr.replaceAll(/\d+\.\ds/g, 'TIME').split('\n');
+    expect(lines.slice(0, 9)).toEqual([
+      `[ralph] Agent command: ${stage.agent} <prompt>`,
+      '[ralph] it: starting iteration 1/2',
+      '[ralph] it: iteration 1 completed (exit: 0, duration: 0s)',
+      '[ralph] it: check started: test -e fixed',
+      `[ralph] it: check failed: test -e fixed (exit 1, action=PREPEND, TIME) — ${log}`,
+      '[ralph] it: starting iteration 2/2',
+      '[ralph] it: iteration 2 completed (exit: 0, duration: 0s)',
+      '[ralph] it: check started: test -e fixed',
+      '[ralph] it: check passed: test -e fixed (exit 0, TIME)',
+    ]);
+    expect(stderr).toContain('Maximum iterations reached without completion response.');
+  });
+
+  it('S2.11 S2.74 S2.75 S2.76 is more with --verbose: on stderr, in these forms, without secrets (T064)', async () => {
+    const stage = openStage();
+    stage.env['API_KEY'] = 'my-very-secret-key';
+    const flags = ['--model opus', '--api-key my-very-secret-key'];
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent, flags }, ...guarded });
+    stage.settings({ maximumIterations: 3 }, 'settings.local.json');
+    stage.plans('default', "echo hello; : > fixed; echo '<response>DONE</response>'");
+    for (const flag of ['-V', '--verbose']) {
+      // oxlint-disable-next-line no-await-in-loop -- one loop after the other under one name
+      const { stdout, stderr } = await stage.ralph('run', '--name', 'it', '-p', prompt, flag).ended;
+      expect(stdout).toBe('hello\n<response>DONE</response>\n');
+      expect(stderr).not.toContain('my-very-secret-key');
+      const lines = stderr.split('\n');
+      for (const line of [
+        '[ralph] Loading settings from .ralph/settings.json',
+        '[ralph] Loading settings from .ralph/settings.local.json',
+        `[ralph] Agent command: ${stage.agent} --model opus --api-key <redacted> <prompt>`,
+        '[ralph] Iteration 1/3 starting',
+        `[ralph] Prompt: ${prompt.slice(0, 200)}`,
+        '[ralph] Running guardrail: test -e fixed',
+        '[ralph] Looking for completion: found <response>DONE</response>',
+      ]) {
+        expect(lines).toContain(line);
+      }
+      expect(stderr).toMatch(/^\[ralph\] Settings: \{.*"maximumIterations":3/m);
+      expect(stderr).toMatch(/^\[ralph\] Guardrail exited with code 0 \(\d+\.\ds\)$/m);
+      expect(stderr).toMatch(/^\[ralph\] Agent ended after \d+\.\ds$/m);
+    }
+  });
+
+  it('S2.108 of a stream: long lines are read, bad ones counted and skipped, all of it is kept (T080)', async () => {
+    const stage = openStage();
+    stage.installs('claude');
+    const big = 'head -c 3000000 /dev/zero | tr "\\0" x';
+    stage.plans(
+      1,
+      `printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"'; ${big}; echo '"}]}}'
+echo 'this is no JSON'; echo; echo '{"broken'
+${claudeSays('x', '<response>DONE</response>')}`,
+    );
+    const { code, stderr } = await run(stage, 'claude', 'work', '-V');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^\[ralph\] stream stats: \d+ events, 2 errors$/m);
+    expect(stage.read('.ralph/loops/it/runs/0001/stdout.log').length).toBeGreaterThan(3_000_000);
+  });
+
+  it('S2.98 a lost prompt file ends it with exit code 2; an agent that fails is tried again, five times in a row', async () => {
+    const stage = openStage();
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent } });
+    stage.write('P.md', 'x');
+    stage.plans(1, 'rm P.md');
+    const lost = await stage.ralph('run', '--name', 'it', '-f', 'P.md').ended;
+    expect(lost.code).toBe(2);
+    expect(lost.stderr).toMatch(/^ralph: error: prompt file not found: .*P\.md$/m);
+    stage.plans('default', 'exit 3');
+    const failing = await stage.ralph('run', '--name', 'it', '-p', 'x', '--max-failures', '2').ended;
+    expect(failing.code).toBe(1);
+    expect(failing.stderr).toContain('iteration 1 failed (exit: 3), retrying in 1s (attempt 1/2)');
+    expect(stage.calls).toBe(3);
+    expect(existsSync(stage.path('.ralph/loops/it'))).toBe(true);
+  });
+
+  it('S2.57 S2.99 every guardrail has its log beside the settings, of all kinds and more than once (T060)', async () => {
+    const stage = openStage();
+    const guardrails = ['echo one; false', 'echo two >&2', 'echo one; false'].map((command) => ({ command }));
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
+    await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
+    const logs = readdirSync(stage.path('.ralph')).filter((name) => name.startsWith('guardrail'));
+    expect(logs.toSorted().map((name) => [name, stage.read(`.ralph/${name}`)])).toEqual(
+      ['001', '002'].flatMap((iteration) => [
+        [`guardrail_${iteration}_echo_one_false.log`, 'one\n'],
+        [`guardrail_${iteration}_echo_one_false_1.log`, 'one\n'],
+        [`guardrail_${iteration}_echo_two_2.log`, 'two\n'],
+      ]),
+    );
+  });
+
+  it('S2.88 has no time limit for a run, and no retry beyond the loop itself', async () => {
+    const stage = openStage();
+    const { stdout } = await stage.ralph('config', '--preset', 'ralph-cli', '--json').ended;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
+    const held = JSON.parse(stdout) as Record<string, { readonly value: unknown }>;
+    expect(
+      ['iterationTimeout', 'inactivityTimeout', 'checkTimeout', 'maxTime'].map((key) => held[key]?.value),
+    ).toEqual([null, null, null, null]);
+  });
+
+  it('50 MB of what a guardrail prints neither stall it nor stay in memory', async () => {
+    const stage = openStage();
+    const guardrails = [{ command: 'head -c 50000000 /dev/zero | tr "\\0" x; false' }];
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
+    const peak = stage.path('peak');
+    const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
+    const env = { NODE_OPTIONS: `--import ${measure}`, RALPH_E2E_PEAK: peak };
+    const { code } = await stage.shell('$RALPH run --name it -p x -m 2', env).ended;
+    // Kilobytes, for all of Node and us.
+    expect(Number(stage.read('peak'))).toBeLessThan(120_000);
+    expect(code).toBe(1);
+    expect(
+      stage.read('.ralph/loops/it/runs/0001/checks/head_c_50000000_dev_zero_tr_0_x_false.log'),
+    ).toHaveLength(50_000_000);
+    expect(stage.given(2, 'last').length).toBeLessThan(6000);
+  });
+});

@@ -1,0 +1,275 @@
+/** The settings files of a workspace, by what a loop does with them. */
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const done = "echo '<response>DONE</response>'";
+const shared = (stage: Stage, more: object = {}): void =>
+  stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...more });
+const run = (stage: Stage, ...args: readonly string[]) =>
+  stage.ralph('run', '--name', 'it', '-p', 'work', ...args).ended;
+/** What holds, by its whole name. */
+const holds = async (stage: Stage, ...args: readonly string[]): Promise<Record<string, Held>> => {
+  const { stdout, stderr } = await stage.ralph('config', '--json', ...args).ended;
+  expect(stderr).toBe('');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
+  return JSON.parse(stdout) as Record<string, Held>;
+};
+interface Held {
+  readonly value: unknown;
+  readonly origin: string;
+  readonly place: string | null;
+}
+
+describe('the settings files', () => {
+  it('S2.26 S2.29 flags come over the local file, and that over the shared one (T038)', async () => {
+    const stage = openStage();
+    shared(stage, { maximumIterations: 9, completionResponse: 'ONE', streamAgentOutput: false });
+    stage.settings({ maximumIterations: 7, completionResponse: 'TWO' }, 'settings.local.json');
+    stage.plans('default', "echo '<response>FIN</response>'");
+    const { code, stdout, stderr } = await run(stage, '-m', '2', '-c', 'FIN');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('starting iteration 1/2');
+    const { maximumIterations, completionResponse, streamAgentOutput, preset } = await holds(
+      stage,
+      '-m',
+      '2',
+    );
+    expect(maximumIterations).toEqual({ value: 2, origin: 'flag', place: '--max-iterations' });
+    expect(completionResponse).toEqual({
+      value: 'TWO',
+      origin: 'local',
+      place: '.ralph/settings.local.json:3',
+    });
+    expect(streamAgentOutput).toEqual({ value: false, origin: 'file', place: '.ralph/settings.json:8' });
+    expect(preset?.origin).toBe('file');
+  });
+
+  it('S2.1 S2.27 have every key of document 001, and a loop is nothing but its settings and a prompt', async () => {
+    const stage = openStage();
+    shared(stage, {
+      maximumIterations: 4,
+      completionResponse: 'FIN',
+      outputTruncateChars: 4,
+      streamAgentOutput: true,
+      includeIterationCountInPrompt: true,
+      agent: { command: stage.agent, flags: ['--model opus', "--title 'two words'"] },
+      guardrails: [{ command: 'echo too long; test -e fixed', failAction: 'PREPEND', hint: 'Make it.' }],
+      scm: { command: 'true', tasks: [] },
+    });
+    stage.plans(1, "echo '<response>FIN</response>'");
+    stage.plans(2, ": > fixed; echo '<response>FIN</response>'");
+    expect((await run(stage)).code).toBe(0);
+    expect(stage.given(1, 'argv')).toBe(
+      '--model\nopus\n--title\ntwo words\nIteration 1 of 4, 3 remaining.\n\nwork\n',
+    );
+    expect(stage.given(2, 'last')).toBe(
+      [
+        'Iteration 2 of 4, 2 remaining.',
+        '',
+        'Guardrail "echo too long; test -e fixed" failed with exit code 1.',
+        'Hint: Make it.',
+        'Output file: .ralph/guardrail_001_echo_too_long_test_e_fixed.log',
+        'Output (truncated):',
+        'too ... [truncated]',
+        '',
+        'work',
+      ].join('\n'),
+    );
+  });
+
+  it('S2.28 leave ten iterations, DONE, 5000 characters, the stream on and no count where they say nothing', async () => {
+    const stage = openStage();
+    const held = await holds(stage, '--preset', 'ralph-cli');
+    expect(
+      [
+        'maximumIterations',
+        'completionResponse',
+        'outputTruncateChars',
+        'streamAgentOutput',
+        'includeIterationCountInPrompt',
+      ].map((key) => held[key]?.value),
+    ).toEqual([10, 'DONE', 5000, true, false]);
+    expect(held['maximumIterations']?.origin).toBe('default');
+    expect(held['iterationTimeout']).toEqual({ value: null, origin: 'preset', place: 'preset ralph-cli' });
+  });
+
+  it('S2.30 local numbers, texts and lists take the place of the shared ones, objects are merged', async () => {
+    const stage = openStage();
+    shared(stage, {
+      agent: { command: stage.agent, flags: ['--a', '--b'], env: { drop: ['X'] } },
+      guardrails: [{ command: 'true' }, { command: 'false' }],
+    });
+    stage.settings({ agent: { flags: ['--c'] }, guardrails: [{ command: 'true' }] }, 'settings.local.json');
+    stage.plans(1, done);
+    expect((await run(stage)).code).toBe(0);
+    expect(stage.given(1, 'argv')).toBe('--c\nwork\n');
+    const held = await holds(stage);
+    expect(held['agent.command']?.value).toBe(stage.agent);
+    expect(held['agent.env.drop']?.value).toEqual(['X']);
+  });
+
+  it('S2.32 S2.54 know three fail actions, in any case, and nothing else (T040)', async () => {
+    const stage = openStage();
+    shared(stage, { guardrails: [{ command: 'false', failAction: 'replace' }] });
+    await run(stage, '-m', '2');
+    expect(stage.given(2, 'last')).toMatch(/^Guardrail "false" failed with exit code 1\./);
+    shared(stage, {
+      guardrails: [
+        { command: 'true', failAction: 'APPEND' },
+        { command: 'true', failAction: 'IGNORE' },
+      ],
+    });
+    expect(await run(stage)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'guardrails[1].failAction must be APPEND, PREPEND, or REPLACE, got "IGNORE"',
+      ),
+    });
+  });
+
+  it('S2.94 that are wrong are named with key, index and value, and nothing is begun', async () => {
+    const stage = openStage();
+    const cases: readonly (readonly [object | string, string])[] = [
+      [{ maximumIterations: -1 }, 'maximumIterations must be a positive integer, got -1'],
+      [{ maximumIterations: '3' }, 'maximumIterations must be a positive integer, got "3"'],
+      [{ completionResponse: ' ' }, 'completionResponse must not be empty'],
+      [{ outputTruncateChars: -5 }, 'outputTruncateChars must be a positive integer, got -5'],
+      [{ guardrails: [{ command: '' }] }, 'guardrails[0].command must not be empty'],
+      [{ guardrails: [{ failAction: 'APPEND' }] }, 'guardrails[0].command must not be empty'],
+      [{ guardrails: [{ command: 'x', hint: 7 }] }, 'guardrails[0].hint must be a text, got 7'],
+      [{ scm: { tasks: ['commit'] } }, 'scm.command must be configured when scm.tasks is non-empty'],
+      [{ maxTime: 'soon' }, 'maxTime must be a time such as 90, "90s", "15m" or "2h", got "soon"'],
+      [{ emoji: 'yes' }, 'emoji must be true or false, got "yes"'],
+      [{ maxCost: 0 }, 'maxCost must be an amount of dollars > 0, got 0'],
+      [{ maximumIteration: 3 }, 'unknown key "maximumIteration" (did you mean maximumIterations?)'],
+      [{ agent: { comand: 'x' } }, 'unknown key "agent.comand" (did you mean command?)'],
+      [
+        { guardrails: [{ command: 'x', zzz: 1 }] },
+        'unknown key "guardrails[0].zzz" (known are command, failAction, hint)',
+      ],
+      [[1], 'the content must be an object, got [1]'],
+      [
+        '{ "maximumIterations": 1, }',
+        '.ralph/settings.json:1: not valid JSON: expected a key in double quotes',
+      ],
+      ['{\n "a": 1\n "b": 2 }', '.ralph/settings.json:3: not valid JSON: expected "," or "}"'],
+    ];
+    const wrong: unknown[] = [];
+    for (const [settings, message] of cases) {
+      stage.settings(settings);
+      // oxlint-disable-next-line no-await-in-loop -- one file for all
+      const { code, stderr } = await run(stage, '--', stage.agent);
+      if (code !== 2 || !stderr.includes(message)) wrong.push({ settings, code, stderr });
+    }
+    expect(wrong).toEqual([]);
+    expect([stage.calls, stage.loops]).toEqual([0, []]);
+  });
+
+  it('name the line of what is wrong, and all that is', async () => {
+    const stage = openStage();
+    stage.settings('{\n  "maxFailures": 0,\n  "agent": {\n    "flags":\n      "--x"\n  }\n}\n');
+    const { stderr } = await run(stage);
+    expect(stderr).toBe(
+      'ralph: error: failed to load settings: .ralph/settings.json:2: maxFailures must be a positive integer, got 0\n' +
+        '  .ralph/settings.json:4: agent.flags must be a list of texts, got "--x"\n',
+    );
+  });
+
+  it('S2.95 that say nothing mean the default in the shared file, and are refused in the local one (T040)', async () => {
+    const stage = openStage();
+    shared(stage, { maximumIterations: 0, completionResponse: '', outputTruncateChars: 0 });
+    stage.plans(1, done);
+    expect((await run(stage)).stderr).toContain('starting iteration 1/10');
+    stage.settings({ maximumIterations: 0, guardrails: 'x' }, 'settings.local.json');
+    const { code, stderr } = await run(stage);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      '.ralph/settings.local.json:2: maximumIterations must be a positive integer, got 0',
+    );
+    expect(stderr).toContain(
+      '.ralph/settings.local.json:3: guardrails must be a list of guardrails, got "x"',
+    );
+    const bare = openStage();
+    expect(await run(bare)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('agent.command must be configured in settings file'),
+    });
+  });
+
+  it('S2.96 `-m 0` and `-c ""` count as not given, and a run makes the folder', async () => {
+    const stage = openStage();
+    stage.plans(1, done);
+    const args = ['--preset', 'ralph-cli', '-m', '0', '-c', '', '--', stage.agent];
+    const { code, stderr } = await run(stage, ...args);
+    expect(code).toBe(0);
+    expect(stderr).toContain('starting iteration 1/10');
+    expect(stage.read('.ralph/.gitignore')).toContain('*');
+  });
+
+  it('S2.12 lie at one place only', async () => {
+    const stage = openStage();
+    stage.write('settings.json', '{ "maximumIterations": 3 }');
+    stage.write('sub/.ralph/settings.json', '{ "maximumIterations": 4 }');
+    expect((await holds(stage))['maximumIterations']?.value).toBe(10);
+    const { code, stderr } = await run(stage, '--settings', 'settings.json');
+    expect(code).toBe(2);
+    expect(stderr).toContain("unknown option '--settings'");
+  });
+
+  it('S2.93 what is wrong with the prompt or the settings is one `error: …`, and exit code 2', async () => {
+    const stage = openStage();
+    stage.settings('{');
+    const cases = [
+      [['run', '-p', '', '--', stage.agent], 'must specify prompt (--prompt or --prompt-file)'],
+      [['run', '-p', 'x', '-f', 'y'], 'cannot specify both --prompt and --prompt-file'],
+      [['run', '-f', 'none.md'], 'prompt file not found: none.md'],
+      [
+        ['run', '-p', ' ', '--', stage.agent],
+        'failed to load settings: .ralph/settings.json:1: not valid JSON',
+      ],
+    ] as const;
+    for (const [args, message] of cases) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const { code, stderr } = await stage.ralph(...args).ended;
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining(`ralph: error: ${message}`),
+      });
+    }
+    expect(stage.calls).toBe(0);
+  });
+
+  it('keep secrets out of what is shown', async () => {
+    const stage = openStage();
+    stage.env['DEPLOY_TOKEN'] = 'very-secret-value';
+    shared(stage, {
+      agent: { command: stage.agent, flags: ['--api-key', 'abcdefghijk', '--key=sk-0123456789abcdef'] },
+      guardrails: [{ command: 'PASSWORD=hunter2hunter2 make test' }, { command: 'echo very-secret-value' }],
+    });
+    const { stdout } = await stage.ralph('config').ended;
+    expect(stdout).toContain('PASSWORD=<redacted> make test');
+    expect(stdout).toContain('echo <redacted>');
+    for (const secret of ['abcdefghijk', 'sk-0123', 'hunter2', 'very-secret-value']) {
+      expect(stdout).not.toContain(secret);
+    }
+  });
+
+  it('are those that a loop began with, whatever becomes of the file', async () => {
+    const stage = openStage();
+    shared(stage, { maximumIterations: 2 });
+    stage.plans(1, 'echo "{ broken" > .ralph/settings.json');
+    expect((await run(stage)).code).toBe(1);
+    expect(stage.calls).toBe(2);
+  });
+
+  it('say what is shown, also of a loop that is resumed', async () => {
+    const stage = openStage();
+    shared(stage, { maximumIterations: 1, streamAgentOutput: false });
+    stage.plans('default', 'echo something');
+    expect((await run(stage)).stdout).toBe('');
+    expect((await stage.ralph('resume', 'it', '-m', '2').ended).stdout).toBe('');
+    expect((await stage.ralph('resume', 'it', '-m', '3', '--stream-agent-output').ended).stdout).toBe(
+      'something\n',
+    );
+  });
+});
