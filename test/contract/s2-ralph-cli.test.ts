@@ -210,6 +210,29 @@ describe('completion', () => {
     expect(said('<response>x<response>DONE</response>')).toBe(false);
   });
 
+  const heard = (...pieces: readonly (readonly [PieceSource, string, string])[]): boolean =>
+    pieces
+      .reduce(
+        (scanner, [source, message, text]) => scanner.read({ source, message, text }),
+        startScan(presets['ralph-cli'].policy.completion.detectors),
+      )
+      .claim(true) !== null;
+
+  it('S2.103 looks at the result where there is one, else at the last message; raw output only without a stream', () => {
+    expect(heard(['assistant', '1', '<response>DONE</response>'], ['answer', 'a', 'Not yet.'])).toBe(false);
+    expect(heard(['assistant', '1', 'x'], ['answer', 'a', 'All. <response>done</response>'])).toBe(true);
+    expect(heard(['assistant', '1', 'x'], ['assistant', '2', '<response>DONE</response>'])).toBe(true);
+    expect(heard(['answer', 'a', ' \n done \n'])).toBe(true);
+    expect(heard(['answer', 'a', 'Do'], ['answer', 'a', 'NE '], ['answer', 'a', ' \n'])).toBe(true);
+    expect(heard(['raw', '', '<response>DONE</response>'], ['answer', 'a', 'No.'])).toBe(false);
+  });
+
+  it('S2.104 does not take a word at the end of the result for the response', () => {
+    expect(heard(['answer', 'a', 'It is DONE'])).toBe(false);
+    expect(heard(['answer', 'a', 'DONE.'])).toBe(false);
+    expect(heard(['answer', 'a', 'DONE'], ['answer', 'a', ' soon'])).toBe(false);
+  });
+
   it('S2.53 does not complete an iteration whose guardrails failed', () => {
     const told = play(guarded(check('t')), { runs: [claims()], checks: [1, 1, 0] });
     expect(told.runs).toEqual(['1.1', '2.1', '3.1']);

@@ -1,0 +1,54 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { AgentEvent } from '../agents/agent.ts';
+import { presets } from '../loop/presets.ts';
+import { createLoop } from './open-loop.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-owned-')));
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('S2.78 tells what the agent does with its time, tools with their id, the result with cost and tokens', async () => {
+  const tokens = { input_tokens: 10, output_tokens: 2 };
+  const usage = { ...tokens, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
+  const tool = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'make' } };
+  const lines = [
+    { type: 'assistant', message: { id: 'm', content: [tool] } },
+    { type: 'user', message: { content: [{ type: 'tool_result', tool_use_id: 't1', content: 'ok' }] } },
+    { type: 'result', subtype: 'success', result: 'DONE', total_cost_usd: 0.5, usage, session_id: 's' },
+  ];
+  const agent = join(folder, 'claude');
+  writeFileSync(agent, `#!/bin/sh\n${lines.map((line) => `echo '${JSON.stringify(line)}'`).join('\n')}\n`);
+  chmodSync(agent, 0o755);
+  const before = Date.now();
+  const loop = await createLoop({
+    workspace: folder,
+    name: 'it',
+    policy: presets['ralph-cli'].policy,
+    agent: { kind: 'claude', argv: [agent] },
+    prompt: { text: 'x' },
+    env: { PATH: process.env['PATH'] ?? '' },
+    fresh: false,
+    parent: null,
+  });
+  const seen: (AgentEvent & { readonly at: number })[] = [];
+  const stop = await loop.drive({ agent: (event) => seen.push(event) });
+  expect(stop).toMatchObject({ why: 'ended', outcome: { type: 'done' } });
+  expect(seen.map(({ type }) => type)).toEqual(['tool.start', 'tool.end', 'result']);
+  expect(seen.every(({ at }) => at >= before && at <= Date.now())).toBe(true);
+  expect(seen).toMatchObject([
+    { id: 't1' },
+    { id: 't1' },
+    {
+      usage: { costUsd: 0.5, parts: [{ tokens: { input: 10, output: 2, cacheRead: 3, cacheWrite: 4 } }] },
+    },
+  ]);
+});

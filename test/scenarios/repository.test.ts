@@ -1,0 +1,51 @@
+/** What document 001 asks of the repository itself. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const text = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+it('S2.89 git ignores what is built, logs, and what editors and systems leave around', () => {
+  const ignored = text('.gitignore').split('\n');
+  for (const entry of ['dist/', '.ralph/', '*.log', '.idea/', '.vscode/', '*.swp', '.DS_Store']) {
+    expect(ignored).toContain(entry);
+  }
+});
+
+it('S2.90 there is a script for every step, and one for all of them in their order', () => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own file
+  const { scripts } = JSON.parse(text('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  for (const name of ['build', 'test', 'lint', 'format', 'clean', 'install:global']) {
+    expect(scripts[name]).toEqual(expect.any(String));
+  }
+  const steps = ['npm run format', 'npm run lint', 'npm test', 'npm run build'];
+  expect(scripts['all']?.split(' && ')).toEqual(steps);
+  // One of that name would be run whenever somebody installs the package.
+  expect(scripts['install']).toBeUndefined();
+});
+
+it('S2.91 the README has what a newcomer looks for', () => {
+  const readme = text('README.md');
+  for (const part of [
+    /^Ralph runs a coding agent/m,
+    /^Prerequisites: /m,
+    /^## Install/m,
+    /^## Develop/m,
+    /`npm run build`/,
+    /ralph run "fix the failing tests"/,
+    /docs\/configuration\.md/,
+    /ARCHITECTURE\.md/,
+  ]) {
+    expect(readme).toMatch(part);
+  }
+});
+
+it('S2.92 every folder of the program has tests beside its files or runs in those of the whole', () => {
+  const source = new URL('../../src/', import.meta.url);
+  const folders = readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const without = folders.filter(
+    ({ name }) => !readdirSync(new URL(`${name}/`, source)).some((file) => file.endsWith('.test.ts')),
+  );
+  expect(without.map(({ name }) => name)).toEqual([]);
+});
