@@ -1,6 +1,6 @@
 /** Becoming the owner of a loop: a new one, or one that somebody left. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, renameSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
@@ -11,11 +11,12 @@ import { isInRepository } from '../git/fingerprint.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { UserError } from '../user-error.ts';
 import { announce } from './children.ts';
 import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
+import { cannotWrite, prepareFolder } from './ralph-folder.ts';
 import { self } from './self.ts';
 import { moveAside } from './workspace.ts';
 
@@ -129,12 +130,10 @@ function alreadyOwned(name: string, pid: number | null): UserError {
   );
 }
 
-/** `.ralph` with its own ignore file, so that no diff and no commit ever has it. */
 function prepare(workspace: string): void {
   try {
+    prepareFolder(workspace);
     mkdirSync(loopsFolder(workspace), { recursive: true });
-    const ignore = join(workspace, '.ralph', '.gitignore');
-    if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
   } catch (error) {
     throw asUserError(error, join(workspace, '.ralph'));
   }
@@ -247,9 +246,5 @@ async function headOf(workspace: string, env: Readonly<Record<string, string>>):
 
 function asUserError(error: unknown, path: string): unknown {
   if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
-  if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
-  const where = 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return new UserError(`cannot write ${where}: ${reasonOf(error)}`, isDiskFull(error) ? 3 : 2, {
-    cause: error,
-  });
+  return cannotWrite(error, path);
 }

@@ -1,6 +1,6 @@
 /** A loop and its owner: this process drives it until it ends, rests, or is left to somebody else. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import type { AgentEvent, PromptVia } from '../agents/agent.ts';
@@ -30,6 +30,7 @@ import { endCheck } from './leftovers.ts';
 import { priceFor } from './money.ts';
 import { ProjectionFiles } from './projection-files.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
+import { prepareFolder } from './ralph-folder.ts';
 import { runMarker } from './run-environment.ts';
 import { self } from './self.ts';
 import { loopWorkspace } from './workspace.ts';
@@ -79,7 +80,7 @@ export class OwnedLoop {
       // The lock went with the folder: whoever has it now is the owner.
       mayRestore: () => retakeLock(folder.lock, self()),
       restored() {
-        writeFileSync(join(spec.workspace, '.ralph', '.gitignore'), '*\n');
+        prepareFolder(spec.workspace);
         writeSpec(folder.spec, spec, env);
         mkdirSync(folder.inbox, { recursive: true });
         files.rebuild();

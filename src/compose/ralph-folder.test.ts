@@ -1,0 +1,55 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { prepareFolder, writeSettings } from './ralph-folder.ts';
+
+let workspace: string;
+beforeEach(() => {
+  workspace = mkdtempSync(join(tmpdir(), 'ralph-folder-'));
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+const at = (file: string): string => join(workspace, '.ralph', file);
+const read = (file: string): string => readFileSync(at(file), 'utf8');
+
+it('git sees nothing of the folder but the shared settings', () => {
+  prepareFolder(workspace);
+  expect(read('.gitignore')).toBe('*\n!settings.json\n');
+  prepareFolder(workspace);
+  expect(readdirSync(at('.'))).toEqual(['.gitignore']);
+});
+
+it('an ignore file of before is brought up to date, one that somebody wrote is not', () => {
+  mkdirSync(at('.'));
+  writeFileSync(at('.gitignore'), '*\n');
+  prepareFolder(workspace);
+  expect(read('.gitignore')).toBe('*\n!settings.json\n');
+  writeFileSync(at('.gitignore'), 'loops\n');
+  prepareFolder(workspace);
+  expect(read('.gitignore')).toBe('loops\n');
+});
+
+it('settings are indented by two and end with their line; those of before are kept', () => {
+  expect(writeSettings(workspace, { maxFailures: 3 })).toEqual({ backup: null });
+  expect(read('settings.json')).toBe('{\n  "maxFailures": 3\n}\n');
+  expect(writeSettings(workspace, { maxFailures: 4 })).toEqual({ backup: '.ralph/settings.json.bak' });
+  expect(read('settings.json')).toContain('4');
+  expect(read('settings.json.bak')).toBe('{\n  "maxFailures": 3\n}\n');
+});
+
+it.skipIf(process.getuid?.() === 0)('S2.25 says what cannot be written, and why', () => {
+  chmodSync(workspace, 0o500);
+  const write = (): unknown => writeSettings(workspace, {});
+  expect(write).toThrow('cannot write .ralph/settings.json: permission denied');
+  expect(existsSync(at('.'))).toBe(false);
+  chmodSync(workspace, 0o700);
+});
