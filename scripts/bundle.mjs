@@ -1,5 +1,6 @@
 // The command as CommonJS in a few files: Node loads it much faster than many modules (docs/decisions/0006).
 import { copyFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { build } from 'rolldown';
 
 // commander loads node:child_process for commands that are programs of their own; we have none, and it takes its time.
@@ -32,6 +33,16 @@ await build({
 });
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // Their code is in the bundle, so their licences go with it.
-for (const name of ['commander', 'zod']) {
-  copyFileSync(`node_modules/${name}/LICENSE`, `dist/cli/${name}.LICENSE`);
+for (const file of [
+  'commander/LICENSE',
+  'zod/LICENSE',
+  '@clack/prompts/LICENSE',
+  '@clack/core/LICENSE',
+  'fast-string-truncated-width/license',
+  'fast-string-width/license',
+  'fast-wrap-ansi/LICENSE',
+  'sisteransi/license',
+]) {
+  const name = dirname(file).replace('@', '').replace('/', '-');
+  copyFileSync(`node_modules/${file}`, `dist/cli/${name}.LICENSE`);
 }

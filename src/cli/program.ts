@@ -1,5 +1,6 @@
 /** The commands and their options. Each command's work is in a file of its own, loaded when it is called. */
 import { Command, CommanderError, Option } from 'commander';
+import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { RunOptions } from './options.ts';
 import { explainError } from './errors.ts';
@@ -150,6 +151,14 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { rm } = await import('./rm.ts');
     done(await rm(name, options));
   });
+  add('init', 'write the settings of this workspace: looks around, then asks')
+    .option('-y, --yes', 'ask nothing and take what is found')
+    .option('--force', 'replace settings that are there; the old ones are kept beside them')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (options: InitOptions) => {
+      const { init } = await import('./init.ts');
+      done(await init(options));
+    });
   const config = add('config', 'show the settings that hold here, with the origin of each');
   if (isCalled('config')) runOptions(config);
   config.action(async (options: RunOptions) => {
@@ -248,6 +257,7 @@ function collect(value: string, before: readonly string[]): readonly string[] {
 const HELP = `
 Examples:
   ralph demo
+  ralph init
   ralph run "fix the failing tests" --check "npm test" --agent claude
   ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
   ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags

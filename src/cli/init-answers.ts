@@ -1,0 +1,56 @@
+/** What the answers to `ralph init` mean. Whoever asks repeats the question while there is a problem. */
+import type { Guardrail } from '../config/settings.ts';
+
+export type Answer<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly problem: string };
+
+export function agentCommand(answer: string): Answer<string> {
+  const value = answer.trim();
+  return value === '' ? { ok: false, problem: 'Agent command is required' } : { ok: true, value };
+}
+
+/** Parts between commas, without the blanks around them; those that are nothing do not count. */
+export function list(answer: string): readonly string[] {
+  return answer
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+export function iterations(answer: string): Answer<number> {
+  const text = answer.trim();
+  const value = text === '' ? 10 : Number(text);
+  if (!/^[+-]?\d*$/.test(text) || !Number.isSafeInteger(value))
+    return { ok: false, problem: 'Please enter a valid number' };
+  return value < 1 ? { ok: false, problem: 'Must be greater than 0' } : { ok: true, value };
+}
+
+export function orElse(answer: string, otherwise: string): string {
+  const value = answer.trim();
+  return value === '' ? otherwise : value;
+}
+
+/** As long as any that a loop can look for (`src/loop/validate.ts`). */
+export function completionResponse(answer: string): Answer<string> {
+  const value = orElse(answer, 'DONE');
+  return value.length > 1000
+    ? { ok: false, problem: 'Must have at most 1000 characters' }
+    : { ok: true, value };
+}
+
+export function failAction(answer: string): Answer<NonNullable<Guardrail['failAction']>> {
+  const value = orElse(answer, 'APPEND').toUpperCase();
+  return value === 'APPEND' || value === 'PREPEND' || value === 'REPLACE'
+    ? { ok: true, value }
+    : { ok: false, problem: '  Invalid action. Must be APPEND, PREPEND, or REPLACE' };
+}
+
+/** Nothing is no. */
+export function yesOrNo(answer: string): Answer<boolean> {
+  const value = answer.trim().toLowerCase();
+  if (['', 'n', 'no'].includes(value)) return { ok: true, value: false };
+  return ['y', 'yes'].includes(value)
+    ? { ok: true, value: true }
+    : { ok: false, problem: 'Please answer y or n' };
+}
