@@ -75,6 +75,19 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     expect(stdout).toContain('again 1\n');
     expect(stage.calls).toBe(1);
   });
+
+  it('S2.25 init says so, and leaves no half of a file behind', async () => {
+    const stage = openStage();
+    const { stdout, stderr } = await onSmallDisk(stage, [
+      fills,
+      '$RALPH init --yes; echo "init $?"',
+      'ls -A .ralph; echo "that was all"',
+    ]);
+    expect(stderr).toContain(
+      'ralph: error: cannot write .ralph/settings.json: no space is left on the disk\n',
+    );
+    expect(stdout).toMatch(/init 3\n(?:\.gitignore\n)?that was all\n/);
+  });
 });
 
 const BLOCK = 4096;
