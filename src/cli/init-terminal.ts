@@ -12,7 +12,6 @@ export async function atTerminal<Value>(talk: (person: Person) => Promise<Value>
   const { intro, isCancel, log, text } = await import('@clack/prompts');
   const keyboard = new Keyboard(process.stdin);
   const interrupt = (): void => keyboard.interrupt();
-  const ignore = (): void => {};
   for (const signal of SIGNALS) process.on(signal, interrupt);
   // A terminal that is gone cannot be written to either; its end is heard on the keyboard.
   process.stdout.on('error', ignore);
@@ -41,4 +40,5 @@ export async function atTerminal<Value>(talk: (person: Person) => Promise<Value>
   }
 }
 
+const ignore = (): void => {};
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

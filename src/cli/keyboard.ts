@@ -34,12 +34,14 @@ export class Keyboard extends Readable {
     this.#end();
   }
 
+  /** Between two questions it stays as it is in one: keys are neither echoed there nor turned into signals. */
   setRawMode(isRaw: boolean): this {
-    this.#terminal.setRawMode(isRaw);
+    if (isRaw) this.#terminal.setRawMode(true);
     return this;
   }
 
   close(): void {
+    this.#terminal.setRawMode(false);
     this.#terminal.off('data', this.#type).off('end', this.#end).off('error', this.#end);
     // Whatever errors come of a terminal that is gone, nobody waits for it any more.
     this.#terminal.on('error', () => {}).pause();

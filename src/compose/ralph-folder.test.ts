@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -46,10 +37,8 @@ it('settings are indented by two and end with their line; those of before are ke
   expect(read('settings.json.bak')).toBe('{\n  "maxFailures": 3\n}\n');
 });
 
-it.skipIf(process.getuid?.() === 0)('S2.25 says what cannot be written, and why', () => {
-  chmodSync(workspace, 0o500);
-  const write = (): unknown => writeSettings(workspace, {});
-  expect(write).toThrow('cannot write .ralph/settings.json: permission denied');
-  expect(existsSync(at('.'))).toBe(false);
-  chmodSync(workspace, 0o700);
+it('S2.25 says what cannot be written, and why', () => {
+  writeFileSync(at('.'), 'a file in the way');
+  expect(() => writeSettings(workspace, {})).toThrow('cannot write .ralph/settings.json: ');
+  expect(readFileSync(at('.'), 'utf8')).toBe('a file in the way');
 });

@@ -1,0 +1,36 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { lookAround } from './look-around.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-around-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it('finds the agents that are installed without calling them, and the checks', () => {
+  for (const name of ['amp', 'codex', 'gemini']) {
+    writeFileSync(join(folder, name), `#!/bin/sh\ntouch '${folder}/called'\n`);
+    chmodSync(join(folder, name), name === 'gemini' ? 0o644 : 0o755);
+  }
+  writeFileSync(join(folder, 'go.mod'), '');
+  const found = lookAround(folder, { PATH: folder });
+  expect(found.agents).toEqual(['codex', 'amp']);
+  expect(found.checks).toEqual([
+    { command: 'go test ./...', from: 'go.mod' },
+    { command: 'go vet ./...', from: 'go.mod' },
+  ]);
+  expect([found.has('codex'), found.has('gemini'), found.has('called')]).toEqual([true, false, false]);
+});
+
+it('the schema is that of the installed package, here or above, or else the published one', () => {
+  const inner = join(folder, 'packages', 'one');
+  mkdirSync(inner, { recursive: true });
+  const schema = (workspace: string): string => lookAround(workspace, {}).schema;
+  expect(schema(inner)).toBe('https://unpkg.com/ralph-loop/settings.schema.json');
+  mkdirSync(join(folder, 'node_modules', 'ralph-loop'), { recursive: true });
+  expect(schema(folder)).toBe('../node_modules/ralph-loop/settings.schema.json');
+  expect(schema(inner)).toBe('../../../node_modules/ralph-loop/settings.schema.json');
+});
