@@ -33,7 +33,7 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
         event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)',
       ];
     case 'commit.made':
-      return [event.error === null ? `committed ${event.commit ?? ''}` : `SCM error: ${event.error}`];
+      return commitLines(event);
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':
@@ -64,6 +64,7 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
     case 'claim.made':
     case 'run.output':
     case 'probe.finished':
+    case 'changes.found':
     case 'checkpoint.taken':
     case 'timer.fired':
     case 'child.ended':
@@ -186,6 +187,17 @@ function timeLimit(
     case 'total':
       return `agent timeout after ${took}`;
   }
+}
+
+function commitLines({
+  commit,
+  done,
+  error,
+}: Extract<LoopEvent, { type: 'commit.made' }>): readonly string[] {
+  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}`];
+  if (done.length > what.length) what.push(`SCM tasks done: ${done.join(', ')}`);
+  if (error !== null) return [...what, `SCM error: ${error}`];
+  return done.length === 0 ? ['nothing to commit'] : what;
 }
 
 function controlLines(

@@ -23,6 +23,10 @@ export function summary(end: EndRecord): readonly string[] {
       `${brief(command)} (${howItFailed(exit, timedOut)}) — ${log}`,
     ]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
+    ...(end.commits === 0 ? [] : [['commits', commits(end)] satisfies [string, string]]),
+    ...(end.commitError === null
+      ? []
+      : [['not committed', end.commitError.replaceAll('\n', ' ')] satisfies [string, string]]),
     ...end.childrenLeft.map((child): [string, string] => [
       'left',
       `the loop ${child}, started by the agent, is still at work; ralph stop ${child} --now ends it`,
@@ -46,6 +50,10 @@ function claims(count: number): string {
   return count === 1
     ? '1 claim to be done, contradicted by a check'
     : `${count} claims to be done, contradicted by checks`;
+}
+
+function commits({ commits: count, lastCommit }: EndRecord): string {
+  return lastCommit === null ? `${count}` : `${count} (last ${lastCommit.slice(0, 7)})`;
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {

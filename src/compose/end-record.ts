@@ -30,6 +30,10 @@ export interface EndRecord {
     readonly log: string;
   }[];
   readonly rejectedClaims: number;
+  readonly commits: number;
+  readonly lastCommit: string | null;
+  /** Why the last attempt to commit failed; null if it did not. */
+  readonly commitError: string | null;
   readonly tokens: Tokens;
   readonly costUsd: number | null;
   readonly costSource: 'reported' | 'estimated' | null;
@@ -64,6 +68,9 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
       .filter(({ result }) => result.code !== 0)
       .map(({ command, result: { code, timedOut, log } }) => ({ command, exit: code, timedOut, log })),
     rejectedClaims: known.rejectedClaims,
+    commits: known.commits,
+    lastCommit: known.lastCommit,
+    commitError: known.commitError,
     tokens: spent.tokens,
     costUsd: spent.source === null ? null : spent.usd,
     costSource: spent.source,

@@ -80,7 +80,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
       return result;
     },
-    commit: async () => ({ commit: null, error: 'this version cannot commit' }),
+    changes: async () => ({ any: true, error: null }),
+    commit: async () => ({ commit: null, done: [], error: 'this version cannot commit' }),
     checkpoint: async () => ({ ref: null, error: 'this version takes no checkpoints' }),
     family: (state) => family(folder, state),
     edits: (state) => loop.edits(state),

@@ -220,9 +220,18 @@ export class Engine implements Driver {
         this.append({ type: 'check.finished', iteration, run, index, command: check.command, result });
         return;
       }
+      case 'changes': {
+        this.sync();
+        const found = await workspace.changes(effect, task.interrupted);
+        if (found === null) return;
+        this.append({ type: 'changes.found', iteration: effect.iteration, ...found });
+        return;
+      }
       case 'commit': {
         this.sync();
-        const made = await workspace.commit(effect);
+        const { killGraceMs } = this.#state.policy.timeouts;
+        const made = await workspace.commit(effect, killGraceMs, task.interrupted);
+        if (made === null) return;
         this.append({ type: 'commit.made', iteration: effect.iteration, ...made });
         return;
       }

@@ -42,9 +42,10 @@ export interface Workspace {
   changedAfter(moment: number): Promise<number | null>;
   /** Null when it was interrupted. */
   check(effect: Wanted<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
-  commit(
-    effect: Wanted<'commit'>,
-  ): Promise<{ readonly commit: string | null; readonly error: string | null }>;
+  /** Null when it was interrupted. */
+  changes(effect: Wanted<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
+  /** Null when it was interrupted. */
+  commit(effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
   checkpoint(
     effect: Wanted<'checkpoint'>,
   ): Promise<{ readonly ref: string | null; readonly error: string | null }>;
@@ -52,6 +53,16 @@ export interface Workspace {
   family(state: LoopState): readonly Happening[];
   /** What a person changed in the loop's files before the next iteration, as events. */
   edits(state: LoopState): readonly Happening[];
+}
+
+/** Whether there is anything to commit, and what keeps it from being committed. */
+export type Changes = NonNullable<LoopState['turn']['changes']>;
+
+/** The tasks that were carried out, the commit where it has a name, and why no more of them were. */
+export interface Committed {
+  readonly commit: string | null;
+  readonly done: readonly string[];
+  readonly error: string | null;
 }
 
 export type Wanted<Type extends Effect['type']> = Extract<Effect, { type: Type }>;

@@ -2,6 +2,7 @@
  * What a person wants to know about a loop and the core does not need: folded from the journal like the state, event by
  * event, and of a size that does not grow with the iterations.
  */
+import { isCommit } from '../loop/commit-task.ts';
 import type { CheckResult, LoopEvent, StrayProcess } from '../loop/event.ts';
 import { addRun, NOTHING_SPENT } from '../loop/limits.ts';
 import { isCutShort, openRun } from '../loop/run.ts';
@@ -25,6 +26,10 @@ export interface Account {
   readonly checks: readonly CheckAccount[];
   /** Processes that may have got away, of the last few runs. */
   readonly strays: readonly StrayProcess[];
+  readonly commits: number;
+  readonly lastCommit: string | null;
+  /** Why the last attempt to commit failed; null if it did not. */
+  readonly commitError: string | null;
   readonly lastControl: 'person' | 'signal' | null;
 }
 
@@ -59,6 +64,9 @@ export const NO_ACCOUNT: Account = {
   outages: 0,
   checks: [],
   strays: [],
+  commits: 0,
+  lastCommit: null,
+  commitError: null,
   lastControl: null,
 };
 
@@ -114,6 +122,13 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
         rejectedClaims: before.rejectedClaims + 1,
         lastRejection: { iteration: event.iteration, failed: event.failed },
       };
+    case 'commit.made':
+      return {
+        ...before,
+        commits: before.commits + (event.done.some(isCommit) ? 1 : 0),
+        lastCommit: event.commit ?? before.lastCommit,
+        commitError: event.error,
+      };
     case 'control.received':
       return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
     case 'policy.changed':
@@ -123,7 +138,7 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
     case 'probe.finished':
     case 'claim.made':
     case 'claim.accepted':
-    case 'commit.made':
+    case 'changes.found':
     case 'checkpoint.taken':
     case 'limit.heard':
     case 'timer.fired':

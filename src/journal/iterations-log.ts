@@ -51,6 +51,7 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
     case 'probe.finished':
     case 'claim.made':
     case 'claim.accepted':
+    case 'changes.found':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.heard':

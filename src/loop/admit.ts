@@ -58,8 +58,12 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     case 'claim.accepted':
     case 'claim.rejected':
       return decided(`verdict:${event.iteration}`);
-    case 'commit.made':
-      return wants(`commit:${event.iteration}`) !== undefined;
+    case 'changes.found':
+      return wants(`changes:${event.iteration}`) !== undefined;
+    case 'commit.made': {
+      const key = `commit:${event.iteration}`;
+      return wants(key)?.type === 'commit' || decided(key);
+    }
     case 'checkpoint.taken':
       return wants(`checkpoint:${event.iteration}`) !== undefined;
     case 'limit.heard': {

@@ -21,10 +21,12 @@
  *   L10 The loop ends, or waits for something that has a name: something is always wanted or in flight.
  *   L11 Asking twice wants the same.
  *   L12 What a usage limit, an outage or the driver cuts short is charged neither as an iteration nor as a failure.
+ *   L13 Only green work is committed, all of it is, and nobody is asked for a message where nothing can be committed.
  */
 import { openClaim } from './claim.ts';
+import { isCommit } from './commit-task.ts';
 import type { Phase } from './completion.ts';
-import type { Effect } from './effect.ts';
+import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
 import { deadline, exhausted, notPastDeadline, progressAfter, spentUp, waitAfter } from './limits.ts';
@@ -185,17 +187,33 @@ const GREEN = { by: 'checks', text: 'every check passed' } as const;
 function commit(state: LoopState): Wanted | undefined {
   const { policy, turn } = state;
   const { iteration, messageRun } = turn;
-  if (policy.commit === null || turn.committed) return undefined;
+  if (policy.commit === null || policy.commit.tasks.length === 0 || turn.committed) return undefined;
   const hasWork = didItsTurn(turn.run?.ended?.as) || turn.claim?.verdict === 'accepted';
   if (!hasWork || !checksPassed(state)) return undefined;
-  // Out of money the agent is not asked; the work is committed with a plain message.
-  const asks = policy.commit.tasks.includes('commit') && (messageRun !== null || spentUp(state) === null);
-  if (asks && (messageRun === null || messageRun.ended === null)) {
-    return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
-  }
   const key = `commit:${iteration}`;
-  const written = messageRun?.ended?.as === 'ok' ? messageRun.id : null;
-  return [{ type: 'commit', key, iteration, messageRun: written, commit: policy.commit }];
+  if (policy.commit.tasks.some(isCommit)) {
+    const { changes } = turn;
+    // Nobody is asked for the message of a commit that cannot be made.
+    if (changes === null) {
+      return [{ type: 'changes', key: `changes:${iteration}`, iteration, commit: policy.commit }];
+    }
+    if (!changes.any || changes.error !== null) {
+      const { error } = changes;
+      return record(key, { type: 'commit.made', iteration, commit: null, done: [], error });
+    }
+    // Out of money the agent is not asked; the work is committed with a plain message.
+    const asks = messageRun !== null || spentUp(state) === null;
+    if (asks && (messageRun === null || messageRun.ended === null)) {
+      return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
+    }
+  }
+  return [{ type: 'commit', key, iteration, message: messageFrom(messageRun), commit: policy.commit }];
+}
+
+/** An agent that was cut short may be excused; one that had its say and said nothing may not. */
+function messageFrom(run: Run | null): MessageSource {
+  if (run === null || isCutShort(run.ended?.as)) return 'plain';
+  return run.ended?.as === 'ok' ? { run: run.id } : 'missing';
 }
 
 function checkpoint({ policy, turn }: LoopState): Wanted | undefined {

@@ -51,11 +51,13 @@ type Wish =
       readonly check: Check;
       readonly timeoutMs: number | null;
     }
-  /** Hand the work to the version control, with the message that a run has written or a plain one; `commit.made`. */
+  /** See whether there is anything to commit; comes back as `changes.found`. */
+  | { readonly type: 'changes'; readonly iteration: number; readonly commit: CommitPolicy }
+  /** Hand the work to the version control; `commit.made`. */
   | {
       readonly type: 'commit';
       readonly iteration: number;
-      readonly messageRun: string | null;
+      readonly message: MessageSource;
       readonly commit: CommitPolicy;
     }
   /** Put the tree on record; `checkpoint.taken`. */
@@ -71,6 +73,12 @@ type Wish =
     }
   /** Nothing to do until a person says `resume`. */
   | { readonly type: 'rest' };
+
+/**
+ * Where a commit's message comes from: the run that wrote it; nowhere, since the agent could not be asked (then a plain
+ * one will do); or it is missing, since the agent was asked and gave none.
+ */
+export type MessageSource = { readonly run: string } | 'plain' | 'missing';
 
 /** What a wait is for: the provider's limit, the time after a failure, the time between iterations. */
 export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay';

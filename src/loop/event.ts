@@ -77,11 +77,22 @@ export type Happening =
       readonly run: string | null;
       readonly failed: readonly string[];
     }
-  /** The iteration's work was handed to the version control, or could not be (`error`). */
+  /** Whether there is anything to commit, and what keeps it from being committed (`error`). */
+  | {
+      readonly type: 'changes.found';
+      readonly iteration: number;
+      readonly any: boolean;
+      readonly error: string | null;
+    }
+  /**
+   * The iteration's work was handed to the version control, or could not be (`error`): the tasks that were carried out,
+   * and the commit that came of them where it has a name.
+   */
   | {
       readonly type: 'commit.made';
       readonly iteration: number;
       readonly commit: string | null;
+      readonly done: readonly string[];
       readonly error: string | null;
     }
   /** The tree after an iteration is on record, or could not be put there (`error`). */

@@ -81,6 +81,8 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return judged({ verdict: 'accepted', verified: event.verified });
     case 'claim.rejected':
       return judged({ verdict: 'rejected' });
+    case 'changes.found':
+      return inTurn({ changes: { any: event.any, error: event.error } });
     case 'commit.made':
       return inTurn({ committed: true });
     case 'checkpoint.taken':
@@ -278,7 +280,9 @@ function turnAfterReopening(state: LoopState): LoopState {
   const { run } = state.turn;
   if (run === null) return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null, heard: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
-  return state.outcome?.type === 'stopped' ? state : closeTurn(state, run);
+  // Who knows what has become of the changes meanwhile.
+  const looksAgain = { ...state, turn: { ...state.turn, changes: null } };
+  return state.outcome?.type === 'stopped' ? looksAgain : closeTurn(state, run);
 }
 
 function baseline({ progress }: LoopState, fingerprint: string | null): LoopState['progress'] {
@@ -301,8 +305,14 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
 /** A control that is delivered twice is delivered twice soon. */
 const REMEMBERED_CONTROLS = 100;
 
-/** No evidence, no claim, and nobody has been waited for on its account. */
-const UNCHECKED = { checksStarted: false, checks: [], claim: null, childrenTimedOut: false } as const;
+/** No evidence, no claim, nothing that could be committed, and nobody has been waited for on its account. */
+const UNCHECKED = {
+  checksStarted: false,
+  checks: [],
+  claim: null,
+  changes: null,
+  childrenTimedOut: false,
+} as const;
 
 const FIRST_TURN: Turn = {
   ...UNCHECKED,

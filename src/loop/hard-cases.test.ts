@@ -21,6 +21,7 @@ import type { Happening } from './event.ts';
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
 
 const commits = { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } };
+const changed: Happening = { type: 'changes.found', iteration: 1, any: true, error: null };
 const asking: Happening = {
   type: 'run.planned',
   run: '1.2',
@@ -55,7 +56,7 @@ describe('what was found by looking hard', () => {
   });
 
   it('wants nothing beside an open run, whatever the policy has become', () => {
-    const state = given(commits, ...begun, exited('1.1', 0), asking);
+    const state = given(commits, ...begun, exited('1.1', 0), changed, asking);
     expect(
       decide(write(state, { type: 'policy.changed', policy: { ...state.policy, commit: null }, at: 1 })),
     ).toEqual([]);
@@ -109,10 +110,10 @@ describe('what was found by looking hard', () => {
   it('commits accepted work also of an agent that exited with an error, and never with half a message', () => {
     const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
     const accepted: Happening = { type: 'claim.accepted', iteration: 1, run: '1.1', verified: false };
-    const state = given(commits, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted);
+    const state = given(commits, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted, changed);
     expect(wanted(state)).toMatchObject({ key: 'run:1.2' });
     const failed = [asking, exited('1.2', 1)].reduce((now, told) => write(now, { ...told, at: 1 }), state);
-    expect(wanted(failed)).toMatchObject({ key: 'commit:1', messageRun: null });
+    expect(wanted(failed)).toMatchObject({ key: 'commit:1', message: 'missing' });
   });
 
   it('does not start an agent that was planned and not yet started when the stop came', () => {

@@ -137,13 +137,9 @@ describe('a limit that was heard', () => {
     const commits = { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } };
     const ended1 = given(commits, ...begun, ended('1.1', { how: 'exited', code: 0, error: null }));
     const found = { markers: [], problem: null, messages: [], fingerprint: 'f' };
-    const asking = write(ended1, {
-      type: 'probe.finished',
-      key: 'probe:1.1:after',
-      phase: 'after',
-      ...found,
-      at: 2000,
-    });
+    const probe = { type: 'probe.finished', key: 'probe:1.1:after', phase: 'after', ...found } as const;
+    const probed = write(ended1, { ...probe, at: 2000 });
+    const asking = write(probed, { type: 'changes.found', iteration: 1, any: true, error: null, at: 2000 });
     expect(wanted(asking)).toMatchObject({ type: 'run', purpose: 'commit-message', heedsLimits: false });
     expect(admits(asking, { ...heard, at: 3000 })).toBe(false);
   });

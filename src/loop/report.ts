@@ -89,6 +89,7 @@ function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
     case 'owner.changed':
     case 'run.started':
     case 'probe.finished':
+    case 'changes.found':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.heard':

@@ -65,6 +65,8 @@ export interface Turn {
   /** By index; null until it has finished. */
   readonly checks: readonly (CheckResult | null)[];
   readonly claim: JudgedClaim | null;
+  /** Whether there is anything to commit; null until somebody has looked. */
+  readonly changes: { readonly any: boolean; readonly error: string | null } | null;
   /** The run that writes the commit message. */
   readonly messageRun: Run | null;
   readonly committed: boolean;

@@ -1,4 +1,5 @@
 /** The one place where a policy is put together from a preset and what the user wants changed, and judged. */
+import { splitWords } from './commit-task.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import {
@@ -163,6 +164,9 @@ const tagValue = rule(
   'a text of 1 to 1000 characters on one line, without blanks around it',
   (value) => typeof value === 'string' && /^\S(?:.{0,998}\S)?$/.test(value),
 );
+const words = rule('words, with every quote closed', (value) => {
+  return typeof value === 'string' && (splitWords(value)?.length ?? 0) > 0;
+});
 const pythonPattern: Rule = (value, field) => {
   const expected = "a regular expression in Python's syntax";
   if (typeof value !== 'string' || value === '') return [{ field, expected, got: show(value) }];
@@ -235,7 +239,7 @@ const POLICY = object({
     usageLimitLadderMs: some(whole(1)),
   }),
   prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
-  commit: orNone(object({ command: text, tasks: list(text), timeoutMs: limitMs })),
+  commit: orNone(object({ command: words, tasks: list(words), timeoutMs: limitMs })),
   checkpoint: yesOrNo,
   children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),

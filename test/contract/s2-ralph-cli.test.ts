@@ -56,7 +56,7 @@ describe('the loop', () => {
     expect(told.outcome).toEqual({ type: 'done', verified: true, childrenLeft: [] });
     expect(told.runs).toEqual(['1.1', '2.1', '2.2']);
     expect(told.started.filter(({ type }) => type === 'commit')).toMatchObject([
-      { key: 'commit:2', messageRun: '2.2' },
+      { key: 'commit:2', message: { run: '2.2' } },
     ]);
   });
 

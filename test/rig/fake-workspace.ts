@@ -4,7 +4,7 @@ import type { Happening, OutputSnapshot, RunError } from '../../src/loop/event.t
 import type { Policy } from '../../src/loop/policy.ts';
 import { hasClaimed, NO_OUTPUT } from '../../src/loop/run.ts';
 import type { Life } from './life.ts';
-import type { AgentProcess, FakeWorld } from './world.ts';
+import { commitIn, type AgentProcess, type FakeWorld } from './world.ts';
 
 /** The folders of a fake world, as one process of the harness sees them. */
 export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspace {
@@ -46,9 +46,10 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
         interrupt.addEventListener('abort', giveUp);
       });
     },
+    changes: (effect) => life.takes(1, effect.key, () => world.changes()),
     commit(effect) {
       life.touches(effect.key);
-      return life.takes(5, effect.key, () => ({ commit: 'c0ffee', error: null }));
+      return life.takes(5, effect.key, () => commitIn(effect));
     },
     checkpoint(effect) {
       life.touches(effect.key);

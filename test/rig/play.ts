@@ -43,6 +43,7 @@ export function play(
     runs: script.runs ?? [],
     checks: script.checks ?? [0],
     ...(script.problem === undefined ? {} : { problem: script.problem }),
+    ...(script.changes === undefined ? {} : { changes: script.changes }),
   });
   script.world?.(world);
   const journal: LoopEvent[] = [...before];

@@ -6,7 +6,7 @@ import { evolve, fold } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
-import type { FakeWorld } from './world.ts';
+import { commitIn, type FakeWorld } from './world.ts';
 
 /** The harness died; what it had in memory is gone. */
 export class Crash extends Error {}
@@ -192,9 +192,13 @@ export class ToyDriver {
           const result = this.#world.check();
           this.append({ type: 'check.finished', iteration, run, index, command: check.command, result });
         });
+      case 'changes':
+        return later(1, () =>
+          this.append({ type: 'changes.found', iteration: effect.iteration, ...this.#world.changes() }),
+        );
       case 'commit':
         return later(5, () =>
-          this.append({ type: 'commit.made', iteration: effect.iteration, commit: 'c0ffee', error: null }),
+          this.append({ type: 'commit.made', iteration: effect.iteration, ...commitIn(effect) }),
         );
       case 'checkpoint':
         return later(5, () =>
@@ -277,6 +281,7 @@ const KEYS = {
   'claim.made': 'claim',
   'claim.accepted': 'verdict',
   'claim.rejected': 'verdict',
+  'changes.found': 'changes',
   'commit.made': 'commit',
   'checkpoint.taken': 'checkpoint',
 } as const;

@@ -18,6 +18,7 @@ export class FakeWorld {
   readonly prompts: Set<string> = new Set();
   #runs = 0;
   #checks = 0;
+  #changes = 0;
   readonly #script: WorldScript;
 
   constructor(script: WorldScript, clock = 1_000_000) {
@@ -107,6 +108,11 @@ export class FakeWorld {
     return { code, timedOut: code === null, durationMs: 10, log: 'check.log' };
   }
 
+  changes(): { readonly any: boolean; readonly error: string | null } {
+    const found = pick(this.#script.changes ?? ['some'], this.#changes++);
+    return { any: found !== 'none', error: found === 'stuck' ? 'a merge is in progress' : null };
+  }
+
   moveAside(markers: readonly string[]): void {
     if (markers.includes('DONE')) this.doneFile = false;
   }
@@ -131,6 +137,8 @@ export interface WorldScript {
   readonly runs: readonly RunScript[];
   /** Exit codes, one for every check that is run; the last one is used again and again. */
   readonly checks: readonly (number | null)[];
+  /** What there is to commit, whenever somebody looks, or that it cannot be; the last one is used again and again. */
+  readonly changes?: readonly ('some' | 'none' | 'stuck')[];
   /** What is wrong with the marker file. */
   readonly problem?: string;
 }
@@ -170,6 +178,17 @@ function pick<T>(list: readonly T[], index: number): T {
   const item = list[Math.min(index, list.length - 1)];
   if (item === undefined) throw new Error('the script is empty');
   return item;
+}
+
+/** What comes of a commit. */
+export function commitIn({ message, commit }: Extract<Effect, { type: 'commit' }>): {
+  readonly commit: string | null;
+  readonly done: readonly string[];
+  readonly error: string | null;
+} {
+  if (message === 'missing')
+    return { commit: null, done: [], error: 'agent did not provide a valid commit message' };
+  return { commit: 'c0ffee', done: commit.tasks, error: null };
 }
 
 export function exits(code: number | null, more: Partial<RunScript> = {}): RunScript {

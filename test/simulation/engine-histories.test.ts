@@ -12,7 +12,7 @@ const FEWER = Math.ceil(HISTORIES / 2);
 const ENDINGS = ['exited', 'interrupted', 'not-started', 'wall', 'inactivity', 'output', 'total'];
 
 it(
-  `keeps L1 to L12 and E1 to E6 in ${FEWER} histories with the real driver`,
+  `keeps L1 to L13 and E1 to E6 in ${FEWER} histories with the real driver`,
   { timeout: 600_000 },
   async () => {
     // A loop never ends by being paused.

@@ -2,4 +2,4 @@ import { it } from 'vitest';
 import { HISTORIES, keepInvariants } from './histories.ts';
 
 // oxlint-disable-next-line vitest/expect-expect -- it is in the function
-it(`keeps L1 to L12 in ${HISTORIES} more histories`, { timeout: 600_000 }, keepInvariants);
+it(`keeps L1 to L13 in ${HISTORIES} more histories`, { timeout: 600_000 }, keepInvariants);

@@ -6,7 +6,7 @@ import { didItsTurn, isCutShort, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { backoff, isReached, LONGEST_WAIT, must, readBack, same } from './plain.ts';
+import { backoff, isReached, LONGEST_WAIT, must, readBack, same, spentIn } from './plain.ts';
 
 /**
  * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
@@ -41,6 +41,8 @@ export class Oracle implements Observer {
   #checks = new Map<number, boolean>();
   #markerSeen = false;
   #committed = false;
+  /** There is something that can be committed. */
+  #hasChanges = false;
   #checkpointed = false;
   /** The last run did its turn, and the next iteration is not on. */
   #unchecked = false;
@@ -196,8 +198,13 @@ export class Oracle implements Observer {
         if (after.turn.claim === null && !after.turn.checksStarted) this.#evidenceGone();
         return;
       case 'commit.made':
-        must(this.#green(before), 'L3', 'red work is committed');
+        must(this.#green(before), 'L13', 'red work is committed');
+        must(event.done.length === 0 || this.#hasChanges, 'L13', 'nothing is committed, or what cannot be');
         this.#committed = true;
+        this.#hasChanges = false;
+        return;
+      case 'changes.found':
+        this.#hasChanges = event.any && event.error === null;
         return;
       case 'checkpoint.taken':
         this.#checkpointed = true;
@@ -230,7 +237,10 @@ export class Oracle implements Observer {
       'L7',
       `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
     );
-    if (event.purpose !== 'work') return;
+    if (event.purpose !== 'work') {
+      must(this.#hasChanges, 'L13', 'a message is asked for where nothing can be committed');
+      return;
+    }
     must(!this.#paused, 'L8', 'a run is planned during a pause');
     must(event.at >= this.#notBefore, 'L9', `a run is planned ${this.#notBefore - event.at} ms too early`);
     const iteration = Number(event.run.split('.')[0]);
@@ -322,7 +332,7 @@ export class Oracle implements Observer {
     const { policy } = before;
     if (policy.checkpoint) must(this.#checkpointed, 'L10', 'a turn is closed without its checkpoint');
     if (policy.commit !== null && this.#unchecked && this.#green(before))
-      must(this.#committed, 'L10', 'green work is not committed');
+      must(this.#committed, 'L13', 'green work is not committed');
     this.#committed = false;
     this.#checkpointed = false;
   }
@@ -385,13 +395,6 @@ export class Oracle implements Observer {
   }
 
   #spent(): { usd: number; tokens: number } {
-    let usd = 0;
-    let tokens = 0;
-    for (const output of this.#lastOutput.values()) {
-      usd += output.cost?.usd ?? 0;
-      if (output.tokens !== null)
-        tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
-    }
-    return { usd, tokens };
+    return spentIn(this.#lastOutput.values());
   }
 }

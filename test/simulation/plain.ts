@@ -1,3 +1,4 @@
+import type { OutputSnapshot } from '../../src/loop/event.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import type { DelayPolicy, LimitsPolicy } from '../../src/loop/policy.ts';
 
@@ -55,4 +56,16 @@ interface Books {
   readonly tokens: number;
   readonly ms: number;
   readonly failures: number;
+}
+
+/** What these runs have cost together. */
+export function spentIn(outputs: Iterable<OutputSnapshot>): { usd: number; tokens: number } {
+  let usd = 0;
+  let tokens = 0;
+  for (const output of outputs) {
+    usd += output.cost?.usd ?? 0;
+    if (output.tokens !== null)
+      tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
+  }
+  return { usd, tokens };
 }

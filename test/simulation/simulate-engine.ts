@@ -54,9 +54,9 @@ class Simulation {
   #lost = 0;
 
   constructor(scenario: EngineScenario) {
-    const { runs, checks, promptLostAt, limitedForMs } = scenario;
+    const { runs, checks, changes, promptLostAt, limitedForMs } = scenario;
     this.#scenario = scenario;
-    this.#world = new FakeWorld({ runs, checks }, START);
+    this.#world = new FakeWorld({ runs, checks, changes }, START);
     this.#oracle = new Oracle(this.#world);
     this.#interference = interferenceOf(scenario, this.#world);
     const limit = limitedForMs === null ? null : { resetsAt: START + limitedForMs, message: 'theirs' };

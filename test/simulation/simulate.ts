@@ -9,8 +9,8 @@ import type { Scenario } from './scenario.ts';
 
 /** Lives through one history, crashes and all, under the eyes of the oracle. */
 export function simulate(scenario: Scenario): History {
-  const { policy, runs, checks } = scenario;
-  const world = new FakeWorld({ runs, checks });
+  const { policy, runs, checks, changes } = scenario;
+  const world = new FakeWorld({ runs, checks, changes });
   const oracle = new Oracle(world);
   const journal: LoopEvent[] = [];
   const interference = interferenceOf(scenario, world);

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { isCommit, splitWords } from './commit-task.ts';
+
+describe('splitWords', () => {
+  it.each([
+    ['push', ['push']],
+    ['  push\torigin  HEAD ', ['push', 'origin', 'HEAD']],
+    ["-c 'user.name=A B' push", ['-c', 'user.name=A B', 'push']],
+    ['say "it\'s" \'"\' a"b c"d', ['say', "it's", '"', 'ab cd']],
+    [String.raw`a\ b "c\"d" 'e\f' g\\`, ['a b', 'c"d', String.raw`e\f`, 'g\\']],
+    ["push '' x", ['push', '', 'x']],
+    ['push; rm -rf $HOME | cat `x` > y', ['push;', 'rm', '-rf', '$HOME', '|', 'cat', '`x`', '>', 'y']],
+    ['   ', []],
+  ])('%s', (text, words) => {
+    expect(splitWords(text)).toEqual(words);
+  });
+
+  it('does not guess where a quote would have ended', () => {
+    expect(splitWords('push "origin')).toBeNull();
+    expect(splitWords("it's")).toBeNull();
+  });
+});
+
+describe('isCommit', () => {
+  it('knows the task by its first word', () => {
+    expect([' commit', 'commit --no-verify', 'push', 'commits', ''].map(isCommit)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});

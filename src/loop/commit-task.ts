@@ -1,0 +1,30 @@
+/** What the tasks of the version control are made of: `commit`, `push origin HEAD`. */
+
+/**
+ * The words of a command, split at blanks outside of quotes; a backslash takes the next character as it is, except
+ * between single quotes. No shell ever sees them. Null where a quote is not closed.
+ */
+export function splitWords(text: string): readonly string[] | null {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote: string | null = null;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? '';
+    if (char === '\\' && quote !== "'" && at + 1 < text.length) word = (word ?? '') + (text[++at] ?? '');
+    else if (quote !== null && char === quote) quote = null;
+    else if (quote === null && (char === '"' || char === "'")) {
+      quote = char;
+      word ??= '';
+    } else if (quote === null && /\s/.test(char)) {
+      if (word !== null) words.push(word);
+      word = null;
+    } else word = (word ?? '') + char;
+  }
+  if (quote !== null) return null;
+  return word === null ? words : [...words, word];
+}
+
+/** Whether a task is the one that gets the message; `commit --no-verify` is too. */
+export function isCommit(task: string): boolean {
+  return splitWords(task)?.[0] === 'commit';
+}
