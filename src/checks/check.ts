@@ -1,120 +1,19 @@
-/**
- * Runs one check: a shell command in the workspace, behind the same shim as an agent.
- *
- * 1. All of its output is kept, what it printed followed by what it complained of.
- * 2. When it is over, whatever it started is over too; so it is when it is interrupted or takes too long.
- * 3. One that a dead harness left running is never adopted: it is killed before anything else (`compose/leftovers.ts`),
- *    and the check is run again.
- */
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
 import type { CheckResult } from '../loop/event.ts';
-import { birthOf, exitStatus, startShim } from '../process/shim.ts';
-import { stopRun } from '../process/stop.ts';
-import type { Marker, ProcessTable } from '../process/table.ts';
+import { runLogged, type LoggedCommand } from '../process/logged.ts';
+import type { ProcessTable } from '../process/table.ts';
 
-/** Runs it; null when it was interrupted. */
+/** Runs one check: a shell command in the workspace. Null when it was interrupted. */
 export async function runCheck(
-  spec: CheckSpec,
+  { command, shownAs, ...spec }: CheckSpec,
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<CheckResult | null> {
-  const { command, log, cwd, env, marker, timeoutMs, graceMs } = spec;
-  const began = performance.now();
-  // A folder of its own for every attempt: a shim that comes too late finds its folder gone.
-  const folder = `${log}.${process.pid}.${Math.round(began * 1000)}`;
-  const errors = `${folder}/stderr`;
-  mkdirSync(folder, { recursive: true });
-  mkdirSync(dirname(log), { recursive: true });
-  writeFileSync(log, '');
-  try {
-    const shim = startShim({
-      folder,
-      argv: ['/bin/sh', '-c', command],
-      cwd,
-      env: { ...env, [marker.name]: marker.value },
-      stdin: null,
-      stdout: log,
-      stderr: errors,
-    });
-    const birth = birthOf(shim, table);
-    const ending = await race(shim.ended, timeoutMs, interrupt);
-    await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
-    const status = await shim.ended;
-    // A check may have removed what is not in the repository, its own log with it.
-    mkdirSync(dirname(log), { recursive: true });
-    append(log, errors);
-    if (ending === 'interrupted') return null;
-    const timedOut = ending === 'timed out';
-    if (timedOut) appendText(log, `\nTimeout: ended after ${(timeoutMs ?? 0) / 1000} s\n`);
-    const durationMs = Math.round(performance.now() - began);
-    const code = timedOut ? null : (exitStatus(folder) ?? (existsSync(folder) ? null : status));
-    return { code, timedOut, durationMs, log: spec.shownAs };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const result = await runLogged({ ...spec, argv: ['/bin/sh', '-c', command] }, table, interrupt);
+  return result === null ? null : { ...result, log: shownAs };
 }
 
-export interface CheckSpec {
+export interface CheckSpec extends Omit<LoggedCommand, 'argv'> {
   readonly command: string;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly marker: Marker;
-  /** Where the output goes, and how that place is told to others. */
-  readonly log: string;
+  /** How the place of its output is told to others. */
   readonly shownAs: string;
-  readonly timeoutMs: number | null;
-  readonly graceMs: number;
-}
-
-type CheckEnding = 'ended' | 'timed out' | 'interrupted';
-
-function race(
-  ended: Promise<unknown>,
-  timeoutMs: number | null,
-  interrupt: AbortSignal,
-): Promise<CheckEnding> {
-  return new Promise((resolve) => {
-    const settle = (ending: CheckEnding) => (): void => {
-      clearTimeout(timer);
-      interrupt.removeEventListener('abort', interrupted);
-      resolve(ending);
-    };
-    const timer =
-      timeoutMs === null
-        ? undefined
-        : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, 2 ** 31 - 1));
-    const interrupted = settle('interrupted');
-    interrupt.addEventListener('abort', interrupted);
-    if (interrupt.aborted) interrupted();
-    void ended.then(settle('ended'));
-  });
-}
-
-function append(to: string, from: string): void {
-  if (!existsSync(from)) return;
-  const source = openSync(from, 'a+');
-  const target = openSync(to, 'a');
-  const buffer = Buffer.allocUnsafe(64 * 1024);
-  for (let at = 0; ;) {
-    const count = readSync(source, buffer, 0, buffer.length, at);
-    if (count === 0) break;
-    writeSync(target, buffer, 0, count);
-    at += count;
-  }
-  closeSync(source);
-  closeSync(target);
-}
-
-function appendText(to: string, text: string): void {
-  writeFileSync(to, text, { flag: 'a' });
 }

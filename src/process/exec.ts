@@ -7,27 +7,36 @@ export function exec(
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
     readonly maxBytes?: number;
-    /** For a stranger's program: after that time it is ended, with all that it started. */
+    /** For one that may take long, or is a stranger's: after that time it is ended, with all that it started. */
     readonly patienceMs?: number;
+    /** Ends it in the same way. */
+    readonly interrupt?: AbortSignal;
   },
 ): Promise<Execution | null> {
-  const { cwd, env, maxBytes = 64 * 1024 * 1024, patienceMs } = options;
+  const { cwd, env, maxBytes = 64 * 1024 * 1024, patienceMs, interrupt } = options;
   const [program, ...more] = argv;
   return new Promise((resolve) => {
     const child = spawn(program, more, {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LONGEST_MS,
+      timeout: patienceMs ?? LONGEST_MS,
       killSignal: 'SIGKILL',
+      // In a group of its own it does not hear what a person types at the terminal.
       detached: patienceMs !== undefined,
     });
-    const patience =
-      patienceMs === undefined
-        ? undefined
-        : setTimeout(() => {
-            if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-          }, patienceMs);
+    const end = (signal: NodeJS.Signals) => (): void => {
+      try {
+        if (child.pid !== undefined) process.kill(patienceMs === undefined ? child.pid : -child.pid, signal);
+      } catch {
+        // It was quicker.
+      }
+    };
+    const patience = patienceMs === undefined ? undefined : setTimeout(end('SIGKILL'), patienceMs);
+    // Gently: git takes its locks back.
+    const giveUp = end('SIGTERM');
+    interrupt?.addEventListener('abort', giveUp);
+    if (interrupt?.aborted === true) giveUp();
     const out: Buffer[] = [];
     const errors: Buffer[] = [];
     let size = 0;
@@ -43,6 +52,7 @@ export function exec(
     child.once('close', finish);
     child.once('exit', (code) => {
       clearTimeout(patience);
+      interrupt?.removeEventListener('abort', giveUp);
       // Somebody that it started may hold on to its output for ever.
       setTimeout(() => {
         child.stdout.destroy();

@@ -61,8 +61,15 @@ async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
   }
 }
 
-/** Ends at once whoever a look finds: what an interrupted command left that will be run again. */
-export async function killAll(look: () => readonly number[]): Promise<void> {
+/** Ends whoever a look finds, what an interrupted command left that will be run again: at once, or after a grace. */
+export async function killAll(look: () => readonly number[], graceMs = 0): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  const first = graceMs > 0 ? look() : [];
+  for (const pid of first) send(pid, 'SIGTERM');
+  while (first.length > 0 && performance.now() < deadline && look().length > 0) {
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sleep(10);
+  }
   const patience = performance.now() + UNKILLABLE_MS;
   for (let left = look(); left.length > 0 && performance.now() < patience; left = look()) {
     for (const pid of left) send(pid, 'SIGKILL');
