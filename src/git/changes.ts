@@ -1,0 +1,109 @@
+/**
+ * What a loop has changed: every file below the workspace that is not as in the last commit, without those that were like
+ * this when the loop began and that nobody has touched since. They are the user's, and stay as they are.
+ *
+ * A file that was changed before the loop and again in it is the loop's, all of it: nobody can tell the lines apart.
+ */
+import { lstatSync } from 'node:fs';
+import { emptyTree, readRecord, writeTree } from './tree.ts';
+import { resolve, tell, type Repository } from './repository.ts';
+
+export interface Change {
+  /** From the top of the repository, in Latin 1: one character a byte. */
+  readonly path: string;
+  readonly kind: 'new' | 'changed' | 'gone';
+}
+
+/** The changes since the record of this name was made. */
+export async function changesSince(
+  repository: Repository,
+  ref: string,
+  scratch: string,
+): Promise<readonly Change[]> {
+  const start = await readRecord(repository, ref);
+  const now = await writeTree(repository, scratch);
+  const head = (await resolve(repository, 'HEAD^{commit}')) ?? (await emptyTree(repository));
+  const different = await differences(repository, head, now);
+  if (different.length === 0) return [];
+  const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
+    new Set((await differences(repository, from, to)).map(({ path }) => path));
+  const touched = await names(start.tree, now);
+  // One that was committed since is the loop's also where it is again as it was at the beginning.
+  const committed = await names(start.base, head);
+  const ours = different.filter(({ path }) => touched.has(path) || committed.has(path));
+  const strangers = await strangeRepositories(repository, ours);
+  const emptied = await emptyFolders(repository, ours);
+  return ours
+    .filter(({ path }) => !strangers.has(path) && !emptied.has(path))
+    .map(({ path, kind }) => ({ path, kind }));
+}
+
+interface Difference extends Change {
+  readonly isRepository: boolean;
+}
+
+async function differences(repository: Repository, from: string, to: string): Promise<readonly Difference[]> {
+  if (from === to) return [];
+  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
+  const fields = (await tell(repository, raw)).split('\0');
+  const found: Difference[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const path = fields[at + 1] ?? '';
+    const [, mode = '', , , status = ''] = (fields[at] ?? '').split(' ');
+    const kind = status === 'A' ? 'new' : status === 'D' ? 'gone' : 'changed';
+    if (!path.split('/').includes('.ralph')) found.push({ path, kind, isRepository: mode === '160000' });
+  }
+  return found;
+}
+
+/** A repository in the repository is committed only where it is known as a submodule: nobody else could fetch it. */
+async function strangeRepositories(
+  repository: Repository,
+  changes: readonly Difference[],
+): Promise<ReadonlySet<string>> {
+  const nested = changes.filter(({ isRepository, kind }) => isRepository && kind !== 'changed');
+  if (nested.length === 0) return new Set();
+  const known = await indexed(repository);
+  return new Set(nested.filter(({ path }) => !known.has(path)).map(({ path }) => path));
+}
+
+/** A file in whose place there is a folder without anything for git: it has no way to commit only that. */
+async function emptyFolders(
+  repository: Repository,
+  changes: readonly Difference[],
+): Promise<ReadonlySet<string>> {
+  const gone = changes.filter(({ kind }) => kind === 'gone');
+  if (gone.length === 0) return new Set();
+  const top = (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+  const filled = foldersOf(changes.filter(({ kind }) => kind !== 'gone').map(({ path }) => path));
+  return new Set(
+    gone.map(({ path }) => path).filter((path) => !filled.has(path) && isFolder(`${top}/${path}`)),
+  );
+}
+
+/** All the folders that these files lie in. */
+export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const folder = path.slice(0, at);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
+  }
+  return folders;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return lstatSync(Buffer.from(path, 'latin1')).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** The files that are in the index. */
+export async function indexed(repository: Repository): Promise<ReadonlySet<string>> {
+  const listed = await tell(repository, ['ls-files', '--cached', '--full-name', '-z', '--', '.']);
+  return new Set(listed.split('\0'));
+}

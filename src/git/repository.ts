@@ -1,0 +1,92 @@
+/** Git, asked for what it knows. It is called by the user's own words for it, in the workspace. */
+import { exec, type Execution } from '../process/exec.ts';
+
+export interface Repository {
+  /** The program, with options of the user's own: `git -c user.name=…`. */
+  readonly command: readonly [string, ...string[]];
+  /** The workspace: the repository's own folder, or one in it. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly interrupt?: AbortSignal;
+}
+
+/** Git would not do what was asked of it; the message is for people. */
+export class GitError extends Error {}
+
+/** What git answers, whether it likes the question or not. */
+export async function ask(
+  { command, folder, env, interrupt }: Repository,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Execution> {
+  const [program, ...options] = command;
+  const answer = await exec([program, ...options, ...args], {
+    cwd: folder,
+    env: { ...env, ...more },
+    patienceMs: PATIENCE_MS,
+    ...(interrupt === undefined ? {} : { interrupt }),
+  });
+  if (answer === null) throw new GitError(`${program} cannot be run in ${folder}`);
+  return answer;
+}
+
+/** A big tree on a slow disk takes its time; an hour it never takes. */
+const PATIENCE_MS = 30 * 60 * 1000;
+
+/** What git prints, byte for byte in Latin 1: names of files are bytes. */
+export async function tell(
+  repository: Repository,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const answer = await ask(repository, args, more);
+  if (answer.code !== 0) throw failed(args, answer);
+  return answer.stdout.toString('latin1');
+}
+
+/** The name of an object; null where there is none. */
+export async function resolve(repository: Repository, what: string): Promise<string | null> {
+  const answer = await ask(repository, ['rev-parse', '--verify', '--quiet', what]);
+  return answer.code === 0 ? answer.stdout.toString('latin1').trim() : null;
+}
+
+export function failed(args: readonly string[], { code, stderr }: Execution): GitError {
+  const words = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('hint:'))
+    .slice(-3)
+    .join('; ');
+  return new GitError(
+    `git ${args[0] ?? ''} failed: ${words === '' ? `exit code ${code ?? 'unknown'}` : words}`,
+  );
+}
+
+/** The environment of a git that must not ask anybody anything, and leaves nobody behind. */
+export function quietGit(env: Readonly<Record<string, string>>): Record<string, string> {
+  const quiet: Record<string, string> = {
+    ...env,
+    GIT_TERMINAL_PROMPT: '0',
+    GCM_INTERACTIVE: 'never',
+    GIT_EDITOR: ':',
+    GIT_SEQUENCE_EDITOR: ':',
+    GIT_MERGE_AUTOEDIT: 'no',
+  };
+  for (const name of PATHSPECS) delete quiet[name];
+  let count = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
+  // What tidies up in the background would be ended with the command that started it, every time anew.
+  for (const key of ['gc.autoDetach', 'maintenance.autoDetach']) {
+    quiet[`GIT_CONFIG_KEY_${count}`] = key;
+    quiet[`GIT_CONFIG_VALUE_${count}`] = 'false';
+    count++;
+  }
+  return { ...quiet, GIT_CONFIG_COUNT: String(count) };
+}
+
+/** They change what our own names of files mean. */
+const PATHSPECS = [
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_ICASE_PATHSPECS',
+];

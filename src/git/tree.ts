@@ -1,0 +1,107 @@
+/**
+ * The whole working tree as an object of git, and on record under a name of ours.
+ *
+ * 1. The user's index, branch and files are not touched: everything happens in a copy of the index.
+ * 2. In it is what git tracks or would track, below the workspace; outside of it the tree is as the index has it. What
+ *    git ignores is not in it, and neither is any `.ralph`.
+ * 3. It works without any commit, and with any name of a file.
+ */
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
+
+/** Writes the tree as it is now and tells its name; `scratch` is a file that nobody else uses. */
+export async function writeTree(repository: Repository, scratch: string): Promise<string> {
+  const index = (
+    await tell(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index'])
+  ).replace(/\n$/, '');
+  const inCopy = { GIT_INDEX_FILE: scratch };
+  try {
+    copyIndex(Buffer.from(index, 'latin1'), scratch);
+    const add = [...CAREFULLY, 'add', '--all', '--ignore-errors', '--', '.'];
+    const added = await ask(repository, add, inCopy);
+    // A file that may not be read cannot be committed by anybody; what could not be written would be missing.
+    const isHarmless = added.code === 1 && !/no space left|quota/i.test(added.stderr);
+    if (added.code !== 0 && !isHarmless) throw failed(['add'], added);
+    const forget = ['rm', '-r', '-f', '--cached', '--quiet', '--ignore-unmatch', '--', ...OURS];
+    await tell(repository, forget, inCopy);
+    return (await tell(repository, ['write-tree', '--missing-ok'], inCopy)).trim();
+  } finally {
+    rmSync(scratch, { force: true });
+    rmSync(`${scratch}.lock`, { force: true });
+  }
+}
+
+/** A monitor is a program of somebody's own, and the others are kept beside an index that is thrown away. */
+const CAREFULLY = [
+  'core.fsmonitor',
+  'core.untrackedCache',
+  'core.splitIndex',
+  'advice.addEmbeddedRepo',
+].flatMap((name) => ['-c', `${name}=false`]);
+const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
+
+/** With its time, by which git knows the files that it must look into: those changed when it was written, or later. */
+function copyIndex(index: Buffer, scratch: string): void {
+  mkdirSync(dirname(scratch), { recursive: true });
+  rmSync(scratch, { force: true });
+  if (!existsSync(index)) return;
+  const { atimeMs, mtimeMs } = statSync(index);
+  copyFileSync(index, scratch);
+  utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+}
+
+/**
+ * Puts a tree on record under a name in `refs/ralph/`: as a commit on what is checked out now, so that it is known what
+ * it differs from, and nothing of it is thrown away.
+ */
+export async function recordTree(
+  repository: Repository,
+  { ref, tree, message }: { readonly ref: string; readonly tree: string; readonly message: string },
+): Promise<string> {
+  const head = await resolve(repository, 'HEAD^{commit}');
+  const parent = head === null ? [] : ['-p', head];
+  const commit = await tell(repository, ['commit-tree', tree, ...parent, '-m', message], OURSELVES);
+  await tell(repository, ['update-ref', ref, commit.trim()]);
+  return commit.trim();
+}
+
+/** It is nobody's work. */
+const OURSELVES = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@localhost',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@localhost',
+};
+
+/** The tree of a record and the commit that it stands on, which is the empty tree before the first one. */
+export async function readRecord(
+  repository: Repository,
+  ref: string,
+): Promise<{ readonly tree: string; readonly base: string }> {
+  const tree = await resolve(repository, `${ref}^{tree}`);
+  if (tree === null) throw new GitError(`${ref} is gone, which says how the loop began`);
+  return { tree, base: (await resolve(repository, `${ref}^1`)) ?? (await emptyTree(repository)) };
+}
+
+export async function emptyTree(repository: Repository): Promise<string> {
+  return (await tell(repository, ['hash-object', '-t', 'tree', '/dev/null'])).trim();
+}
+
+/** Where the records of a loop are: `start`, and a number for each checkpoint. */
+export function recordName(loop: string, what: string): string {
+  return `refs/ralph/${loop.replaceAll(/\.{2,}/g, '.')}/${what}`;
+}
+
+/** Removes all records of a loop; one that cannot be removed is in nobody's way. */
+export async function removeRecords(repository: Repository, loop: string): Promise<void> {
+  const names = await ask(repository, ['for-each-ref', '--format=%(refname)', recordName(loop, '')]);
+  const refs =
+    names.code === 0
+      ? names.stdout
+          .toString('latin1')
+          .split('\n')
+          .filter((ref) => ref !== '')
+      : [];
+  await Promise.all(refs.map((ref) => ask(repository, ['update-ref', '-d', ref])));
+}

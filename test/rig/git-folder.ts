@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Repository } from '../../src/git/repository.ts';
+
+/** A throwaway repository, as a person has it. */
+export class GitFolder {
+  readonly folder: string = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-git-')));
+  readonly env: Readonly<Record<string, string>> = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: this.folder,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
+  readonly work: string = join(this.folder, 'work');
+  readonly scratch: string = join(this.folder, 'scratch', 'index');
+
+  constructor() {
+    mkdirSync(this.work);
+    this.git('init', '--quiet', '--initial-branch=main');
+  }
+
+  /** For our own code; in a folder of the repository, or at its top. */
+  repository(folder = '.'): Repository {
+    return { command: ['git'], folder: join(this.work, folder), env: this.env };
+  }
+
+  git(...args: readonly string[]): string {
+    return execFileSync('git', args, { cwd: this.work, env: this.env, encoding: 'utf8', stdio: 'pipe' });
+  }
+
+  path(name: string): string {
+    return join(this.work, name);
+  }
+
+  write(name: string, text: string): void {
+    mkdirSync(dirname(this.path(name)), { recursive: true });
+    writeFileSync(this.path(name), text);
+  }
+
+  remove(name: string): void {
+    rmSync(this.path(name), { recursive: true });
+  }
+
+  /** Everything that is there is committed. */
+  commits(message = 'begin'): void {
+    this.git('add', '--all');
+    this.git('commit', '--quiet', '--allow-empty', '--message', message);
+  }
+
+  /** The files of a tree or commit. */
+  files(what: string): readonly string[] {
+    return this.git('ls-tree', '-r', '-z', '--name-only', what).split('\0').slice(0, -1);
+  }
+
+  /** As `git status` has it: `MM a`, `?? b`. */
+  get status(): readonly string[] {
+    return this.git('status', '--porcelain', '-z', '--no-renames', '--untracked-files=all')
+      .split('\0')
+      .slice(0, -1);
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
