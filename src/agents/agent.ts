@@ -39,6 +39,8 @@ export interface AgentCall {
   readonly promptVia: PromptVia;
   /** Everything behind the program; `prompt` is null when it comes by the standard input. */
   args(form: CallForm): readonly string[];
+  /** The file of the run's folder that has the answer where plain text was asked for; absent where it is printed. */
+  readonly answerFile?: string;
   /** The variables in which its credentials may be. */
   readonly credentials: readonly string[];
   /** Others that say whose account it is: where its settings lie, which server it asks. */

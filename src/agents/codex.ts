@@ -4,6 +4,9 @@ import { count, isRecord, number, record, text, textOrNull, type Json } from './
 import { summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
+/** Between its words there is much else in plain text. */
+const ANSWER = 'answer.txt';
+
 /** Codex. */
 export const codex: Agent = {
   name: 'codex',
@@ -22,9 +25,10 @@ export const codex: Agent = {
       'e',
       ...(output === 'stream' ? ['--json'] : []),
       ...flags,
-      ...(output === 'stream' ? [] : ['-o', `${folder}/answer.txt`]),
+      ...(output === 'stream' ? [] : ['-o', `${folder}/${ANSWER}`]),
       prompt ?? '-',
     ],
+    answerFile: ANSWER,
     credentials: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
     account: ['CODEX_HOME', 'OPENAI_BASE_URL'],
   },

@@ -14,6 +14,17 @@ export function firstLine(path: string): string {
   return (line ?? '').trim().slice(0, 200);
 }
 
+/** The last lines that say something, as one. */
+export function lastLines(path: string, count: number): string {
+  return readPart(path, 'tail', 4096)
+    .split(/[\n\r]/)
+    .map((line) => line.replaceAll(/\p{Cc}/gu, '').trim())
+    .filter((line) => line !== '' && !line.startsWith('hint:'))
+    .slice(-count)
+    .join('; ')
+    .slice(-1000);
+}
+
 const MOST_BYTES_A_CHARACTER = 4;
 /** What "everything" means for a log that nobody can read whole. */
 const WHOLE_BYTES = 1024 * 1024;

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun, type RunReader } from '../agents/reader.ts';
+import { inTextMode } from '../agents/text-mode.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { readSpec, type Spec } from '../control/spec.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { JournalFollower } from '../journal/follow.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
+import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -64,12 +66,14 @@ class Output {
 
   constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
     const path = folder.run(run);
+    const open = openRun(state);
+    const agent = agentNamed(spec.agent.kind);
     const reader = readRun(
-      agentNamed(spec.agent.kind),
+      open?.purpose === 'commit-message' ? inTextMode(agent) : agent,
       state.policy.completion.detectors,
       {
         shown: { offset: 0 },
-        startedAt: state.turn.run?.plannedAt ?? state.now,
+        startedAt: open?.plannedAt ?? state.now,
         folder: path,
         session: null,
         price: () => null,
@@ -78,7 +82,6 @@ class Output {
       (event) => viewer.agent?.({ ...event, at: Date.now() }),
     );
     this.#reader = reader;
-    const open = state.turn.run;
     if (existsSync(join(path, 'stdout.log')))
       this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
     if (existsSync(join(path, 'stderr.log')) && open !== null)

@@ -5,6 +5,7 @@ import { agentNamed } from '../agents/agents.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
+import { isMessageRun } from './commit-answer.ts';
 import { readLoopAt } from './read-loop.ts';
 
 /** The runs of a loop, in their order. */
@@ -26,6 +27,7 @@ export interface LogSink {
 export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): LogSink | null {
   const agent = agentNamed(kind);
   if (agent.name === 'custom') return null;
+  if (agent.call !== null && isMessageRun(path)) return null;
   // Nobody asks when a limit ends that is long over.
   const parser = agent.read({ startedAt: 0, folder: path });
   return {

@@ -27,13 +27,20 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.stop(state.policy.timeouts.killGraceMs);
     await live?.close('leave');
   }
-  await endCheck(state, spec);
+  await endStep(state, spec);
 }
 
-/** Kills the check that an owner did not live to finish: it is run again, if it is wanted at all. */
-export async function endCheck({ turn }: LoopState, spec: Spec): Promise<void> {
+/** Ends the check or the commit that an owner did not live to finish: it is run again, if it is wanted at all. */
+export async function endStep({ turn, policy }: LoopState, spec: Spec): Promise<void> {
   const index = turn.checks.indexOf(null);
-  if (index < 0) return;
-  const marker = checkMarker(spec, `check:${turn.iteration}.${index + 1}`);
-  await killAll(() => processes.marked(marker));
+  if (index >= 0) {
+    const check = checkMarker(spec, `check:${turn.iteration}.${index + 1}`);
+    await killAll(() => processes.marked(check));
+  } else if (policy.commit !== null && turn.run !== null && !turn.committed) {
+    const commit = checkMarker(spec, `commit:${turn.iteration}`);
+    // Whoever has locked the repository gets to unlock it.
+    await killAll(() => processes.marked(commit), COMMIT_GRACE_MS);
+  }
 }
+
+const COMMIT_GRACE_MS = 5000;

@@ -8,6 +8,7 @@ import { nameFrom, problemWithName } from '../control/names.ts';
 import { forget, keep, kept, register, unregister } from '../control/registry.ts';
 import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
+import { GitError } from '../git/repository.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
@@ -17,6 +18,7 @@ import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
+import { recordStart, refuseCommit } from './scm.ts';
 import { self } from './self.ts';
 import { moveAside } from './workspace.ts';
 
@@ -38,6 +40,7 @@ export interface LoopRequest {
 /** Creates a loop and becomes its owner. */
 export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(request.workspace);
+  await refuseCommit(request.policy, workspace, request.env);
   prepare(workspace);
   for (const { command } of request.policy.checks.commands) refuseSecret('a check', command, request.env);
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
@@ -66,6 +69,7 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
       );
       moveAside(folder.at, markers);
     }
+    await recordStart({ spec, folder: folder.at, env: request.env, policy: () => request.policy });
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const loop = new OwnedLoop({ spec, folder: folder.at, env: request.env, release });
     loop.create(request.policy);
@@ -245,6 +249,7 @@ async function headOf(workspace: string, env: Readonly<Record<string, string>>):
 }
 
 function asUserError(error: unknown, path: string): unknown {
+  if (error instanceof GitError) return new UserError(`cannot commit: ${error.message}`, 2, { cause: error });
   if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
   return cannotWrite(error, path);
 }

@@ -26,12 +26,13 @@ import { processes } from '../process/processes.ts';
 import { watchFolder } from '../process/watch.ts';
 import { linkBeside, nameBeside, promptAlias, unlinkBeside } from './aliases.ts';
 import { endRecord, type EndRecord } from './end-record.ts';
-import { endCheck } from './leftovers.ts';
+import { endStep } from './leftovers.ts';
 import { priceFor } from './money.ts';
 import { ProjectionFiles } from './projection-files.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
 import { prepareFolder } from './ralph-folder.ts';
 import { runMarker } from './run-environment.ts';
+import { recordStart } from './scm.ts';
 import { self } from './self.ts';
 import { loopWorkspace } from './workspace.ts';
 
@@ -199,13 +200,24 @@ export class OwnedLoop {
     mkdirSync(this.folder.inbox, { recursive: true });
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
-      if (this.#isRecovery) await endCheck(this.state, this.spec);
+      if (this.#isRecovery) await endStep(this.state, this.spec);
+      await this.#recordStart();
       this.#price = await priceFor(this.spec.agent);
       this.#hear();
       return await this.#engine.run();
     } finally {
       stopListening();
       this.close();
+    }
+  }
+
+  /** One that learns to commit only now has nothing on record; where that cannot be, every commit will say so. */
+  async #recordStart(): Promise<void> {
+    const { spec, folder } = this;
+    try {
+      await recordStart({ spec, folder, env: this.#env, policy: () => this.state.policy });
+    } catch {
+      // As above.
     }
   }
 
@@ -237,7 +249,8 @@ export class OwnedLoop {
     const hasAlias = this.state.policy.aliases && via === 'file';
     if (hasAlias && shown === undefined) linkBeside(workspace, promptAlias(run), promptFile);
     return commandLine(agentNamed(agent.kind), agent, {
-      output: 'stream',
+      // A line of a stream would make a poor message.
+      output: this.state.turn.messageRun?.id === run ? 'text' : 'stream',
       folder,
       via,
       promptFile: shown ?? (hasAlias ? nameBeside(workspace, promptAlias(run), promptFile) : promptFile),

@@ -6,6 +6,7 @@ import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
 import { endLeftovers } from './leftovers.ts';
 import { readLoopAt, type LoopReading } from './read-loop.ts';
+import { forgetRecords } from './scm.ts';
 import { self } from './self.ts';
 
 /** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */
@@ -26,6 +27,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     const aside = `${folder.path}.removed-${process.pid}`;
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
+    await forgetRecords(spec, now.state.policy);
     forget(spec.id);
     unregister(spec.id);
     return ended;

@@ -14,6 +14,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
+import { inTextMode } from '../agents/text-mode.ts';
 import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
@@ -30,6 +31,7 @@ import { checkAlias, linkBeside, nameBeside } from './aliases.ts';
 import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
+import { loopScm } from './scm.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show } = loop;
@@ -47,8 +49,9 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     writePrompt: (effect) => clearly(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
-        agent,
-        policy.completion.detectors,
+        // A message is no claim.
+        run.purpose === 'work' ? agent : inTextMode(agent),
+        run.purpose === 'work' ? policy.completion.detectors : [],
         {
           shown: run.output,
           startedAt: run.plannedAt,
@@ -80,8 +83,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
       return result;
     },
-    changes: async () => ({ any: true, error: null }),
-    commit: async () => ({ commit: null, done: [], error: 'this version cannot commit' }),
+    ...clearScm(loopScm(loop)),
     checkpoint: async () => ({ ref: null, error: 'this version takes no checkpoints' }),
     family: (state) => family(folder, state),
     edits: (state) => loop.edits(state),
@@ -105,6 +107,13 @@ export interface WorkspaceSpec {
   readonly edits: Workspace['edits'];
   /** The progress file with everything that has happened until now. */
   readonly readProgress: () => string;
+}
+
+function clearScm({ changes, commit }: ReturnType<typeof loopScm>): ReturnType<typeof loopScm> {
+  return {
+    changes: (...wanted) => clearly(() => changes(...wanted)),
+    commit: (...wanted) => clearly(() => commit(...wanted)),
+  };
 }
 
 /** What the system refuses, in words: it becomes the reason why the loop ended. */

@@ -92,7 +92,7 @@ export interface PromptInputs {
   readonly checkLog?: Readonly<Record<number, string>>;
 }
 
-const COMMIT_MESSAGE_REQUEST =
+export const COMMIT_MESSAGE_REQUEST =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
 
 function apply(section: Section, text: string, inputs: PromptInputs): string {
