@@ -24,9 +24,7 @@ export function summary(end: EndRecord): readonly string[] {
     ]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
     ...(end.commits === 0 ? [] : [['commits', commits(end)] satisfies [string, string]]),
-    ...(end.commitError === null
-      ? []
-      : [['not committed', end.commitError.replaceAll('\n', ' ')] satisfies [string, string]]),
+    ...(end.commitError === null ? [] : [notCommitted(end.commitError)]),
     ...end.childrenLeft.map((child): [string, string] => [
       'left',
       `the loop ${child}, started by the agent, is still at work; ralph stop ${child} --now ends it`,
@@ -54,6 +52,11 @@ function claims(count: number): string {
 
 function commits({ commits: count, lastCommit }: EndRecord): string {
   return lastCommit === null ? `${count}` : `${count} (last ${lastCommit.slice(0, 7)})`;
+}
+
+/** A commit that was made and not pushed is one all the same. */
+function notCommitted(error: string): [string, string] {
+  return [/^SCM task "(?!commit")/.test(error) ? 'SCM error' : 'not committed ', error];
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {

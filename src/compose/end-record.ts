@@ -32,7 +32,7 @@ export interface EndRecord {
   readonly rejectedClaims: number;
   readonly commits: number;
   readonly lastCommit: string | null;
-  /** Why the last attempt to commit failed; null if it did not. */
+  /** What went wrong with the last commit or one of its tasks; null if nothing did. */
   readonly commitError: string | null;
   readonly tokens: Tokens;
   readonly costUsd: number | null;

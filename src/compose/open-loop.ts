@@ -18,7 +18,7 @@ import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
-import { recordStart, refuseCommit } from './scm.ts';
+import { recordStart, refuseCommit } from './scm-start.ts';
 import { self } from './self.ts';
 import { moveAside } from './workspace.ts';
 
@@ -42,7 +42,10 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(request.workspace);
   await refuseCommit(request.policy, workspace, request.env);
   prepare(workspace);
-  for (const { command } of request.policy.checks.commands) refuseSecret('a check', command, request.env);
+  const { checks, commit } = request.policy;
+  for (const { command } of checks.commands) refuseSecret('a check', command, request.env);
+  for (const words of commit === null ? [] : [commit.command, ...commit.tasks])
+    refuseSecret('an SCM task', words, request.env);
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
   const notes: string[] = [...(request.notes ?? [])];
   const { folder, release } = await claimName(request, workspace, notes);
@@ -69,7 +72,7 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
       );
       moveAside(folder.at, markers);
     }
-    await recordStart({ spec, folder: folder.at, env: request.env, policy: () => request.policy });
+    await recordStart({ spec, folder: folder.at, env: request.env, policy: request.policy });
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const loop = new OwnedLoop({ spec, folder: folder.at, env: request.env, release });
     loop.create(request.policy);

@@ -32,7 +32,7 @@ import { ProjectionFiles } from './projection-files.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
 import { prepareFolder } from './ralph-folder.ts';
 import { runMarker } from './run-environment.ts';
-import { recordStart } from './scm.ts';
+import { recordStart } from './scm-start.ts';
 import { self } from './self.ts';
 import { loopWorkspace } from './workspace.ts';
 
@@ -215,7 +215,7 @@ export class OwnedLoop {
   async #recordStart(): Promise<void> {
     const { spec, folder } = this;
     try {
-      await recordStart({ spec, folder, env: this.#env, policy: () => this.state.policy });
+      await recordStart({ spec, folder, env: this.#env, policy: this.state.policy });
     } catch {
       // As above.
     }

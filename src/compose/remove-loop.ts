@@ -6,7 +6,7 @@ import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
 import { endLeftovers } from './leftovers.ts';
 import { readLoopAt, type LoopReading } from './read-loop.ts';
-import { forgetRecords } from './scm.ts';
+import { forgetRecords } from './scm-start.ts';
 import { self } from './self.ts';
 
 /** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */

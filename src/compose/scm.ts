@@ -6,7 +6,7 @@
  * 3. Whatever goes wrong is told and ends nothing.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
@@ -16,17 +16,16 @@ import { changesSince } from '../git/changes.ts';
 import { madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from '../git/commit.ts';
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, removeRecords, writeTree } from '../git/tree.ts';
 import { commitMessage } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/commit-task.ts';
-import type { CommitPolicy, Policy } from '../loop/policy.ts';
-import { findCommand } from '../process/command.ts';
+import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';
-import { UserError } from '../user-error.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';
 import { lastLines } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
+import { scmProgram, type ScmProgram } from './scm-program.ts';
+import { startOf } from './scm-start.ts';
 
 export interface ScmSpec {
   readonly spec: Spec;
@@ -60,8 +59,8 @@ async function lookForChanges(
     // What was begun is finished first.
     if (wasAttempted(place)) return { any: true, error: null };
     const changes = await changesSince(repository, startOf(loop.spec), join(place, 'index'));
-    if (interrupt.aborted) return null;
-    return { any: changes.length > 0, error: changes.length > 0 ? await problemWith(repository) : null };
+    const problem = changes.length > 0 ? await problemWith(repository) : null;
+    return interrupt.aborted ? null : { any: changes.length > 0, error: problem };
   } catch (error) {
     if (interrupt.aborted) return null;
     return { any: true, error: await explainTrouble(error, repository) };
@@ -119,19 +118,13 @@ class Commit {
   }
 
   async #carryOutTask(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
-    const [name = '', ...more] = splitWords(task) ?? [];
-    if (!isCommit(task)) return this.#run(program, [name, ...more], task, index);
-    if (program.isGit) return this.#commitWithGit(program, more, task, index);
+    if (!isCommit(task)) return this.#run(program, splitWords(task) ?? [], task, index);
+    if (program.isGit) return this.#commitWithGit(program, task, index);
     const message = messageFrom(this.#loop, this.#effect);
-    return message === null ? NO_MESSAGE : this.#run(program, [name, ...more, '-am', message], task, index);
+    return message === null ? NO_MESSAGE : this.#run(program, ['commit', '-am', message], task, index);
   }
 
-  async #commitWithGit(
-    program: ScmProgram,
-    options: readonly string[],
-    task: string,
-    index: number,
-  ): Promise<TaskEnding> {
+  async #commitWithGit(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
     const place = this.#place;
     const { iteration } = this.#effect;
     const repository = { ...repositoryOf(this.#loop, program, iteration), interrupt: this.#interrupt };
@@ -152,16 +145,17 @@ class Commit {
       if (message === null) return NO_MESSAGE;
       const problem = await problemWith(repository);
       if (problem !== null) return this.#interrupt.aborted ? 'interrupted' : { error: problem };
-      const args = await prepareCommit(repository, changes, { folder: place, message, options });
+      const args = await prepareCommit(repository, changes, { folder: place, message });
       const came = this.#interrupt.aborted ? 'interrupted' : await this.#run(program, args, task, index);
       if (came === 'done') return made(await resolve(repository, 'HEAD^{commit}'));
-      // Interrupted at the last moment, it may have been made all the same.
-      if ((await madeBefore({ ...repository, interrupt: NEVER }, place)) === null)
-        await takeBack(repository, place);
+      // Ended at the last moment, in a hook that comes after it, it was made all the same.
+      const late = await madeBefore({ ...repository, interrupt: NEVER }, place);
+      if (late !== null) return came === 'interrupted' ? came : made(late);
+      await takeBack(repository, place);
       return came;
     } catch (error) {
-      if (this.#interrupt.aborted) return 'interrupted';
       await takeBack(repository, place);
+      if (this.#interrupt.aborted) return 'interrupted';
       return { error: await explainTrouble(error, repository) };
     }
   }
@@ -219,75 +213,11 @@ interface Progress {
 const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as const;
 const NEVER = new AbortController().signal;
 
-/** Refuses a loop that could never commit, before anything of it is there. */
-export async function refuseCommit(
-  { commit }: Policy,
-  workspace: string,
-  env: Readonly<Record<string, string>>,
-): Promise<void> {
-  if (commit === null || commit.tasks.length === 0) return;
-  const program = scmProgram(commit, workspace, env);
-  if ('problem' in program) throw new UserError(program.problem);
-  if (!program.isGit || !commit.tasks.some(isCommit)) return;
-  const problem = await problemWith({ command: program.command, folder: workspace, env: quietGit(env) });
-  if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
-}
-
-/** Puts on record how everything was when the loop began, unless that is known: only what has changed since is its own. */
-export async function recordStart(loop: Omit<ScmSpec, 'agent'>): Promise<void> {
-  const { spec, folder, env } = loop;
-  const { commit } = loop.policy();
-  if (commit === null || !commit.tasks.some(isCommit)) return;
-  const program = scmProgram(commit, spec.workspace, env);
-  if ('problem' in program || !program.isGit) return;
-  const repository = { command: program.command, folder: spec.workspace, env: quietGit(env) };
-  const ref = startOf(spec);
-  if ((await resolve(repository, ref)) !== null) return;
-  const tree = await writeTree(repository, join(folder.path, 'start-index'));
-  await recordTree(repository, { ref, tree, message: `ralph: ${spec.name}, before its first iteration` });
-}
-
-/** Forgets what is on record of a loop. */
-export async function forgetRecords(spec: Spec, { commit }: Policy): Promise<void> {
-  if (commit === null) return;
-  const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
-  const program = scmProgram(commit, spec.workspace, env);
-  if ('problem' in program || !program.isGit) return;
-  try {
-    await removeRecords({ command: program.command, folder: spec.workspace, env }, spec.id);
-  } catch {
-    // They are in nobody's way.
-  }
-}
-
-function startOf({ id }: Spec): string {
-  return recordName(id, 'start');
-}
-
 function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
   const { folder, agent, spec, env } = loop;
   if (message === 'missing') return null;
   if (message === 'plain') return `ralph: ${spec.name}, iteration ${iteration}`;
   return commitMessage(hideSecrets(answerIn(folder.run(message.run), agent), env));
-}
-
-interface ScmProgram {
-  readonly command: readonly [string, ...string[]];
-  readonly isGit: boolean;
-}
-
-function scmProgram(
-  { command }: CommitPolicy,
-  workspace: string,
-  env: Readonly<Record<string, string>>,
-): ScmProgram | { readonly problem: string } {
-  const [name = '', ...options] = splitWords(command) ?? [];
-  const found = findCommand(name, env['PATH'] ?? '', workspace);
-  if (found.found === 'nothing')
-    return { problem: `the SCM command is not there: ${name} (looked in PATH from ${workspace})` };
-  if (found.found === 'not-executable')
-    return { problem: `the SCM command is not executable: ${found.path} (chmod +x it)` };
-  return { command: [found.path, ...options], isGit: basename(name) === 'git' };
 }
 
 /** Where the logs of an iteration's tasks are, and what was done. */
@@ -308,7 +238,11 @@ function repositoryOf(loop: ScmSpec, { command }: ScmProgram, iteration: number)
 /** The state of the repository says more than the command that it has foiled. */
 async function explainTrouble(error: unknown, repository: Repository): Promise<string> {
   if (!(error instanceof GitError)) throw error;
-  return (await problemWith(repository)) ?? error.message;
+  try {
+    return (await problemWith(repository)) ?? error.message;
+  } catch {
+    return error.message;
+  }
 }
 
 /** An address may have a password in it. */

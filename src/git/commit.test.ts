@@ -29,7 +29,7 @@ const changes = async (folder?: string) => {
 const prepares = async (message: string, folder?: string) => {
   const repository = at.repository(folder);
   const found = await changesSince(repository, START, at.scratch);
-  return prepareCommit(repository, found, { folder: notes, message, options: [] });
+  return prepareCommit(repository, found, { folder: notes, message });
 };
 const commits = async (message = 'work', folder?: string) => {
   const args = await prepares(message, folder);

@@ -17,7 +17,7 @@ import { ask, resolve, tell, type Repository } from './repository.ts';
 export async function prepareCommit(
   repository: Repository,
   changes: readonly Change[],
-  { folder, message, options }: CommitPlan,
+  { folder, message }: CommitPlan,
 ): Promise<readonly string[]> {
   const head = await resolve(repository, 'HEAD^{commit}');
   const attempt: Attempt = { head, message };
@@ -40,15 +40,13 @@ export async function prepareCommit(
   writeFileSync(list, pathspecs(nameable(changes)), 'latin1');
   // Whatever is configured, nothing of the message is a comment.
   const words = ['--cleanup=whitespace', '--message', message, ...from(list)];
-  return ['commit', '--only', ...options, ...words];
+  return ['commit', '--only', ...words];
 }
 
 export interface CommitPlan {
   /** Where the attempt is written down; it outlives us. */
   readonly folder: string;
   readonly message: string;
-  /** More for `git commit`. */
-  readonly options: readonly string[];
 }
 
 interface Attempt {
@@ -61,9 +59,12 @@ interface Attempt {
 export async function takeBack(repository: Repository, folder: string): Promise<void> {
   const list = announcedFile(folder);
   if (!existsSync(list) || lstatSync(list).size === 0) return;
-  // Where git cannot, it says so when it is next asked to commit.
-  await ask({ ...repository, interrupt: NEVER }, ['reset', '--quiet', ...from(list)]);
-  rmSync(list, { force: true });
+  try {
+    await ask({ ...repository, interrupt: NEVER }, ['reset', '--quiet', ...from(list)]);
+    rmSync(list, { force: true });
+  } catch {
+    // Where there is no git any more, it says so when it is next asked to commit.
+  }
 }
 
 const NEVER = new AbortController().signal;

@@ -24,6 +24,7 @@ export async function ask(
     cwd: folder,
     env: { ...env, ...more },
     patienceMs: PATIENCE_MS,
+    maxBytes: MOST_BYTES,
     ...(interrupt === undefined ? {} : { interrupt }),
   });
   if (answer === null) throw new GitError(`${program} cannot be run in ${folder}`);
@@ -32,6 +33,8 @@ export async function ask(
 
 /** A big tree on a slow disk takes its time; an hour it never takes. */
 const PATIENCE_MS = 30 * 60 * 1000;
+/** Half a list of files would be worse than none. */
+const MOST_BYTES = 2 ** 30;
 
 /** What git prints, byte for byte in Latin 1: names of files are bytes. */
 export async function tell(
@@ -47,6 +50,8 @@ export async function tell(
 /** The name of an object; null where there is none. */
 export async function resolve(repository: Repository, what: string): Promise<string | null> {
   const answer = await ask(repository, ['rev-parse', '--verify', '--quiet', what]);
+  // What git could not even look for is not known to be missing.
+  if (answer.code !== 0 && answer.code !== 1) throw failed(['rev-parse'], answer);
   return answer.code === 0 ? answer.stdout.toString('latin1').trim() : null;
 }
 

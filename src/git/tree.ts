@@ -46,9 +46,15 @@ function copyIndex(index: Buffer, scratch: string): void {
   mkdirSync(dirname(scratch), { recursive: true });
   rmSync(scratch, { force: true });
   if (!existsSync(index)) return;
-  const { atimeMs, mtimeMs } = statSync(index);
-  copyFileSync(index, scratch);
-  utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+  try {
+    const { atimeMs, mtimeMs } = statSync(index);
+    copyFileSync(index, scratch);
+    utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+  } catch (error) {
+    throw new GitError(
+      `the index cannot be copied: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }
 
 /**

@@ -28,7 +28,7 @@ export interface Account {
   readonly strays: readonly StrayProcess[];
   readonly commits: number;
   readonly lastCommit: string | null;
-  /** Why the last attempt to commit failed; null if it did not. */
+  /** What went wrong with the last commit or one of its tasks; null if nothing did. */
   readonly commitError: string | null;
   readonly lastControl: 'person' | 'signal' | null;
 }
@@ -127,7 +127,8 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
         ...before,
         commits: before.commits + (event.done.some(isCommit) ? 1 : 0),
         lastCommit: event.commit ?? before.lastCommit,
-        commitError: event.error,
+        // Nothing to commit makes nothing good.
+        commitError: event.error ?? (event.done.length > 0 ? null : before.commitError),
       };
     case 'control.received':
       return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };

@@ -24,7 +24,8 @@ export function splitWords(text: string): readonly string[] | null {
   return word === null ? words : [...words, word];
 }
 
-/** Whether a task is the one that gets the message; `commit --no-verify` is too. */
+/** Whether a task is the one that gets the message: the bare word. Any other is run as it stands. */
 export function isCommit(task: string): boolean {
-  return splitWords(task)?.[0] === 'commit';
+  const words = splitWords(task);
+  return words?.length === 1 && words[0] === 'commit';
 }

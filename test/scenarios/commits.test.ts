@@ -1,0 +1,363 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+const QUESTION =
+  'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
+const done = "echo '<response>DONE</response>'";
+const ralphCli = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
+
+/** A stage whose workspace commits, and pushes to a remote of its own. */
+function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
+  const stage = openStage();
+  stage.write('.ralph/settings.json', JSON.stringify({ scm }));
+  stage.write('.ralph/.gitignore', '*\n');
+  stage.git('config', 'user.name', 'Some Body');
+  stage.git('config', 'user.email', 'some@body');
+  return stage;
+}
+
+/** A bare repository that the workspace pushes to. */
+function remoteOf(stage: Stage): string {
+  const remote = join(stage.plan, 'remote.git');
+  stage.git('init', '--quiet', '--bare', remote);
+  stage.git('remote', 'add', 'origin', remote);
+  stage.git('config', 'push.default', 'current');
+  return remote;
+}
+
+const subjects = (stage: Stage): readonly string[] =>
+  stage.git('log', '--format=%s').split('\n').slice(0, -1);
+const status = (stage: Stage): readonly string[] =>
+  stage.git('status', '--porcelain').split('\n').slice(0, -1);
+
+function hook(stage: Stage, name: string, script: string): void {
+  stage.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(stage.path(`.git/hooks/${name}`), 0o755);
+}
+
+describe('the version control', () => {
+  it('S2.64 S2.65 S2.67 S2.68 S2.101 commits and pushes what passed, before the loop ends (T067 T070)', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    const remote = remoteOf(stage);
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, "printf '\\n\\nFix parser\\nbecause it was broken\\n'");
+    const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e work');
+    expect(code).toBe(0);
+    expect(stage.given(2, 'argv')).toBe(`${QUESTION}\n`);
+    expect(stage.moment(2, 'end')).toBeGreaterThan(stage.moment(1, 'end'));
+    expect(stage.calls).toBe(2);
+    expect(subjects(stage)).toEqual(['Fix parser', 'begin']);
+    expect(stage.git('log', '-1', '--format=%an')).toBe('Some Body\n');
+    const head = stage.git('rev-parse', 'HEAD').trim();
+    expect(stage.git('--git-dir', remote, 'log', '--all', '-1', '--format=%H').trim()).toBe(head);
+    expect(stderr).toContain(`committed ${head.slice(0, 7)}`);
+    expect(stderr).toContain(`commits     1 (last ${head.slice(0, 7)})`);
+    expect(stage.state).toMatchObject({ end: { commits: 1, lastCommit: head, commitError: null } });
+    expect(readFileSync(stage.file('runs/0001/scm/push.log'), 'utf8')).toContain(remote);
+    expect(status(stage)).toEqual([]);
+  });
+
+  it('S2.64 S2.101 is left alone while a guardrail fails, and where nothing is configured', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit'] });
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'echo 2 >work');
+    stage.plans(3, 'echo Second try');
+    const { code } = await stage.run(...ralphCli, '--check', 'grep -q 2 work');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
+    expect(subjects(stage)).toEqual(['Second try', 'begin']);
+    stage.write('.ralph/settings.json', JSON.stringify({ scm: { command: 'git', tasks: [] } }));
+    stage.plans(4, `echo 3 >work; ${done}`);
+    expect((await stage.run(...ralphCli)).code).toBe(0);
+    expect({ calls: stage.calls, status: status(stage) }).toEqual({ calls: 4, status: [' M work'] });
+  });
+
+  it.each([
+    ['the first line that is not blank', "printf '\\n\\n  Fix parser\\nbecause…\\n'", 'Fix parser'],
+    [
+      'what is in the tag, over lines',
+      "printf 'Sure:\\n<Response>\\nFix parser\\n</Response>\\n'",
+      'Fix parser',
+    ],
+    [
+      'no shell’s business',
+      `printf '%s\\n' '$(touch owned) "a" \\\`b\\\` ; --amend'`,
+      '$(touch owned) "a" \\`b\\` ; --amend',
+    ],
+    ['no option either', "echo '--amend --no-verify'", '--amend --no-verify'],
+  ])('S2.66 takes for the message %s', async (_, answer, message) => {
+    const stage = openRepository();
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, answer);
+    expect((await stage.run(...ralphCli)).code).toBe(0);
+    expect(subjects(stage)).toEqual([message, 'begin']);
+    expect(existsSync(stage.path('owned'))).toBe(false);
+  });
+
+  it.each([
+    ['has no answer', 'true'],
+    ['fails', 'echo Fix parser; exit 1'],
+    ['answers in JSON', 'echo \'{"type":"result","result":"x"}\''],
+  ])(
+    'S2.66 S2.101 S2.102 does nothing where the agent %s, and the loop goes on (T068)',
+    async (_, answer) => {
+      const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+      stage.plans(1, 'echo 1 >work');
+      stage.plans(2, answer);
+      stage.plans(3, done);
+      stage.plans(4, 'echo Fix parser');
+      const { code, stderr } = await stage.run(...ralphCli);
+      expect(code).toBe(0);
+      expect(stderr).toContain('SCM error: agent did not provide a valid commit message');
+      expect(subjects(stage)).toEqual(['Fix parser', 'begin']);
+      expect(stage.calls).toBe(4);
+      // The commit was made; there is nowhere to push to.
+      expect(stderr).toMatch(/SCM error: SCM task "push" failed: exit code \d+: .*push/);
+      expect(stderr).toMatch(/SCM error {3}SCM task "push" failed/);
+    },
+  );
+
+  it('S2.101 nothing to commit is said, nobody is asked, nothing is pushed, and done is done (T070)', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    stage.write('mine', 'not of the loop');
+    stage.plans(1, done);
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stderr).toContain('nothing to commit');
+    expect(stderr).not.toContain('SCM error');
+    expect(status(stage)).toEqual(['?? mine']);
+  });
+
+  it('S2.67 S2.68 another program gets the words as they stand, one task after the other', async () => {
+    const stage = openRepository({
+      command: 'vcs --quiet "a b"',
+      tasks: ['commit', "push 'the origin' HEAD"],
+    });
+    const bin = join(stage.plan, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'vcs'), '#!/bin/sh\nfor a in "$@"; do echo "<$a>"; done >>"$FAKE_PLAN/said"\n');
+    chmodSync(join(bin, 'vcs'), 0o755);
+    stage.env['PATH'] = `${bin}:${stage.env['PATH'] ?? ''}`;
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, "echo 'Fix $HOME'");
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(readFileSync(join(stage.plan, 'said'), 'utf8').split('\n').slice(0, -1)).toEqual(
+      ['--quiet', 'a b', 'commit', '-am', 'Fix $HOME', '--quiet', 'a b', 'push', 'the origin', 'HEAD'].map(
+        (word) => `<${word}>`,
+      ),
+    );
+    expect(stderr).toContain("SCM tasks done: commit, push 'the origin' HEAD");
+  });
+});
+
+describe('a commit', () => {
+  it('has what the loop has changed, and leaves what the user had as it was', async () => {
+    const stage = openRepository();
+    stage.write('staged', '1');
+    stage.git('add', 'staged');
+    stage.write('README.md', 'changed by hand\n');
+    stage.write('mine', '1');
+    const before = status(stage);
+    stage.plans(1, `echo 1 >work; mkdir -p deep && echo 1 >"deep/a b"; ${done}`);
+    stage.plans(2, 'echo Work');
+    expect((await stage.run(...ralphCli)).code).toBe(0);
+    expect(stage.git('show', '--format=', '--name-only', 'HEAD')).toBe('deep/a b\nwork\n');
+    expect(status(stage)).toEqual(before);
+    expect(stage.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).toMatch(
+      /^refs\/ralph\/it-[0-9a-f]{8}\/start\n$/,
+    );
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    expect(stage.git('for-each-ref', 'refs/ralph')).toBe('');
+  });
+
+  it('that a hook refuses is told, loses nothing, and is tried again after the next iteration', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    remoteOf(stage);
+    hook(stage, 'pre-commit', '[ -e fixed ] || { echo "the linter is not happy"; exit 3; }');
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'echo First');
+    stage.plans(3, `: >fixed; git status --porcelain >"$FAKE_CALL/status"; ${done}`);
+    stage.plans(4, 'echo Second');
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(stderr).toContain('SCM error: SCM task "commit" failed: exit code 1: the linter is not happy');
+    expect(stage.given(3, 'status')).toBe('?? fixed\n?? work\n');
+    expect(subjects(stage)).toEqual(['Second', 'begin']);
+    expect(stderr).not.toContain('not committed');
+    expect(status(stage)).toEqual([]);
+  });
+
+  it('hides the secrets of the environment', async () => {
+    const stage = openRepository();
+    stage.env['MY_API_KEY'] = 'geheim-geheim';
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'echo "Use $MY_API_KEY"');
+    expect((await stage.run(...ralphCli)).code).toBe(0);
+    expect(subjects(stage)).toEqual(['Use <redacted>', 'begin']);
+  });
+
+  it('finds a state that it cannot be made in: told with the way out, and the loop goes on', async () => {
+    const stage = openRepository();
+    stage.plans(1, 'echo 1 >work; git checkout --quiet --detach');
+    stage.plans(2, `git switch --quiet -c other; ${done}`);
+    stage.plans(3, 'echo Work');
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'SCM error: no branch is checked out (detached HEAD); begin one with: git switch -c NAME',
+    );
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+  });
+
+  it('asks nobody: no editor, no password, no terminal', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'commit --amend', 'push'] });
+    stage.env['GIT_EDITOR'] = 'touch editor-was-here; false';
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'echo Work');
+    hook(stage, 'pre-push', '{ read answer </dev/tty; } 2>/dev/null || echo "no terminal"; exit 1');
+    const remote = remoteOf(stage);
+    expect(remote).toContain('remote.git');
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(existsSync(stage.path('editor-was-here'))).toBe(false);
+    expect(stderr).toContain('SCM error');
+  });
+});
+
+describe('a loop that could never commit', () => {
+  it.each([
+    ['a merge', 'git merge --quiet other', 'git merge --abort'],
+    ['a rebase', 'git rebase --quiet other', 'git rebase --abort'],
+    ['a cherry-pick', 'git cherry-pick other', 'git cherry-pick --abort'],
+    ['a detached HEAD', 'git checkout --quiet --detach', 'git switch -c NAME'],
+    [
+      'nobody to commit',
+      'git config --unset user.name; git config user.useConfigOnly true',
+      'git config user.name',
+    ],
+    ['no repository', 'rm -rf .git', 'git init'],
+  ])('is refused: %s', async (_, makes, remedy) => {
+    const stage = openRepository();
+    const prepare = `git checkout --quiet -b other; echo 1 >a; git add a; git commit --quiet -m other;
+      git checkout --quiet -; echo 2 >a; git add a; git commit --quiet -m ours; ${makes}; true`;
+    await stage.shell(prepare).ended;
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
+    expect(stderr).toContain(remedy);
+  });
+
+  it('is refused: no such program', async () => {
+    const stage = openRepository({ command: 'no-such-vcs', tasks: ['commit'] });
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect({ code, loops: stage.loops }).toEqual({ code: 2, loops: [] });
+    expect(stderr).toContain('no-such-vcs');
+  });
+});
+
+describe('a task that hangs', () => {
+  const hanging = (timeout: string): Stage => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'], timeout });
+    remoteOf(stage);
+    hook(stage, 'pre-push', `: >"$FAKE_PLAN/pushing"; ${waitFor()}`);
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'echo Work');
+    return stage;
+  };
+
+  it('is ended when its time is over', async () => {
+    const stage = hanging('300ms');
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(stderr).toContain('SCM task "push" failed: no end after 0.3 s');
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+  });
+
+  it('is ended by a second signal; whoever resumes the loop pushes what was committed, once', async () => {
+    const stage = hanging('10m');
+    const ralph = stage.starts(...ralphCli);
+    await stage.appears(join(stage.plan, 'pushing'));
+    ralph.signal('SIGINT');
+    await ralph.until('Received signal');
+    ralph.signal('SIGINT');
+    expect((await ralph.ended).code).toBe(130);
+    stage.release();
+    const resumed = await stage.ralph('resume', 'it').ended;
+    expect(resumed.code).toBe(0);
+    expect(stage.calls).toBe(2);
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+    expect(stage.git('rev-parse', '@{push}')).toBe(stage.git('rev-parse', 'HEAD'));
+    expect(stage.journal.filter(({ type }) => type === 'commit.made')).toMatchObject([
+      { done: ['commit', 'push'], error: null },
+    ]);
+  });
+
+  it('is ended when its owner was killed, and run again', async () => {
+    const stage = hanging('10m');
+    const ralph = stage.starts(...ralphCli);
+    await stage.appears(join(stage.plan, 'pushing'));
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    stage.release();
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+    expect(stage.git('rev-parse', '@{push}')).toBe(stage.git('rev-parse', 'HEAD'));
+  });
+});
+
+describe('an owner that dies', () => {
+  it('after the commit and before it is known: it is not made again, and the next task follows', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    remoteOf(stage);
+    // The commit is there, and git does not come back to say so.
+    hook(stage, 'post-commit', `echo x >>"$FAKE_PLAN/made"; ${waitFor()}`);
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'echo Work');
+    const ralph = stage.starts(...ralphCli);
+    await stage.appears(join(stage.plan, 'made'));
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    // Somebody goes on working in between.
+    stage.write('work', 'mine');
+    stage.release();
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(readFileSync(join(stage.plan, 'made'), 'utf8')).toBe('x\n');
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+    expect(stage.git('rev-parse', '@{push}')).toBe(stage.git('rev-parse', 'HEAD'));
+    expect(stage.calls).toBe(2);
+  });
+
+  it('while a hook looks at it: the hook is ended, and the commit is made once', async () => {
+    const stage = openRepository();
+    hook(stage, 'pre-commit', `: >"$FAKE_PLAN/looking"; ${waitFor()}`);
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'echo Work');
+    const ralph = stage.starts(...ralphCli);
+    await stage.appears(join(stage.plan, 'looking'));
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    stage.release();
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(subjects(stage)).toEqual(['Work', 'begin']);
+    expect(status(stage)).toEqual([]);
+  });
+
+  it('while the agent is asked for the message: it is found again, and its answer is read as text', async () => {
+    const stage = openRepository();
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, `${waitFor()}; echo Work`);
+    const ralph = stage.starts(...ralphCli);
+    await stage.called(2);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    const resumed = stage.ralph('resume', 'it');
+    await resumed.until('found again');
+    stage.release();
+    expect((await resumed.ended).code).toBe(0);
+    expect({ calls: stage.calls, subjects: subjects(stage) }).toEqual({
+      calls: 2,
+      subjects: ['Work', 'begin'],
+    });
+  });
+});
