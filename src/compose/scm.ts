@@ -13,7 +13,15 @@ import type { LoopFolder } from '../control/layout.ts';
 import { hideSecrets, type Spec } from '../control/spec.ts';
 import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
-import { madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from '../git/commit.ts';
+import {
+  madeBefore,
+  movedTo,
+  noteHead,
+  prepareCommit,
+  settle,
+  takeBack,
+  wasAttempted,
+} from '../git/commit.ts';
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { commitMessage } from '../loop/commit-message.ts';
@@ -60,6 +68,7 @@ async function lookForChanges(
     if (wasAttempted(place)) return { any: true, error: null };
     const changes = await changesSince(repository, startOf(loop.spec), join(place, 'index'));
     const problem = changes.length > 0 ? await problemWith(repository) : null;
+    await noteHead(repository, place);
     return interrupt.aborted ? null : { any: changes.length > 0, error: problem };
   } catch (error) {
     if (interrupt.aborted) return null;
@@ -138,6 +147,7 @@ class Commit {
       if (before !== null) return made(before);
       const changes = await changesSince(repository, startOf(this.#loop.spec), join(place, 'index'));
       if (changes.length === 0) {
+        // An agent that is asked for a message may go and commit by itself.
         const moved = await movedTo(repository, place);
         return moved === null ? 'nothing' : made(moved);
       }

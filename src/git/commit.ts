@@ -19,9 +19,7 @@ export async function prepareCommit(
   changes: readonly Change[],
   { folder, message }: CommitPlan,
 ): Promise<readonly string[]> {
-  const head = await resolve(repository, 'HEAD^{commit}');
-  const attempt: Attempt = { head, message };
-  writeFileSync(attemptFile(folder), JSON.stringify(attempt));
+  await noteHead(repository, folder, message);
   const news = changes.filter(({ kind }) => kind === 'new');
   if (news.length > 0) {
     const known = await indexed(repository);
@@ -49,10 +47,20 @@ export interface CommitPlan {
   readonly message: string;
 }
 
-interface Attempt {
-  /** What was checked out before; null before the first commit. */
+/** Writes down what is checked out before anything is done about it; without a message nobody has begun to commit. */
+export async function noteHead(
+  repository: Repository,
+  folder: string,
+  message: string | null = null,
+): Promise<void> {
+  const note: Note = { head: await resolve(repository, 'HEAD^{commit}'), message };
+  writeFileSync(noteFile(folder), JSON.stringify(note));
+}
+
+interface Note {
+  /** What was checked out; null before the first commit. */
   readonly head: string | null;
-  readonly message: string;
+  readonly message: string | null;
 }
 
 /** Nothing was committed: the index is again as it was. */
@@ -74,34 +82,35 @@ export function settle(folder: string): void {
   rmSync(announcedFile(folder), { force: true });
 }
 
-/** What is checked out, if that is something else than before an earlier attempt. */
+/** What is checked out, if that is something else than what was noted. */
 export async function movedTo(repository: Repository, folder: string): Promise<string | null> {
-  const attempt = readAttempt(folder);
-  const head = attempt === null ? null : await resolve(repository, 'HEAD^{commit}');
-  return head === attempt?.head ? null : head;
+  const note = readNote(folder);
+  const head = note === null ? null : await resolve(repository, 'HEAD^{commit}');
+  return head === note?.head ? null : head;
 }
 
 /** The commit that an earlier attempt has made, though nobody heard of it; null if it has made none. */
 export async function madeBefore(repository: Repository, folder: string): Promise<string | null> {
-  const attempt = readAttempt(folder);
+  const note = readNote(folder);
+  const message = note?.message ?? null;
   const head = await movedTo(repository, folder);
-  if (attempt === null || head === null) return null;
-  const since = attempt.head === null ? head : `${attempt.head}..${head}`;
+  if (message === null || head === null) return null;
+  const since = note === null || note.head === null ? head : `${note.head}..${head}`;
   // A hook may have added to the message, and somebody may have committed since.
   const log = await ask(repository, ['log', '--first-parent', '-z', '--format=%H %B', since]);
   const commits = log.code === 0 ? log.stdout.toString('utf8').split('\0') : [];
-  const made = commits.find((entry) => entry.slice(entry.indexOf(' ')).includes(attempt.message));
+  const made = commits.find((entry) => entry.slice(entry.indexOf(' ')).includes(message));
   return made?.split(' ', 1)[0] ?? null;
 }
 
 export function wasAttempted(folder: string): boolean {
-  return existsSync(attemptFile(folder));
+  return (readNote(folder)?.message ?? null) !== null;
 }
 
-function readAttempt(folder: string): Attempt | null {
+function readNote(folder: string): Note | null {
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `prepareCommit`
-    return JSON.parse(readFileSync(attemptFile(folder), 'utf8')) as Attempt;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `noteHead`
+    return JSON.parse(readFileSync(noteFile(folder), 'utf8')) as Note;
   } catch {
     return null;
   }
@@ -129,8 +138,8 @@ function from(list: string): readonly string[] {
   return [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
 }
 
-function attemptFile(folder: string): string {
-  return join(folder, 'attempt.json');
+function noteFile(folder: string): string {
+  return join(folder, 'head.json');
 }
 
 function announcedFile(folder: string): string {

@@ -189,6 +189,18 @@ describe('a commit', () => {
     expect(status(stage)).toEqual([]);
   });
 
+  it('that the agent makes itself when it is asked for a message is as good, and pushed', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    remoteOf(stage);
+    stage.plans(1, `echo 1 >work; ${done}`);
+    stage.plans(2, 'git add work; git commit --quiet -m "By myself"; echo Done');
+    const { code, stderr } = await stage.run(...ralphCli);
+    expect(code).toBe(0);
+    expect(subjects(stage)).toEqual(['By myself', 'begin']);
+    expect(stage.git('rev-parse', '@{push}')).toBe(stage.git('rev-parse', 'HEAD'));
+    expect(stderr).toContain('commits     1 ');
+  });
+
   it('hides the secrets of the environment', async () => {
     const stage = openRepository();
     stage.env['MY_API_KEY'] = 'geheim-geheim';

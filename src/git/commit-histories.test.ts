@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { changesSince } from './changes.ts';
+import { prepareCommit, settle } from './commit.ts';
+import { recordTree, writeTree } from './tree.ts';
+
+const START = 'refs/ralph/it/start';
+/** Some of them are folders where others are files. */
+const NAMES = ['a', 'a/b', 'c', 'd', 'd/e', 'd/f', 'g h', '-x', 'k', 'k/l/m'];
+
+/** Files that are written or removed, some of which are staged at once. */
+type Deed = { readonly name: string; readonly text: string | null; readonly staged: boolean };
+const deeds = fc.array(
+  fc.record({
+    name: fc.constantFrom(...NAMES),
+    text: fc.option(fc.constantFrom('1', '2', '3'), { freq: 2 }),
+    staged: fc.boolean(),
+  }),
+  { maxLength: 8 },
+);
+type Files = ReadonlyMap<string, string>;
+
+it('commits in any history what the loop has changed, and leaves everything else as it was', async () => {
+  const histories = fc.asyncProperty(
+    fc.record({ committed: deeds, byUser: deeds, byLoop: fc.array(deeds, { minLength: 1, maxLength: 3 }) }),
+    async ({ committed, byUser, byLoop }) => {
+      const at = new GitFolder();
+      try {
+        doAll(at, committed, false);
+        at.commits();
+        doAll(at, byUser, true);
+        await lookOn(at, byLoop);
+      } finally {
+        at.close();
+      }
+    },
+  );
+  await expect(fc.assert(histories, { numRuns: 12 })).resolves.toBeUndefined();
+});
+
+/** Lets the loop work and commit, and holds every commit against what a person would expect. */
+async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Promise<void> {
+  const repository = at.repository();
+  const [start, base] = [filesIn(at.work), filesOf(at)];
+  const tree = await writeTree(repository, at.scratch);
+  await recordTree(repository, { ref: START, tree, message: 'start' });
+  for (const work of byLoop) {
+    doAll(at, work, false);
+    const [now, head, index] = [filesIn(at.work), filesOf(at), indexOf(at)];
+    const isOurs = (path: string): boolean =>
+      now.get(path) !== head.get(path) &&
+      (now.get(path) !== start.get(path) || head.get(path) !== base.get(path));
+    const ours = [...new Set([...now.keys(), ...head.keys()])].filter(isOurs);
+    // oxlint-disable-next-line no-await-in-loop -- one commit after the other
+    const changes = await changesSince(repository, START, at.scratch);
+    expect(changes.map(({ path }) => path).toSorted()).toEqual(ours.toSorted());
+    if (changes.length === 0) continue;
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    at.git(...(await prepareCommit(repository, changes, { folder: at.folder, message: 'work' })));
+    settle(at.folder);
+
+    const expected = new Map(head);
+    for (const path of ours) {
+      const text = now.get(path);
+      if (text === undefined) expected.delete(path);
+      // What stands in its way is gone already.
+      else for (const other of expected.keys()) if (excludes(path, other)) expected.delete(other);
+      if (text !== undefined) expected.set(path, text);
+    }
+    expect(sorted(filesOf(at))).toEqual(sorted(expected));
+    expect(sorted(filesIn(at.work))).toEqual(sorted(now));
+    const untouched = (files: Files): Files =>
+      new Map([...files].filter(([path]) => !ours.some((one) => one === path || excludes(one, path))));
+    expect(sorted(untouched(indexOf(at)))).toEqual(sorted(untouched(index)));
+  }
+}
+
+/** Whether two names cannot both be files. */
+function excludes(a: string, b: string): boolean {
+  return a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
+function doAll(at: GitFolder, all: readonly Deed[], mayStage: boolean): void {
+  for (const { name, text, staged } of all) {
+    const path = at.path(name);
+    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
+      if (kindOf(at.path(folder)) === 'file') rmSync(at.path(folder));
+    }
+    rmSync(path, { recursive: true, force: true });
+    if (text !== null) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    }
+    prune(at.work);
+    if (mayStage && staged && text !== null) at.git('add', '--', name);
+  }
+}
+
+/** An empty folder is nothing for git, and in the way of a name. */
+function prune(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isDirectory() || entry.name === '.git') continue;
+    const inner = join(folder, entry.name);
+    prune(inner);
+    if (readdirSync(inner).length === 0) rmSync(inner, { recursive: true });
+  }
+}
+
+function kindOf(path: string): 'file' | 'folder' | 'nothing' {
+  try {
+    return lstatSync(path).isDirectory() ? 'folder' : 'file';
+  } catch {
+    return 'nothing';
+  }
+}
+
+function filesIn(folder: string, prefix = ''): Files {
+  const files = new Map<string, string>();
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name === '.git') continue;
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) files.set(prefix + entry.name, readFileSync(path, 'utf8'));
+    else for (const [name, text] of filesIn(path, `${prefix}${entry.name}/`)) files.set(name, text);
+  }
+  return files;
+}
+
+/** The files of the last commit. */
+function filesOf(at: GitFolder): Files {
+  return new Map(at.files('HEAD').map((name) => [name, at.git('show', `HEAD:${name}`)]));
+}
+
+function indexOf(at: GitFolder): Files {
+  const entries = at.git('ls-files', '--stage', '-z').split('\0').slice(0, -1);
+  return new Map(entries.map((entry) => [entry.split('\t')[1] ?? '', entry.split('\t')[0] ?? '']));
+}
+
+function sorted(files: Files): readonly (readonly [string, string])[] {
+  return [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
