@@ -195,7 +195,8 @@ function commitLines({
   error,
 }: Extract<LoopEvent, { type: 'commit.made' }>): readonly string[] {
   const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}`];
-  if (done.length > what.length) what.push(`SCM tasks done: ${done.join(', ')}`);
+  const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
+  if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
   if (error !== null) return [...what, `SCM error: ${error}`];
   return done.length === 0 ? ['nothing to commit'] : what;
 }

@@ -34,7 +34,7 @@ export async function prepareCommit(
       rmSync(list, { force: true });
     }
   }
-  const list = join(folder, 'paths');
+  const list = pathsFile(folder);
   writeFileSync(list, pathspecs(nameable(changes)), 'latin1');
   // Whatever is configured, nothing of the message is a comment.
   const words = ['--cleanup=whitespace', '--message', message, ...from(list)];
@@ -79,7 +79,7 @@ const NEVER = new AbortController().signal;
 
 /** The commit is there: what was announced for it is in it. */
 export function settle(folder: string): void {
-  rmSync(announcedFile(folder), { force: true });
+  for (const file of [announcedFile(folder), pathsFile(folder)]) rmSync(file, { force: true });
 }
 
 /** What is checked out, if that is something else than what was noted. */
@@ -140,6 +140,10 @@ function from(list: string): readonly string[] {
 
 function noteFile(folder: string): string {
   return join(folder, 'head.json');
+}
+
+function pathsFile(folder: string): string {
+  return join(folder, 'paths');
 }
 
 function announcedFile(folder: string): string {
