@@ -3,13 +3,13 @@ import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
 import { flagsFrom, isTimid } from '../agents/call.ts';
 import type { Spec } from '../control/spec.ts';
+import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
 import { documentedFlags, documentedWay } from './documented-call.ts';
 import { closest } from '../config/closest.ts';
 import type { AgentSettings } from '../config/settings.ts';
-import { splitWords } from '../config/words.ts';
 
 export interface AgentChoice {
   /** The adapter's name; null where the command tells it. */
@@ -67,7 +67,7 @@ export function withSettings(choice: AgentChoice, settings: AgentSettings): Agen
     ...choice,
     agent,
     // `--model opus` is two words to whoever gets it.
-    command: hasCommand ? [program, ...(flags ?? []).flatMap(splitWords)] : [],
+    command: hasCommand ? [program, ...(flags ?? []).flatMap((flag) => splitWords(flag) ?? [flag])] : [],
     model: choice.model ?? model,
     promptVia: choice.promptVia ?? promptVia,
   };

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { splitWords } from '../loop/commit-task.ts';
+import { splitWords } from '../loop/words.ts';
 import type { CommitPolicy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 

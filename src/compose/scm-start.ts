@@ -5,7 +5,7 @@ import type { Spec } from '../control/spec.ts';
 import { quietGit, resolve } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { recordName, recordTree, removeRecords, writeTree } from '../git/tree.ts';
-import { isCommit } from '../loop/commit-task.ts';
+import { isCommit } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { scmProgram } from './scm-program.ts';

@@ -25,7 +25,7 @@ import {
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { commitMessage } from '../loop/commit-message.ts';
-import { isCommit, splitWords } from '../loop/commit-task.ts';
+import { isCommit, splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';

@@ -23,15 +23,6 @@ export async function readSettings(workspace: string): Promise<SettingsFiles> {
   };
 }
 
-/** No file at all. */
-export const NO_FILES: SettingsFiles = {
-  shared: null,
-  local: null,
-  merged: {},
-  origin: () => null,
-  place: () => null,
-};
-
 export interface SettingsFiles {
   readonly shared: Settings | null;
   readonly local: Settings | null;
@@ -73,7 +64,7 @@ async function readFile(workspace: string, name: string): Promise<SettingsFile |
 }
 
 /** The text of a settings file; null where there is none. */
-export function textOf(workspace: string, name: string): string | null {
+function textOf(workspace: string, name: string): string | null {
   try {
     return readFileSync(join(workspace, name), 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {

@@ -2,7 +2,7 @@
  * What a person wants to know about a loop and the core does not need: folded from the journal like the state, event by
  * event, and of a size that does not grow with the iterations.
  */
-import { isCommit } from '../loop/commit-task.ts';
+import { isCommit } from '../loop/words.ts';
 import type { CheckResult, LoopEvent, StrayProcess } from '../loop/event.ts';
 import { addRun, NOTHING_SPENT } from '../loop/limits.ts';
 import { isCutShort, openRun } from '../loop/run.ts';

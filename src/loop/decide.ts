@@ -24,7 +24,7 @@
  *   L13 Only green work is committed, all of it is, and nobody is asked for a message where nothing can be committed.
  */
 import { openClaim } from './claim.ts';
-import { isCommit } from './commit-task.ts';
+import { isCommit } from './words.ts';
 import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';

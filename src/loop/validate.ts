@@ -1,5 +1,5 @@
 /** The one place where a policy is put together from a preset and what the user wants changed, and judged. */
-import { splitWords } from './commit-task.ts';
+import { splitWords } from './words.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import {

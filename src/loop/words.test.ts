@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isCommit, splitWords } from './commit-task.ts';
+import { isCommit, splitWords } from './words.ts';
 
 describe('splitWords', () => {
   it.each([

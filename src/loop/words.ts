@@ -1,5 +1,3 @@
-/** What the tasks of the version control are made of: `commit`, `push origin HEAD`. */
-
 /**
  * The words of a command, split at blanks outside of quotes; a backslash takes the next character as it is, except
  * between single quotes. No shell ever sees them. Null where a quote is not closed.
