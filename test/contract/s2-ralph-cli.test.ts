@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { commitMessage } from '../../src/loop/commit-message.ts';
 import { renderPrompt, type PromptInputs, type Section } from '../../src/loop/prompt.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { startScan, type PieceSource } from '../../src/loop/scan.ts';
@@ -43,6 +44,13 @@ const said = (text: string, source: PieceSource = 'assistant') =>
   startScan(presets['ralph-cli'].policy.completion.detectors)
     .read({ source, message: 'm', text })
     .claim(true) !== null;
+
+it('S2.105 a tag over several lines completes nothing, and has a commit message in it', () => {
+  for (const tag of ['<response>\nDONE\n</response>', '<response>DONE\n</response>']) {
+    expect({ said: said(tag), message: commitMessage(tag) }).toEqual({ said: false, message: 'DONE' });
+  }
+  expect(said('<response>DONE</response>')).toBe(true);
+});
 
 describe('the loop', () => {
   it('S2.1 runs the agent until it gives the response, guarded by the guardrails, and commits what passed', () => {
