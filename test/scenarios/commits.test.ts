@@ -12,7 +12,6 @@ const ralphCli = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
 function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
   const stage = openStage();
   stage.write('.ralph/settings.json', JSON.stringify({ scm }));
-  stage.write('.ralph/.gitignore', '*\n');
   stage.git('config', 'user.name', 'Some Body');
   stage.git('config', 'user.email', 'some@body');
   return stage;
@@ -29,8 +28,9 @@ function remoteOf(stage: Stage): string {
 
 const subjects = (stage: Stage): readonly string[] =>
   stage.git('log', '--format=%s').split('\n').slice(0, -1);
+/** Without the settings, which are the user's. */
 const status = (stage: Stage): readonly string[] =>
-  stage.git('status', '--porcelain').split('\n').slice(0, -1);
+  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
 
 function hook(stage: Stage, name: string, script: string): void {
   stage.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
@@ -178,7 +178,7 @@ describe('a commit', () => {
     hook(stage, 'pre-commit', '[ -e fixed ] || { echo "the linter is not happy"; exit 3; }');
     stage.plans(1, 'echo 1 >work');
     stage.plans(2, 'echo First');
-    stage.plans(3, `: >fixed; git status --porcelain >"$FAKE_CALL/status"; ${done}`);
+    stage.plans(3, `: >fixed; git status --porcelain -- work fixed >"$FAKE_CALL/status"; ${done}`);
     stage.plans(4, 'echo Second');
     const { code, stderr } = await stage.run(...ralphCli);
     expect(code).toBe(0);
