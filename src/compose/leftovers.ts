@@ -1,5 +1,5 @@
 import { loopFolder } from '../control/layout.ts';
-import type { Spec } from '../control/spec.ts';
+import { treeOf, type Spec } from '../control/spec.ts';
 import { processHost } from '../hosts/process.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -18,7 +18,7 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     const describe = (run: string) => ({
       folder: folder.run(run),
       argv: () => spec.agent.argv,
-      cwd: spec.workspace,
+      cwd: treeOf(spec),
       env: {},
       stdin: null,
       marker: runMarker(spec, run),

@@ -11,7 +11,7 @@ import type { LoopFolder } from '../control/layout.ts';
 import { shareLimit, unshareLimit } from '../control/limits.ts';
 import { retakeLock } from '../control/lock.ts';
 import { forget } from '../control/registry.ts';
-import { redact, writeSpec, type Spec } from '../control/spec.ts';
+import { redact, treeOf, writeSpec, type Spec } from '../control/spec.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import type { Observer } from '../engine/ports.ts';
@@ -113,7 +113,7 @@ export class OwnedLoop {
       return {
         folder: folder.run(run),
         argv: () => this.#commandLine(run, way),
-        cwd: spec.workspace,
+        cwd: treeOf(spec),
         env: agentEnvironment({ spec, folder, env, run, policy: this.state.policy }, agent),
         // To one that we know the file's name alone would say nothing; it reads both.
         stdin: way === 'stdin' || (way === 'file' && agent.call !== null) ? prompted : null,

@@ -1,7 +1,7 @@
 /** Before the first commit of a loop, and after the last: what it needs, and what it leaves behind. */
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
-import type { Spec } from '../control/spec.ts';
+import { treeOf, type Spec } from '../control/spec.ts';
 import { quietGit, resolve } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { recordName, recordTree, removeRecords, writeTree } from '../git/tree.ts';
@@ -29,9 +29,9 @@ export async function recordStart(loop: StartSpec): Promise<void> {
   const { spec, folder, env, policy } = loop;
   const { commit } = policy;
   if (commit === null || !commit.tasks.some(isCommit)) return;
-  const program = scmProgram(commit, spec.workspace, env);
+  const program = scmProgram(commit, treeOf(spec), env);
   if ('problem' in program || !program.isGit) return;
-  const repository = { command: program.command, folder: spec.workspace, env: quietGit(env) };
+  const repository = { command: program.command, folder: treeOf(spec), env: quietGit(env) };
   const ref = startOf(spec);
   if ((await resolve(repository, ref)) !== null) return;
   const tree = await writeTree(repository, join(folder.path, 'start-index'));
@@ -42,10 +42,10 @@ export async function recordStart(loop: StartSpec): Promise<void> {
 export async function forgetRecords(spec: Spec, { commit }: Policy): Promise<void> {
   if (commit === null) return;
   const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
-  const program = scmProgram(commit, spec.workspace, env);
+  const program = scmProgram(commit, treeOf(spec), env);
   if ('problem' in program || !program.isGit) return;
   try {
-    await removeRecords({ command: program.command, folder: spec.workspace, env }, spec.id);
+    await removeRecords({ command: program.command, folder: treeOf(spec), env }, spec.id);
   } catch {
     // They are in nobody's way.
   }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
-import { hideSecrets, type Spec } from '../control/spec.ts';
+import { hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
@@ -57,7 +57,7 @@ async function lookForChanges(
   { iteration, commit }: Wanted<'changes'>,
   interrupt: AbortSignal,
 ): Promise<Changes | null> {
-  const found = scmProgram(commit, loop.spec.workspace, loop.env);
+  const found = scmProgram(commit, treeOf(loop.spec), loop.env);
   if ('problem' in found) return { any: true, error: found.problem };
   // Only git can be asked; others say so themselves.
   if (!found.isGit) return { any: true, error: null };
@@ -107,7 +107,7 @@ class Commit {
     const { commit } = this.#effect;
     mkdirSync(this.#place, { recursive: true });
     this.#remember();
-    const program = scmProgram(commit, spec.workspace, env);
+    const program = scmProgram(commit, treeOf(spec), env);
     if ('problem' in program) return this.#ends(program.problem);
     for (const [index, task] of commit.tasks.entries()) {
       if (this.#done[index] === task) continue;
@@ -177,7 +177,7 @@ class Commit {
     const result = await runLogged(
       {
         argv: [...program.command, ...args],
-        cwd: spec.workspace,
+        cwd: treeOf(spec),
         env: taskEnvironment(this.#loop, iteration),
         marker: checkMarker(spec, key),
         log,
@@ -242,7 +242,7 @@ function taskEnvironment({ spec, folder, env, policy }: ScmSpec, iteration: numb
 function repositoryOf(loop: ScmSpec, { command }: ScmProgram, iteration: number): Repository {
   const marker = checkMarker(loop.spec, `commit:${iteration}`);
   const env = { ...taskEnvironment(loop, iteration), [marker.name]: marker.value };
-  return { command, folder: loop.spec.workspace, env };
+  return { command, folder: treeOf(loop.spec), env };
 }
 
 /** The state of the repository says more than the command that it has foiled. */

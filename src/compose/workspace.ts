@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
@@ -19,7 +19,7 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
-import { hideKeys, hideSecrets, type Spec } from '../control/spec.ts';
+import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint } from '../git/fingerprint.ts';
 import { exec } from '../process/exec.ts';
@@ -42,7 +42,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         messages: [],
-        fingerprint: wantsFingerprint ? await fingerprint(spec.workspace, env) : null,
+        fingerprint: wantsFingerprint ? await fingerprint(treeOf(spec), env) : null,
       };
     },
     moveAside: (markers) => moveAside(folder, markers),
@@ -63,7 +63,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         show,
       ),
     knownLimit: (now) => sharedLimit(loop.account, now),
-    changedAfter: async (moment) => changedAfter(spec.workspace, moment),
+    changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     async check(effect, graceMs, interrupt) {
       const { iteration, run, index, check, timeoutMs } = effect;
       const policy = loop.policy();
@@ -71,11 +71,12 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       const log = join(folder.run(run ?? `${iteration}.1`), 'checks', `${checkSlug(commands, index)}.log`);
       const checking = {
         command: check.command,
-        cwd: spec.workspace,
+        cwd: treeOf(spec),
         env: runEnvironment({ spec, folder, env, policy, run: run ?? `${iteration}.1` }),
         marker: checkMarker(spec, effect.key),
         log,
-        shownAs: relative(spec.workspace, log),
+        // In a worktree a path from the workspace leads nowhere.
+        shownAs: spec.worktree === undefined ? relative(spec.workspace, log) : log,
         timeoutMs,
         graceMs,
       };
@@ -186,7 +187,7 @@ async function gather(
   });
   const has = (kind: string): boolean => plan.sections.some((section) => section.kind === kind);
   const checkOutput = Object.fromEntries(
-    failed.map(({ index, log, excerpt }) => [index, readExcerpt(join(spec.workspace, log), excerpt)]),
+    failed.map(({ index, log, excerpt }) => [index, readExcerpt(resolve(spec.workspace, log), excerpt)]),
   );
   const checkLog = policy().aliases
     ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
@@ -194,7 +195,7 @@ async function gather(
   const diff =
     has('diff') && spec.startCommit !== null
       ? await exec(['git', 'diff', '--no-ext-diff', '--no-textconv', '--no-color', spec.startCommit], {
-          cwd: spec.workspace,
+          cwd: treeOf(spec),
           env,
         })
       : null;
@@ -213,7 +214,7 @@ async function gather(
 /** The name of a check's log beside the settings, where it has one. */
 function aliasOf(workspace: string, log: string): string {
   const iteration = Number.parseInt(basename(dirname(dirname(log))), 10);
-  return nameBeside(workspace, checkAlias(iteration, log), join(workspace, log));
+  return nameBeside(workspace, checkAlias(iteration, log), resolve(workspace, log));
 }
 
 const NOT_WORK = new Set(['.git', '.ralph', 'node_modules']);

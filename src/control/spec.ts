@@ -28,8 +28,25 @@ export interface Spec {
   readonly prompt: PromptSource;
   /** The commit that the work began at; null outside of a repository. */
   readonly startCommit: string | null;
+  /** The work is done in a tree of its own, on a branch of its own; absent where it is done in the workspace. */
+  readonly worktree?: Worktree;
   /** The run in which this loop was started, and the folder of its loop. */
   readonly parent: { readonly run: string; readonly folder: string } | null;
+}
+
+export interface Worktree {
+  /** Where it is. */
+  readonly path: string;
+  readonly branch: string;
+  /** The branch that was checked out in the workspace when it was made; null on none. */
+  readonly from: string | null;
+  /** The folder in it that stands for the workspace, which may be one inside its repository. */
+  readonly folder: string;
+}
+
+/** Where the agent works and the checks run; the loop's own folder always stays in the workspace. */
+export function treeOf({ worktree, workspace }: Spec): string {
+  return worktree?.folder ?? workspace;
 }
 
 /** The user's words, or the file that has them. */

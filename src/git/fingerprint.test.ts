@@ -60,7 +60,8 @@ describe('the fingerprint of a repository', () => {
   it('does not see what git ignores', async () => {
     const before = await now();
     mkdirSync(join(folder, '.ralph'));
-    write('.ralph/.gitignore', '*\n');
+    write('.ralph/.gitignore', '*\n!settings.json\n');
+    write('.ralph/settings.json', '{}');
     write('.ralph/journal', 'x');
     expect(await now()).toBe(before);
   });

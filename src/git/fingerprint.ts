@@ -5,7 +5,7 @@ import { exec } from '../process/exec.ts';
 
 /**
  * The state of a repository in one word: its head, what differs from it, and the content of the files that differ. Null
- * outside of a repository. What git ignores is not part of it, and so neither is `.ralph`.
+ * outside of a repository. What git ignores is not part of it, and neither is `.ralph`.
  */
 export async function fingerprint(
   workspace: string,
@@ -23,6 +23,9 @@ export async function fingerprint(
       '--branch',
       '--untracked-files=all',
       '-z',
+      '--',
+      ':/',
+      ':(exclude,top,glob)**/.ralph/**',
     ],
     // Our look must not get into the way of the agent's own git commands.
     { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } },

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,7 +52,6 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     '<promise>DONE</promise>',
   );
   expect(JSON.parse(loop.stdout)).toMatchObject({ status: 'done', exitCode: 0, iterations: 1 });
-  mkdirSync(join(folder, '.ralph'));
   writeFileSync(join(folder, '.ralph', 'settings.json'), '{ "maximumIteration": 3 }');
   expect(run('npx', '--no-install', 'ralph', 'config').stderr).toContain('did you mean maximumIterations?');
   const schema = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');

@@ -1,6 +1,7 @@
 /** What document 001 asks of the repository itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { openStage } from './stage.ts';
 
 const text = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -48,4 +49,18 @@ it('S2.92 every folder of the program has tests beside its files or runs in thos
     ({ name }) => !readdirSync(new URL(`${name}/`, source)).some((file) => file.endsWith('.test.ts')),
   );
   expect(without.map(({ name }) => name)).toEqual([]);
+});
+
+it('S2.3 there are init, run, which may be left out, and the version', async () => {
+  const stage = openStage();
+  const help = (await stage.ralph('--help').ended).stdout;
+  expect(help).toMatch(/^ {2}init /m);
+  expect(help).toMatch(/^ {2}run .*the default command/m);
+  for (const flag of ['--version', '-v']) {
+    // oxlint-disable-next-line no-await-in-loop -- two short commands
+    const { code, stdout } = await stage.ralph(flag).ended;
+    expect({ code, isVersion: /^\d/.test(stdout) }).toEqual({ code: 0, isVersion: true });
+  }
+  stage.plans(1, "echo '<promise>DONE</promise>'");
+  expect((await stage.ralph('-p', 'work', '--', stage.agent).ended).code).toBe(0);
 });
