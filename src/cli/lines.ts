@@ -57,8 +57,9 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       const until = moment(state.turn.heard?.until ?? event.resetsAt, event.at);
       return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
     }
-    case 'loop.created':
     case 'run.planned':
+      return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
+    case 'loop.created':
     case 'run.started':
     case 'checks.started':
     case 'claim.made':

@@ -62,7 +62,7 @@ describe('a commit message', () => {
     expect(rig.loop('a').state.failures.total).toBe(0);
   });
 
-  it('of codex is in a file of its own, which is gone afterwards', async () => {
+  it('S2.39 of codex is in a file of its own, which is gone afterwards', async () => {
     const { rig } = agents;
     agents.installs('codex');
     const program = agents.run('--agent', 'codex');

@@ -59,6 +59,33 @@ describe('the call', () => {
     expect(readdirSync(stage.path('.ralph')).filter((name) => name.startsWith('prompt'))).toEqual([]);
   });
 
+  it('S2.39 of codex for a commit message wants its answer in a file, which is read and removed (T063)', async () => {
+    const stage = openStage();
+    stage.installs('codex');
+    stage.settings({
+      preset: 'ralph-cli',
+      agent: { command: 'codex', flags: ['--model opus'] },
+      scm: { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] },
+    });
+    stage.plans(1, `echo new > work.txt; ${codexSays('<response>DONE</response>')}`);
+    // The word behind -o is the file.
+    stage.plans(
+      2,
+      'file=$(sed -n "/^-o$/{n;p;}" "$FAKE_CALL/argv"); echo "Add the work" > "$file"; echo noise',
+    );
+    const { code } = await stage.ralph('run', '--name', 'it', '-p', 'work').ended;
+    expect(code).toBe(0);
+    const answer = stage.file('runs/0001.2/answer.txt');
+    expect(stage.given(2, 'argv')).toBe(
+      `e\n--full-auto\n--model\nopus\n-o\n${answer}\n.ralph/prompt_001.txt\n`,
+    );
+    expect(stage.given(2, 'stdin')).toBe(
+      'Provide a short imperative commit message for the changes. Output only the message, no explanation.',
+    );
+    expect(stage.git('log', '-1', '--format=%s')).toBe('Add the work\n');
+    expect(existsSync(answer)).toBe(false);
+  });
+
   it('S2.36 of codex leaves --full-auto out where the program does not know it', async () => {
     const stage = openStage();
     const codex = stage.installs('codex');

@@ -55,7 +55,7 @@ it('S2.3 there are init, run, which may be left out, and the version', async () 
   const stage = openStage();
   const help = (await stage.ralph('--help').ended).stdout;
   expect(help).toMatch(/^ {2}init /m);
-  expect(help).toMatch(/^ {2}run .*the default command/m);
+  expect(help).toMatch(/^ {2}run .*\s+default command/ms);
   for (const flag of ['--version', '-v']) {
     // oxlint-disable-next-line no-await-in-loop -- two short commands
     const { code, stdout } = await stage.ralph(flag).ended;
