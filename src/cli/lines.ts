@@ -17,10 +17,11 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
     case 'check.finished': {
       const { command, result, index } = event;
       const took = inSeconds(result.durationMs);
-      if (result.code === 0) return [`check passed: ${brief(command)} (exit 0, ${took})`];
+      const before = event.iteration === 0 ? 'before the first iteration: ' : '';
+      if (result.code === 0) return [`${before}check passed: ${brief(command)} (exit 0, ${took})`];
       const how = howItFailed(result.code, result.timedOut);
       const action = policy.checks.commands[index]?.action ?? 'APPEND';
-      return [`check failed: ${brief(command)} (${how}, action=${action}, ${took}) — ${result.log}`];
+      return [`${before}check failed: ${brief(command)} (${how}, action=${action}, ${took}) — ${result.log}`];
     }
     case 'claim.rejected': {
       const count = event.failed.length;

@@ -18,10 +18,11 @@ export function summary(end: EndRecord): readonly string[] {
       'iterations',
       `${iterations}${iterationLimit === null ? '' : ` of ${iterationLimit}`}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
     ],
-    ...failingChecks.map(({ command, exit, timedOut, log }): [string, string] => [
+    ...failingChecks.map(({ command, exit, timedOut, log, failedBefore }): [string, string] => [
       'failing',
-      `${brief(command)} (${howItFailed(exit, timedOut)}) — ${log}`,
+      `${brief(command)} (${howItFailed(exit, timedOut)}${WHOSE.get(failedBefore) ?? ''}) — ${log}`,
     ]),
+    ...end.fixedChecks.map((command): [string, string] => ['fixed', `${brief(command)} (red before)`]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
     ...(end.commits === 0 ? [] : [['commits', commits(end)] satisfies [string, string]]),
     ...(end.commitError === null ? [] : [notCommitted(end.commitError)]),
@@ -43,6 +44,12 @@ export function summary(end: EndRecord): readonly string[] {
   ];
   return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
+
+/** Whether the loop is to blame. */
+const WHOSE: ReadonlyMap<boolean | null, string> = new Map([
+  [true, ', red before'],
+  [false, ', broken by the loop'],
+]);
 
 function claims(count: number): string {
   return count === 1

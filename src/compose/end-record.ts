@@ -28,7 +28,11 @@ export interface EndRecord {
     readonly exit: number | null;
     readonly timedOut: boolean;
     readonly log: string;
+    /** Whether it failed before the first iteration too; null where nobody looked. */
+    readonly failedBefore: boolean | null;
   }[];
+  /** The checks that failed before the first iteration and passed when they were last run. */
+  readonly fixedChecks: readonly string[];
   readonly rejectedClaims: number;
   readonly commits: number;
   readonly lastCommit: string | null;
@@ -64,9 +68,10 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     failures: state.failures.total,
     usageLimits: known.usageLimits,
     outages: known.outages,
-    failingChecks: known.checks
-      .filter(({ result }) => result.code !== 0)
-      .map(({ command, result: { code, timedOut, log } }) => ({ command, exit: code, timedOut, log })),
+    failingChecks: failingChecks(known),
+    fixedChecks: known.checks
+      .filter(({ result }, index) => result.code === 0 && failedBefore(known, index) === true)
+      .map(({ command }) => command),
     rejectedClaims: known.rejectedClaims,
     commits: known.commits,
     lastCommit: known.lastCommit,
@@ -82,6 +87,19 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     folder: `.ralph/loops/${spec.name}`,
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };
+}
+
+function failingChecks(known: Account): EndRecord['failingChecks'] {
+  return known.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
+    code === 0 ? [] : [{ command, exit: code, timedOut, log, failedBefore: failedBefore(known, index) }],
+  );
+}
+
+function failedBefore({ baseline, checks }: Account, index: number): boolean | null {
+  const before = baseline[index];
+  // Other checks than those that were run before, since the settings were changed.
+  if (before === undefined || before.command !== checks[index]?.command) return null;
+  return before.result.code !== 0;
 }
 
 /** How a check failed, in two words. */

@@ -31,10 +31,13 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
 }
 
 /** Ends the check or the commit that an owner did not live to finish: it is run again, if it is wanted at all. */
-export async function endStep({ turn, policy }: LoopState, spec: Spec): Promise<void> {
+export async function endStep({ turn, policy, iteration, baseline }: LoopState, spec: Spec): Promise<void> {
   const index = turn.checks.indexOf(null);
-  if (index >= 0) {
-    const check = checkMarker(spec, `check:${turn.iteration}.${index + 1}`);
+  const { baseline: hasBaseline, commands } = policy.checks;
+  const isBaseline = hasBaseline && iteration === 0 && baseline.length < commands.length;
+  if (index >= 0 || isBaseline) {
+    const key = isBaseline ? `check:0.${baseline.length + 1}` : `check:${turn.iteration}.${index + 1}`;
+    const check = checkMarker(spec, key);
     await killAll(() => processes.marked(check));
   } else if (policy.commit !== null && turn.run !== null && !turn.committed) {
     const commit = checkMarker(spec, `commit:${turn.iteration}`);

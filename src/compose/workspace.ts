@@ -68,7 +68,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       const { iteration, run, index, check, timeoutMs } = effect;
       const policy = loop.policy();
       const commands = policy.checks.commands.map(({ command }) => command);
-      const log = join(folder.run(run ?? `${iteration}.1`), 'checks', `${checkSlug(commands, index)}.log`);
+      const place = iteration === 0 ? folder.baseline : join(folder.run(run ?? `${iteration}.1`), 'checks');
+      const log = join(place, `${checkSlug(commands, index)}.log`);
       const checking = {
         command: check.command,
         cwd: treeOf(spec),

@@ -35,6 +35,10 @@ export class LoopFolder {
   get progressFile(): string {
     return join(this.path, 'progress.md');
   }
+  /** The logs of the checks before the first iteration. */
+  get baseline(): string {
+    return join(this.path, 'baseline');
+  }
   get bus(): string {
     return join(this.path, 'TASK-MESSAGE-BUS.md');
   }

@@ -22,6 +22,8 @@ export interface Account {
   readonly usageLimits: number;
   /** Times that the provider did not serve us. */
   readonly outages: number;
+  /** The results of the checks before the first iteration, in their order. */
+  readonly baseline: readonly CheckAccount[];
   /** The last results of the checks, in their order. */
   readonly checks: readonly CheckAccount[];
   /** Processes that may have got away, of the last few runs. */
@@ -62,6 +64,7 @@ export const NO_ACCOUNT: Account = {
   lastRejection: null,
   usageLimits: 0,
   outages: 0,
+  baseline: [],
   checks: [],
   strays: [],
   commits: 0,
@@ -114,8 +117,12 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
     }
     case 'checks.started':
       return { ...before, checks: [] };
-    case 'check.finished':
-      return { ...before, checks: [...before.checks, { command: event.command, result: event.result }] };
+    case 'check.finished': {
+      const { command, result, iteration } = event;
+      return iteration === 0
+        ? { ...before, baseline: [...before.baseline, { command, result }] }
+        : { ...before, checks: [...before.checks, { command, result }] };
+    }
     case 'claim.rejected':
       return {
         ...before,

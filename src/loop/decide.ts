@@ -4,7 +4,7 @@
  * Pure. It knows no clock, no file and no process; the driver makes it so and journals what came of it. Recovery
  * is the same question asked again. Presets choose values in it and never another way through it.
  *
- *   control → done already? → limits → prompt → run → classify → checks → claim against evidence
+ *   control → baseline → done already? → limits → prompt → run → classify → checks → claim against evidence
  *           → commit → checkpoint → done? → limits → wait → control → …
  *
  * Invariants, held by `test/simulation`:
@@ -68,6 +68,7 @@ function nextStep(state: LoopState): Wanted {
   if (run === null) {
     if (control.paused) return [{ type: 'rest', key: 'rest' }];
     return (
+      takeBaseline(state) ??
       lookAround(state, 'before') ??
       runChecks(state) ??
       judgeClaim(state) ??
@@ -123,6 +124,15 @@ function lookAround(state: LoopState, phase: Phase): Wanted | undefined {
   if (markers.length === 0 && !messages && !fingerprint) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
   return [{ type: 'probe', key, phase, markers, messages, fingerprint }];
+}
+
+/** What is red before the first iteration: told to the agent and at the end, and evidence for nothing. */
+function takeBaseline({ policy, iteration, baseline }: LoopState): Wanted | undefined {
+  const { baseline: isWanted, commands, timeoutMs } = policy.checks;
+  const index = baseline.length;
+  const check = commands[index];
+  if (!isWanted || iteration > 0 || check === undefined) return undefined;
+  return [{ type: 'check', key: `check:0.${index + 1}`, iteration: 0, run: null, index, check, timeoutMs }];
 }
 
 /** All checks, in their order, after a run that did its turn, and wherever a claim waits for evidence. */

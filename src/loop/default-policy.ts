@@ -32,6 +32,7 @@ export const DEFAULT_POLICY: Policy = {
     timeoutMs: 10 * MINUTE,
     excerpt: { side: 'tail', chars: 5000, marker: '[truncated] ...\n' },
     required: false,
+    baseline: false,
   },
   limits: {
     iterations: 10,

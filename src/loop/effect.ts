@@ -42,7 +42,7 @@ type Wish =
       /** Whether a limit that other loops of the account have met comes first; comes back as `limit.heard`. */
       readonly heedsLimits: boolean;
     }
-  /** Run one check; comes back as `check.finished`. */
+  /** Run one check; comes back as `check.finished`. Those of iteration 0 are the baseline. */
   | {
       readonly type: 'check';
       readonly iteration: number;

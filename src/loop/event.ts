@@ -45,7 +45,7 @@ export type Happening =
     }
   /** The checks of a run begin. */
   | { readonly type: 'checks.started'; readonly iteration: number; readonly run: string | null }
-  /** One check has an exit code. */
+  /** One check has an exit code; in iteration 0 it was run before the first one. */
   | {
       readonly type: 'check.finished';
       readonly iteration: number;

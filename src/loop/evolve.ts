@@ -7,10 +7,10 @@
  */
 import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
+import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, progressAfter, spread } from './limits.ts';
-import type { LimitsPolicy, Policy } from './policy.ts';
+import type { Check, LimitsPolicy, Policy } from './policy.ts';
 import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
@@ -67,6 +67,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'checks.started':
       return inTurn({ checksStarted: true, checks: state.policy.checks.commands.map(() => null) });
     case 'check.finished':
+      if (event.iteration === 0) return addToBaseline(state, event.result);
       return inTurn({
         checks: turn.checks.map((result, index) => (index === event.index ? event.result : result)),
       });
@@ -117,8 +118,16 @@ function changePolicy(state: LoopState, policy: Policy): LoopState {
     ...state,
     policy,
     turn,
+    baseline: sameChecks ? state.baseline : [],
     feedback: sameChecks ? state.feedback : { ...state.feedback, failed: [] },
   };
+}
+
+/** What was red before is what the first prompt tells. */
+function addToBaseline(state: LoopState, result: CheckResult): LoopState {
+  const baseline = [...state.baseline, result];
+  const failed = failedAmong(state.policy.checks.commands, baseline);
+  return { ...state, baseline, feedback: { ...state.feedback, failed } };
 }
 
 /** Whether two parts of a policy, which is plain data, say the same. */
@@ -211,14 +220,20 @@ function runAgain(state: LoopState, isUrged = false): LoopState {
 
 /** What the checks last said stands until they say something else; an error is told once. */
 function feedbackOf({ policy, turn, feedback }: LoopState, run: Run): Feedback {
-  const failed = policy.checks.commands.flatMap((check, index) => {
-    const result = turn.checks[index];
-    return result === null || result === undefined || result.code === 0 ? [] : [{ index, ...check, result }];
-  });
   return {
-    failed: turn.checksStarted ? failed : feedback.failed,
+    failed: turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed,
     error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
   };
+}
+
+function failedAmong(
+  commands: readonly Check[],
+  results: readonly (CheckResult | null)[],
+): Feedback['failed'] {
+  return commands.flatMap((check, index) => {
+    const result = results[index];
+    return result === null || result === undefined || result.code === 0 ? [] : [{ index, ...check, result }];
+  });
 }
 
 function obey(state: LoopState, id: string, control: Control): LoopState {
@@ -340,6 +355,7 @@ export const INITIAL: LoopState = {
   outcome: null,
   iteration: 0,
   turn: FIRST_TURN,
+  baseline: [],
   failures: { consecutive: 0, total: 0 },
   rung: 0,
   outages: 0,

@@ -68,6 +68,8 @@ export interface ChecksPolicy {
   readonly excerpt: Excerpt;
   /** A loop without any check is refused. */
   readonly required: boolean;
+  /** Whether they are run once before the first iteration, to know what was red before. */
+  readonly baseline: boolean;
 }
 
 /** A command that must exit 0. */

@@ -45,7 +45,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'failed-checks':
       return failed.map((check) => ({ kind: 'failed-check', ...check }));
     case 'check-errors':
-      return failed.length === 0 ? [] : [{ kind: 'check-errors', failed }];
+      return failed.length === 0 ? [] : [{ kind: 'check-errors', isBaseline: iteration === 1, failed }];
     case 'execution-error':
       return feedback.error === null ? [] : [{ kind: 'execution-error', message: feedback.error }];
     case 'diff':

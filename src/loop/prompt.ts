@@ -43,8 +43,12 @@ export type Section =
       readonly action: FailAction;
       readonly hint: string | null;
     } & FailedOutput)
-  /** All checks that failed, under one heading. */
-  | { readonly kind: 'check-errors'; readonly failed: readonly FailedOutput[] }
+  /** All checks that failed, under one heading; before the first iteration they are nobody's errors. */
+  | {
+      readonly kind: 'check-errors';
+      readonly isBaseline: boolean;
+      readonly failed: readonly FailedOutput[];
+    }
   /** Why the last run came to nothing. */
   | { readonly kind: 'execution-error'; readonly message: string }
   /** What was changed since the loop began. */
@@ -111,7 +115,10 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
       const errors = section.failed.map(
         (failed) => `### ${failed.command}\n${fenced('', outputOf(failed, inputs))}`,
       );
-      return append(text, ['## Errors from Previous Iteration', ...errors].join('\n\n'));
+      const heading = section.isBaseline
+        ? '## Checks That Fail Already'
+        : '## Errors from Previous Iteration';
+      return append(text, [heading, ...errors].join('\n\n'));
     }
     case 'execution-error':
       return append(text, `## Execution Error\n\n${fenced('', excerpt(section.message, EXECUTION_ERROR))}`);

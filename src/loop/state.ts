@@ -29,6 +29,8 @@ export interface LoopState {
   /** Iterations charged so far. */
   readonly iteration: number;
   readonly turn: Turn;
+  /** What the checks said before the first iteration, in their order, as far as they were run. */
+  readonly baseline: readonly CheckResult[];
   readonly failures: { readonly consecutive: number; readonly total: number };
   /** Usage limits in a row: the rung of the ladder. */
   readonly rung: number;

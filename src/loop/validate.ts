@@ -214,6 +214,7 @@ const POLICY = object({
     timeoutMs: limitMs,
     excerpt,
     required: yesOrNo,
+    baseline: yesOrNo,
   }),
   limits: object({
     iterations: orNone(whole(0)),

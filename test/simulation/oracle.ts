@@ -147,6 +147,11 @@ export class Oracle implements Observer {
         must(!this.#stopped, 'L8', 'checks start after a stop');
         return;
       case 'check.finished':
+        if (event.iteration === 0) {
+          must(this.#iterations === 0, 'L3', 'a baseline after the first iteration has begun');
+          must(event.index === before.baseline.length, 'L6', 'a check of the baseline counts twice');
+          return;
+        }
         this.#checks.set(event.index, event.result.code === 0);
         return;
       case 'claim.made':

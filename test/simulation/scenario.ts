@@ -149,9 +149,10 @@ const policy: fc.Arbitrary<Policy> = fc
     stopRunning: fc.boolean(),
     commit: fc.boolean(),
     checkpoint: fc.boolean(),
+    baseline: fc.boolean(),
     afterFailure: fc.constantFrom('consider', 'ignore'),
   })
-  .map(({ preset, commands, until, commit, checkpoint, afterFailure, ...limits }) => {
+  .map(({ preset, commands, until, commit, checkpoint, baseline, afterFailure, ...limits }) => {
     const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
     // Put together by hand: the gate of the journal examines it anyway, and validating it here too takes its time.
     const base = presets[preset].policy;
@@ -161,7 +162,7 @@ const policy: fc.Arbitrary<Policy> = fc
     return {
       ...base,
       completion: { ...base.completion, until, afterFailure },
-      checks: { ...base.checks, commands: checks },
+      checks: { ...base.checks, commands: checks, baseline },
       limits: { ...base.limits, ...limits },
       timeouts: { ...base.timeouts, runMs: 100_000 },
       commit: commit ? { command: 'git', tasks: ['commit', 'push'], timeoutMs: null } : null,
