@@ -35,6 +35,7 @@ writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // Their code is in the bundle, so their licences go with it.
 for (const file of [
   'commander/LICENSE',
+  'js-yaml/LICENSE',
   'zod/LICENSE',
   '@clack/prompts/LICENSE',
   '@clack/core/LICENSE',

@@ -43,6 +43,7 @@ export interface RunOptions extends LimitOptions {
   readonly promptVia?: string;
   readonly check: readonly string[];
   readonly checkTimeout?: string;
+  readonly baseline?: boolean;
   readonly completionResponse?: string;
   readonly completionPromise?: string;
   readonly completionTag?: string;
@@ -74,6 +75,7 @@ export function flagSettings(options: Partial<RunOptions>): Settings {
     until: options.until === undefined ? undefined : oneOf('--until', options.until, UNTILS),
     guardrails: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
+    baseline: options.baseline,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };

@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
+import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
 import { explainError } from './errors.ts';
 import { print, warn } from './print.ts';
@@ -19,7 +20,12 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      if (words[0] === 'run' && words.length > 2 && command.length === 0 && MISPLACED.has(error.code))
+      if (
+        (words[0] === 'run' || words[0] === 'loop') &&
+        words.length > 2 &&
+        command.length === 0 &&
+        MISPLACED.has(error.code)
+      )
         warn(
           'The command of the agent belongs behind --, for example: ralph run "fix the tests" -- ./my-agent\n',
         );
@@ -76,6 +82,15 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { runLoop } = await import('./run.ts');
     done(await runLoop(task ?? null, options, command));
   });
+
+  const loop = add('loop [task]', 'run an agent until every check passes and it says the word (for CI)');
+  if (isCalled('loop')) loopOptions(loop);
+  loop
+    .usage('TASK --check COMMAND [options] -- COMMAND…')
+    .action(async (task: string | undefined, options: LoopOptions) => {
+      const { loop: start } = await import('./loop.ts');
+      done(await start(task ?? null, options, command));
+    });
 
   const resume = add(
     'resume <name>',
@@ -187,14 +202,31 @@ function build(given: readonly string[], command: readonly string[], done: Done)
 }
 
 function runOptions(command: Command): Command {
-  return limitOptions(viewOptions(command))
+  return workOptions(command)
     .option('-p, --prompt <text>', 'what to do')
     .option(
       '-f, --prompt-file <file>',
       'a file that says what to do, read anew in every iteration; - is the standard input',
     )
-    .option('--name <name>', 'what to call the loop')
     .option('--preset <name>', 'default, conductor, ralph-cli, architect, swarm or promise')
+    .option('-c, --completion-response <text>', 'what <response>…</response> must say')
+    .option('--completion-promise <text>', 'what <promise>…</promise> must say')
+    .option('--done-pattern <regex>', "a pattern (Python's syntax) in the agent's words that says it is done")
+    .option('--done-file <file>', 'a file whose presence says it is done')
+    .option('--until <what>', 'what completes the loop: both, checks or claim')
+    .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
+}
+
+function loopOptions(command: Command): Command {
+  return workOptions(command)
+    .option('--spec <file>', 'a specification in place of the task, read anew in every iteration')
+    .option('-c, --config <file>', 'a configuration file in YAML, with a block ralph_loop');
+}
+
+/** What every command has that starts a loop. */
+function workOptions(command: Command): Command {
+  return limitOptions(viewOptions(command))
+    .option('--name <name>', 'what to call the loop')
     .option(
       '--agent <name>',
       'claude, codex, opencode, gemini, qwen, copilot, amp or custom (ralph agents lists them)',
@@ -210,15 +242,11 @@ function runOptions(command: Command): Command {
     )
     .option('--check <command>', 'must exit 0 before the work counts as done (repeatable)', collect, [])
     .option('--check-timeout <time>', 'the time one check may take')
-    .option('-c, --completion-response <text>', 'what <response>…</response> must say')
-    .option('--completion-promise <text>', 'what <promise>…</promise> must say')
+    .option('--baseline', 'run the checks once before the first iteration, to know what was red before')
+    .option('--no-baseline', 'do not')
     .option('--completion-tag <word>', 'a word in the final answer that says it is done')
-    .option('--done-pattern <regex>', "a pattern (Python's syntax) in the agent's words that says it is done")
-    .option('--done-file <file>', 'a file whose presence says it is done')
-    .option('--until <what>', 'what completes the loop: both, checks or claim')
     .option('--fresh', 'put an unfinished loop of the same name aside')
-    .option('--cwd <folder>', 'the workspace')
-    .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
+    .option('--cwd <folder>', 'the workspace');
 }
 
 function limitOptions(command: Command): Command {

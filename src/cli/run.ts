@@ -1,20 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import { chooseAgent, notesOn, withSettings } from '../compose/choose-agent.ts';
-import { checkSpendLimits } from '../compose/money.ts';
-import { withoutSecrets } from '../compose/secrets.ts';
-import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
-import { effective } from '../config/effective.ts';
-import { readSettings, type SettingsFiles } from '../config/read.ts';
-import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/settings.ts';
-import { parseVariables } from '../config/values.ts';
+import type { LoopRequest } from '../compose/open-loop.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { detailLine } from './console.ts';
-import { drive } from './drive.ts';
-import { flagSettings, viewOf, type RunOptions } from './options.ts';
-import { warn } from './print.ts';
-import { workspaceOf } from './workspace.ts';
+import { begin } from './begin.ts';
+import { flagSettings, type RunOptions } from './options.ts';
 
 /** `ralph run`: creates a loop and drives it to its end. */
 export async function runLoop(
@@ -26,53 +15,8 @@ export async function runLoop(
     const { own } = await import('./own.ts');
     return own(options.owner);
   }
-  const workspace = workspaceOf(options);
   const prompt = promptOf(task, options);
-  const flags = flagSettings(options);
-  const files = await readSettings(workspace);
-  const { settings, policy } = effective(files, flags, workspace);
-  const given = parseVariables('--env', options.env);
-  const env = { ...startersEnvironment(process.env), ...given };
-  const view = viewOf(options, settings);
-  if (options.verbose === true) tellSettings(files, settings, env);
-  const choice = withSettings(
-    {
-      agent: flags.agent?.name ?? null,
-      model: flags.agent?.model ?? null,
-      command,
-      promptVia: flags.agent?.promptVia ?? null,
-      drop: settings.agent?.env?.drop ?? [],
-      given: Object.keys(given),
-    },
-    files.merged.agent ?? {},
-  );
-  const agent = await chooseAgent(choice, policy.calls, env, workspace);
-  await checkSpendLimits(policy.limits, agent);
-  const request: LoopRequest = {
-    workspace,
-    name: options.name ?? null,
-    policy,
-    agent,
-    notes: notesOn(agent),
-    prompt,
-    env,
-    fresh: options.fresh === true,
-    parent: null,
-  };
-  const parent = insideRun(process.env);
-  if (parent === null) return drive(await createLoop(request), view);
-  const { runAsChild } = await import('./child.ts');
-  return runAsChild(request, parent, view);
-}
-
-/** Which files were read, and what they come to. */
-function tellSettings(files: SettingsFiles, settings: Settings, env: Readonly<Record<string, string>>): void {
-  const loaded = [
-    ...(files.shared === null ? [] : [SETTINGS_FILE]),
-    ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),
-  ];
-  for (const file of loaded) warn(`${detailLine(`Loading settings from ${file}`)}\n`);
-  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`)}\n`);
+  return begin({ prompt, options, command, settings: flagSettings(options), defaults: {} });
 }
 
 /** The one prompt that was given; an empty one counts as none. */

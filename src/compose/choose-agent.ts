@@ -122,12 +122,21 @@ function checkName(name: string): void {
   throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known are ${names.join(', ')}`);
 }
 
-function noAgent(env: Readonly<Record<string, string>>, workspace: string): UserError {
-  const installed = AGENTS.flatMap(({ name, call }) =>
+/** The agents that we know and that are there. */
+function installedAgents(env: Readonly<Record<string, string>>, workspace: string): readonly string[] {
+  return AGENTS.flatMap(({ name, call }) =>
     call !== null && findCommand(call.command, env['PATH'] ?? '', workspace).found === 'executable'
       ? [name]
       : [],
   );
+}
+
+export function firstInstalled(env: Readonly<Record<string, string>>, workspace: string): string | null {
+  return installedAgents(env, workspace)[0] ?? null;
+}
+
+function noAgent(env: Readonly<Record<string, string>>, workspace: string): UserError {
+  const installed = installedAgents(env, workspace);
   const hint =
     installed.length === 0
       ? 'none that ralph knows is installed; ralph agents tells how'

@@ -158,9 +158,9 @@ export function moveAside(folder: LoopFolder, markers: readonly string[]): void 
 
 async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<WrittenPrompt> {
   const { spec, folder } = loop;
-  let base: string;
+  let base: Base;
   try {
-    base = 'text' in spec.prompt ? spec.prompt.text : readFileSync(spec.prompt.file, 'utf8');
+    base = readBase(spec.prompt);
   } catch (error) {
     const path = 'file' in spec.prompt ? spec.prompt.file : '';
     return error instanceof Error && 'code' in error && error.code === 'ENOENT'
@@ -176,11 +176,34 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   return { path: relative(folder.path, path), hash };
 }
 
+interface Base {
+  readonly text: string;
+  readonly isSpecification: boolean;
+}
+
+/** Read anew for every prompt; a specification that is gone leaves the task in its own words. */
+function readBase(prompt: Spec['prompt']): Base {
+  if ('spec' in prompt) {
+    const specification = readIfThere(prompt.spec);
+    if (specification !== null) return { text: specification, isSpecification: true };
+  }
+  const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
+  return { text, isSpecification: false };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
 /** What the sections of the plan ask for, and nothing else. */
 async function gather(
   { spec, env, policy, readProgress }: WorkspaceSpec,
   { plan }: Wanted<'run'>,
-  base: string,
+  base: Base,
 ): Promise<PromptInputs> {
   const failed = plan.sections.flatMap((section) => {
     if (section.kind === 'failed-check') return [section];
@@ -202,8 +225,8 @@ async function gather(
       : null;
   const progress = has('progress') ? readProgress() : '';
   return {
-    base,
-    isSpecification: false,
+    base: base.text,
+    isSpecification: base.isSpecification,
     diff: diff?.stdout.toString('utf8') ?? '',
     progress,
     messages: '',

@@ -40,6 +40,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       })),
       timeoutMs: orNone(milliseconds(settings.checkTimeout)),
       excerpt: { chars: outputTruncateChars },
+      baseline: settings.baseline,
     },
     ...(includeIterationCountInPrompt === undefined
       ? {}
@@ -96,6 +97,7 @@ export function settingsOf({
       ...(hint === null ? {} : { hint }),
     })),
     checkTimeout: time(checks.timeoutMs),
+    baseline: checks.baseline,
     outputTruncateChars: checks.excerpt.chars,
     includeIterationCountInPrompt: prompt.sections.includes('iteration-count'),
     'scm.command': commit?.command ?? null,

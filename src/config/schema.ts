@@ -131,6 +131,11 @@ const SETTINGS: z.ZodType<Settings> = object({
     ),
   guardrails: list(guardrail, 'guardrails').optional().describe('The checks, in their order.'),
   checkTimeout: time().optional().describe('The time that one check may take; 0 for any.'),
+  baseline: yesOrNo
+    .optional()
+    .describe(
+      'Run the checks once before the first iteration, to tell what was red before. On in `ralph loop`.',
+    ),
   outputTruncateChars: positive
     .optional()
     .describe("Characters of a failed check's output that the agent gets to read."),

@@ -26,6 +26,7 @@ export interface Settings {
   readonly until?: Until | undefined;
   readonly guardrails?: readonly Guardrail[] | undefined;
   readonly checkTimeout?: Time | undefined;
+  readonly baseline?: boolean | undefined;
   readonly outputTruncateChars?: number | undefined;
   readonly includeIterationCountInPrompt?: boolean | undefined;
   readonly agent?: AgentSettings | undefined;
@@ -93,6 +94,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   until: '--until',
   guardrails: '--check',
   checkTimeout: '--check-timeout',
+  baseline: '--baseline',
   'agent.name': '--agent',
   'agent.model': '--model',
   'agent.promptVia': '--prompt-via',

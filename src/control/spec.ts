@@ -49,8 +49,11 @@ export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
 }
 
-/** The user's words, or the file that has them. */
-export type PromptSource = { readonly text: string } | { readonly file: string };
+/** The user's words, the file that has them, or a specification, and the words that hold once its file is gone. */
+export type PromptSource =
+  | { readonly text: string }
+  | { readonly file: string }
+  | { readonly text: string; readonly spec: string };
 
 export function readSpec(path: string): Spec {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSpec`

@@ -125,9 +125,9 @@ function changePolicy(state: LoopState, policy: Policy): LoopState {
 
 /** What was red before is what the first prompt tells. */
 function addToBaseline(state: LoopState, result: CheckResult): LoopState {
-  const baseline = [...state.baseline, result];
-  const failed = failedAmong(state.policy.checks.commands, baseline);
-  return { ...state, baseline, feedback: { ...state.feedback, failed } };
+  const results = [...state.baseline, result];
+  const failed = failedAmong(state.policy.checks.commands, results);
+  return { ...state, baseline: results, feedback: { ...state.feedback, failed } };
 }
 
 /** Whether two parts of a policy, which is plain data, say the same. */

@@ -1,0 +1,88 @@
+import { chooseAgent, firstInstalled, notesOn, withSettings } from '../compose/choose-agent.ts';
+import { checkSpendLimits } from '../compose/money.ts';
+import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
+import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
+import { withoutSecrets } from '../compose/secrets.ts';
+import { effective } from '../config/effective.ts';
+import { readSettings, type SettingsFiles } from '../config/read.ts';
+import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/settings.ts';
+import { parseVariables } from '../config/values.ts';
+import type { Policy } from '../index.ts';
+import { detailLine } from './console.ts';
+import { drive } from './drive.ts';
+import { viewOf, type RunOptions } from './options.ts';
+import { warn } from './print.ts';
+import { workspaceOf } from './workspace.ts';
+
+/** What a command that starts a loop has understood. */
+export interface Work {
+  readonly prompt: LoopRequest['prompt'];
+  readonly options: RunOptions;
+  /** What stands behind `--`. */
+  readonly command: readonly string[];
+  /** What the command line says; it comes over the files. */
+  readonly settings: Settings;
+  /** What holds where neither says anything. */
+  readonly defaults: Settings;
+  /** Whether any agent that is installed will do. */
+  readonly anyAgent?: boolean;
+  /** The first line that a person reads. */
+  readonly opening?: (policy: Policy) => string;
+}
+
+/** Puts a loop together from all that was said, and drives it to its end. */
+export async function begin(work: Work): Promise<number> {
+  const { options, command, settings: flags } = work;
+  const workspace = workspaceOf(options);
+  const read = await readSettings(workspace);
+  const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
+  const { settings, policy } = effective(files, flags, workspace);
+  const given = parseVariables('--env', options.env);
+  const env = { ...startersEnvironment(process.env), ...given };
+  const view = viewOf(options, settings);
+  if (options.verbose === true) tellSettings(files, settings, env);
+  const choice = withSettings(
+    {
+      agent: flags.agent?.name ?? null,
+      model: flags.agent?.model ?? null,
+      command,
+      promptVia: flags.agent?.promptVia ?? null,
+      drop: settings.agent?.env?.drop ?? [],
+      given: Object.keys(given),
+    },
+    files.merged.agent ?? {},
+  );
+  const isOpen = work.anyAgent === true && choice.agent === null && choice.command.length === 0;
+  const found = isOpen ? firstInstalled(env, workspace) : null;
+  const agent = await chooseAgent({ ...choice, agent: found ?? choice.agent }, policy.calls, env, workspace);
+  await checkSpendLimits(policy.limits, agent);
+  const request: LoopRequest = {
+    workspace,
+    name: options.name ?? null,
+    policy,
+    agent,
+    notes: [
+      ...(found === null ? [] : [`the agent is ${found}, the first that is installed; --agent chooses`]),
+      ...notesOn(agent),
+    ],
+    prompt: work.prompt,
+    env,
+    fresh: options.fresh === true,
+    parent: null,
+  };
+  if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy)}\n`);
+  const parent = insideRun(process.env);
+  if (parent === null) return drive(await createLoop(request), view);
+  const { runAsChild } = await import('./child.ts');
+  return runAsChild(request, parent, view);
+}
+
+/** Which files were read, and what they come to. */
+function tellSettings(files: SettingsFiles, settings: Settings, env: Readonly<Record<string, string>>): void {
+  const loaded = [
+    ...(files.shared === null ? [] : [SETTINGS_FILE]),
+    ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),
+  ];
+  for (const file of loaded) warn(`${detailLine(`Loading settings from ${file}`)}\n`);
+  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`)}\n`);
+}

@@ -1,0 +1,70 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LoopRequest } from '../compose/open-loop.ts';
+import { mergeSettings, type Settings } from '../config/settings.ts';
+import type { Policy } from '../index.ts';
+import { UserError } from '../user-error.ts';
+import { begin } from './begin.ts';
+import { flagSettings, type RunOptions } from './options.ts';
+
+export interface LoopOptions extends RunOptions {
+  readonly spec?: string;
+  readonly config?: string;
+}
+
+/** `ralph loop`: document 002's mode, until the checks pass and the agent says the word. */
+export async function loop(
+  task: string | null,
+  options: LoopOptions,
+  command: readonly string[],
+): Promise<number> {
+  const prompt = promptOf(task, options);
+  const settings = await loopSettings(options);
+  return begin({
+    prompt,
+    options,
+    command,
+    settings,
+    // What was red before is not the agent's doing.
+    defaults: { baseline: true },
+    anyAgent: settings.agent?.name === undefined,
+    opening,
+  });
+}
+
+/** The command line over the configuration file; nothing is as good as no limit. */
+async function loopSettings(options: LoopOptions): Promise<Settings> {
+  const { maxCost, maxTime, ...rest } = options;
+  const limits = {
+    ...(maxCost === undefined || isNone(maxCost) ? {} : { maxCost }),
+    ...(maxTime === undefined || isNone(maxTime) ? {} : { maxTime }),
+  };
+  const flags = flagSettings({ ...rest, ...limits });
+  const file =
+    options.config === undefined ? {} : (await import('../config/yaml.ts')).readYaml(options.config);
+  const merged = mergeSettings({ ...file, preset: 'architect' }, flags);
+  // The document's agent is whichever there is.
+  const { agent } = merged;
+  return agent?.name === 'build' ? { ...merged, agent: { ...agent, name: undefined } } : merged;
+}
+
+function isNone(text: string): boolean {
+  return /^\$?0+(?:\.0+)?s?$/.test(text.trim());
+}
+
+function promptOf(task: string | null, { spec }: LoopOptions): LoopRequest['prompt'] {
+  const text = task ?? '';
+  if (spec === undefined) {
+    if (text.trim() !== '') return { text };
+    throw new UserError('must specify a task: ralph loop "what to do" --check "npm test"');
+  }
+  const path = resolve(spec);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new UserError(`spec file not found: ${spec}`);
+  if (found.isDirectory()) throw new UserError(`spec file is a folder: ${spec}`);
+  return { text, spec: path };
+}
+
+function opening({ checks, limits }: Policy): string {
+  return `Ralph Loop: ${checks.commands.length} check(s), max ${limits.iterations ?? '∞'} iterations`;
+}

@@ -1,0 +1,112 @@
+/** The configuration file of document 002: a block `ralph_loop` (or `ralph`) in YAML, as settings. */
+import { readFileSync } from 'node:fs';
+import { load } from 'js-yaml';
+import { reasonOf, UserError } from '../user-error.ts';
+import { closest } from './closest.ts';
+import { mergeSettings, type Settings } from './settings.ts';
+
+/** What a configuration file says; `null` in it means what it means without. */
+export function readYaml(path: string): Settings {
+  const content = parse(path, textOf(path));
+  if (content === null || content === undefined) return {};
+  if (!isRecord(content)) throw wrong(path, 'it', 'a mapping with a block ralph_loop', content);
+  const name = BLOCKS.find((block) => content[block] !== undefined && content[block] !== null);
+  if (name === undefined) return {};
+  const block = content[name];
+  if (!isRecord(block)) throw wrong(path, name, 'a mapping', block);
+  let settings: Settings = {};
+  for (const [key, value] of Object.entries(block)) {
+    const read = KEYS[key];
+    if (read === undefined) throw unknown(path, `${name}.${key}`, key);
+    if (value === null) continue;
+    const understood = read.take(value);
+    if (understood === null) throw wrong(path, `${name}.${key}`, read.expected, value);
+    settings = mergeSettings(settings, understood);
+  }
+  return settings;
+}
+
+const BLOCKS = ['ralph_loop', 'ralph'] as const;
+
+interface Key {
+  readonly expected: string;
+  /** Null where the value is none. */
+  take(value: unknown): Settings | null;
+}
+
+const KEYS: Readonly<Record<string, Key>> = {
+  max_iterations: {
+    expected: 'a whole number from 1 to 100',
+    take: (value) =>
+      Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100
+        ? { maximumIterations: Number(value) }
+        : null,
+  },
+  max_cost: {
+    expected: 'an amount of dollars >= 0',
+    // Nothing is as good as no limit.
+    take: (value) => (isAmount(value) ? (value === 0 ? {} : { maxCost: value }) : null),
+  },
+  max_time: {
+    expected: 'a number of seconds >= 0',
+    take: (value) => (isAmount(value) ? (value === 0 ? {} : { maxTime: value }) : null),
+  },
+  completion_tag: {
+    expected: 'a text',
+    take: (value) => (isText(value) ? { completionTag: value } : null),
+  },
+  agent: {
+    expected: 'the name of an agent',
+    take: (value) => (isText(value) ? { agent: { name: value } } : null),
+  },
+  model: {
+    expected: 'the name of a model',
+    take: (value) => (isText(value) ? { agent: { model: value } } : null),
+  },
+  checks: {
+    expected: 'a list of commands',
+    take: (value) =>
+      Array.isArray(value) && value.every(isText)
+        ? { guardrails: value.map((command) => ({ command })) }
+        : null,
+  },
+};
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UserError(`cannot read the configuration file ${path}: ${reasonOf(error)}`);
+  }
+}
+
+function parse(path: string, text: string): unknown {
+  try {
+    return load(text);
+  } catch (error) {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new UserError(`${path} is not valid YAML: ${reason}`);
+  }
+}
+
+function unknown(path: string, name: string, key: string): UserError {
+  const near = closest(key, Object.keys(KEYS));
+  const hint = near === null ? `known are ${Object.keys(KEYS).join(', ')}` : `did you mean ${near}?`;
+  return new UserError(`${path}: unknown key "${name}" (${hint})`);
+}
+
+function wrong(path: string, name: string, expected: string, value: unknown): UserError {
+  return new UserError(`${path}: ${name} must be ${expected}, got ${JSON.stringify(value)}`);
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
