@@ -41,7 +41,6 @@ export class Oracle implements Observer {
   #checks = new Map<number, boolean>();
   #markerSeen = false;
   #committed = false;
-  /** There is something that can be committed. */
   #hasChanges = false;
   #checkpointed = false;
   /** The last run did its turn, and the next iteration is not on. */
