@@ -1,4 +1,6 @@
 import type { LoopEvent } from '../loop/event.ts';
+import { cut } from '../loop/excerpt.ts';
+import { failureText } from '../loop/failure.ts';
 import { didItsTurn, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Account } from './account.ts';
@@ -16,6 +18,8 @@ export function progressEntry(state: LoopState, known: Account, firstLine: (log:
   const as = state.turn.run?.ended?.as;
   const { number, startedAt, steps, costBefore } = known.iteration;
   const checks = state.turn.checksStarted ? known.checks : [];
+  const ending = state.turn.run?.ended?.ending;
+  const error = ending === undefined || as === undefined ? null : failureText(ending, as);
   const passed = didItsTurn(as) && checks.every(({ result }) => result.code === 0);
   const lines = checks.map(({ command, result }) => {
     if (result.code === 0) return `  - ${command}: PASS`;
@@ -28,9 +32,12 @@ export function progressEntry(state: LoopState, known: Account, firstLine: (log:
     `- Steps: ${steps}`,
     `- Cost: $${(state.spent.usd - costBefore).toFixed(4)}`,
     `- Duration: ${((state.turn.at - startedAt) / 1000).toFixed(1)}s`,
+    ...(error === null ? [] : [`- Error: ${cut(error.replaceAll(/\s+/g, ' '), LONGEST_ERROR)}`]),
     '- Checks:',
     ...lines,
     '',
     '',
   ].join('\n');
 }
+
+const LONGEST_ERROR = 200;

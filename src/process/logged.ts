@@ -55,7 +55,7 @@ export async function runLogged(
     append(log, errors);
     if (ending === 'interrupted') return null;
     const timedOut = ending === 'timed out';
-    if (timedOut) appendText(log, `\nTimeout: ended after ${(timeoutMs ?? 0) / 1000} s\n`);
+    if (timedOut) appendText(log, `\nTimeout (${(timeoutMs ?? 0) / 1000}s)\n`);
     const durationMs = Math.round(performance.now() - began);
     const code = timedOut ? null : (exitStatus(folder) ?? (existsSync(folder) ? null : status));
     return { code, timedOut, durationMs };

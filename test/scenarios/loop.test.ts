@@ -1,0 +1,162 @@
+/** `ralph loop`: document 002 by its own command. */
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const complete = 'echo COMPLETE';
+const loop = (stage: Stage, ...args: readonly string[]) =>
+  stage.ralph('loop', ...args, '--name', 'it', '--', stage.agent).ended;
+const costing = (usd: number, text = 'more to do'): string =>
+  `echo '${JSON.stringify({ type: 'result', ok: true, text, costUsd: usd })}'`;
+
+describe('ralph loop', () => {
+  it('S3.3 S3.6 S3.46 takes one task, has 25 iterations and COMPLETE, and says so first', async () => {
+    const stage = openStage();
+    stage.plans(1, complete);
+    const { code, stderr } = await loop(
+      stage,
+      'add login',
+      '--check',
+      'true',
+      '--check',
+      'test -e README.md',
+    );
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stderr.split('\n')[0]).toBe('Ralph Loop: 2 check(s), max 25 iterations');
+    expect(stage.given(1, 'stdin')).toMatch(/^## Task\n\nadd login\n[^]*iteration 1\/25/);
+    const many = await loop(stage, 'add', 'login', '--check', 'true');
+    expect(many.code).toBe(2);
+    expect(many.stderr).toContain('too many arguments');
+  });
+
+  it('S3.45 wrong usage exits 2 and starts nothing; success 0, any other end 1', async () => {
+    const stage = openStage();
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [['x'], 'at least one check (preset architect)'],
+      [['--check', 'true'], 'must specify a task'],
+      [['x', '--check', 'true', '--spec', 'none.md'], 'spec file not found: none.md'],
+      [['x', '--check', 'true', '--config', 'none.yaml'], 'cannot read the configuration file none.yaml'],
+      [
+        ['x', '--check', 'true', '-m', '101'],
+        '--max-iterations must be a whole number >= 1 and <= 100, got 101',
+      ],
+      [['x', '--check', 'true', '--prompt', 'y'], "unknown option '--prompt'"],
+    ];
+    for (const [args, message] of cases) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const { code, stderr } = await loop(stage, ...args);
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).toContain(message);
+    }
+    expect([stage.calls, stage.loops]).toEqual([0, []]);
+    expect((await loop(stage, 'x', '--check', 'true', '-m', '1')).code).toBe(1);
+    stage.plans(2, complete);
+    expect((await loop(stage, 'x', '--check', 'true', '-m', '1')).code).toBe(0);
+  });
+
+  it('S3.5 S3.15 S3.51 a specification stands for the task, is read anew, and leaves it once it is gone (T087)', async () => {
+    const stage = openStage();
+    stage.write('spec.md', 'the first spec');
+    stage.plans(1, 'echo the second spec > spec.md');
+    stage.plans(2, 'rm spec.md');
+    await loop(stage, 'the task', '--spec', 'spec.md', '--check', 'false', '-m', '3');
+    const tasks = [1, 2, 3].map((call) => stage.given(call, 'stdin').split('\n').slice(0, 3).join(' '));
+    expect(tasks).toEqual([
+      '## Task Specification  the first spec',
+      '## Task Specification  the second spec',
+      '## Task  the task',
+    ]);
+  });
+
+  it('S3.7 S3.31 stops at the cost limit, and not before (T090)', async () => {
+    const stage = openStage();
+    stage.plans('default', costing(0.05));
+    const args = ['x', '--check', 'true', '--agent', 'scripted'];
+    expect((await loop(stage, ...args, '--max-cost', '0.10')).code).toBe(1);
+    expect(stage.calls).toBe(2);
+    expect(stage.state['outcome']).toMatchObject({ type: 'cost-exhausted' });
+    // Nothing is as good as no limit, and no limit is the default.
+    expect((await loop(stage, ...args, '--max-cost', '0', '--max-time', '0', '-m', '3')).code).toBe(1);
+    expect(stage.calls).toBe(5);
+  });
+
+  it('S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
+    const stage = openStage();
+    const config = ['x', '--check', 'false', '-c', 'ralph.yaml'];
+    stage.write(
+      'ralph.yaml',
+      'ralph_loop:\n  max_iterations: 2\n  max_cost: null\n  completion_tag: READY\n',
+    );
+    expect((await loop(stage, ...config)).stderr).toContain('max 2 iterations');
+    expect(stage.given(1, 'stdin')).toContain('`READY`');
+    expect((await loop(stage, ...config, '--max-iterations', '1')).stderr).toContain('max 1 iterations');
+    stage.write('ralph.yaml', 'ralph:\n  max_iterations: 3\n  max_time: 600\n');
+    expect((await loop(stage, ...config)).stderr).toContain('max 3 iterations');
+    for (const [content, message] of [
+      ['ralph_loop:\n  max_iterations: 0\n', 'max_iterations must be a whole number from 1 to 100, got 0'],
+      [
+        'ralph_loop:\n  max_iterations: 101\n',
+        'max_iterations must be a whole number from 1 to 100, got 101',
+      ],
+      ['ralph_loop:\n  max_cost: -1\n', 'max_cost must be an amount of dollars >= 0, got -1'],
+      ['ralph_loop:\n  max_iteration: 3\n', '"ralph_loop.max_iteration" (did you mean max_iterations?)'],
+      ['ralph_loop: 7\n', 'ralph_loop must be a mapping, got 7'],
+      ['ralph_loop:\n  - [\n', 'ralph.yaml is not valid YAML'],
+    ] as const) {
+      stage.write('ralph.yaml', content);
+      // oxlint-disable-next-line no-await-in-loop -- one file for all
+      const { code, stderr } = await loop(stage, ...config);
+      expect({ content, code }).toEqual({ content, code: 2 });
+      expect(stderr).toContain(message);
+    }
+  });
+
+  it('S3.10 S3.11 the agent is the one that is named, or whichever there is; --model comes over the file', async () => {
+    const stage = openStage();
+    stage.installs('claude');
+    stage.write('ralph.yaml', 'ralph_loop:\n  agent: build\n  model: sonnet\n');
+    const args = ['loop', 'x', '--check', 'true', '-m', '1', '-c', 'ralph.yaml', '--name', 'it'];
+    const { stderr } = await stage.ralph(...args).ended;
+    expect(stderr).toContain('the agent is claude, the first that is installed');
+    expect(stage.given(1, 'argv')).toContain('--model\nsonnet\n');
+    await stage.ralph(...args, '--model', 'opus', '--agent', 'build').ended;
+    expect(stage.given(2, 'argv')).toContain('--model\nopus\n');
+    stage.installs('codex');
+    await stage.ralph(...args, '--agent', 'codex').ended;
+    expect(stage.given(3, 'argv')).toMatch(/^e\n--json\n/);
+  });
+
+  it('tells what was red before, fixed, or broken by the loop; --no-baseline does not look', async () => {
+    const stage = openStage();
+    stage.plans('default', ': > fixed; rm -f README.md');
+    const checks = ['test -e fixed', 'test -e README.md', 'test -e never'].flatMap((check) => [
+      '--check',
+      check,
+    ]);
+    const { stderr } = await loop(stage, 'x', '-m', '1', ...checks);
+    expect(stderr).toContain('before the first iteration: check failed: test -e fixed');
+    expect(stage.given(1, 'stdin')).toMatch(
+      /## Checks That Fail Already[^]*### test -e fixed[^]*### test -e never/,
+    );
+    expect(stage.given(1, 'stdin')).not.toContain('### test -e README.md');
+    expect(stderr).toMatch(/fixed +test -e fixed \(red before\)/);
+    expect(stderr).toMatch(/failing +test -e README\.md \(exit 1, broken by the loop\)/);
+    expect(stderr).toMatch(/failing +test -e never \(exit 1, red before\)/);
+    const without = await loop(stage, 'x', '-m', '1', '--no-baseline', ...checks);
+    expect(without.stderr).not.toContain('before the first iteration');
+    expect(stage.given(2, 'stdin')).not.toContain('Fail Already');
+  });
+
+  it('S3.22 S3.52 a check that takes too long says so with its time', async () => {
+    const stage = openStage();
+    await loop(stage, 'x', '-m', '2', '--no-baseline', '--check', 'sleep 30', '--check-timeout', '200ms');
+    expect(stage.given(2, 'stdin')).toContain('Timeout (0.2s)');
+  });
+
+  it('S3.54 S3.56 an agent that fails is noted with its error, and the next one is told', async () => {
+    const stage = openStage();
+    stage.plans(1, 'exit 7');
+    await loop(stage, 'x', '-m', '2', '--check', 'true');
+    expect(stage.read('.ralph/loops/it/progress.md')).toContain('- Error: agent exited with code 7\n');
+    expect(stage.given(2, 'stdin')).toContain('## Execution Error');
+  });
+});
