@@ -17,6 +17,7 @@ export { PRESET_NAMES, UNTILS } from './loop/policy.ts';
 export { presets } from './loop/presets.ts';
 export { renderPrompt, type PromptInputs, type PromptPlan } from './loop/prompt.ts';
 export { openRun } from './loop/run.ts';
+export { splitWords } from './loop/words.ts';
 export { report, type LoopReport } from './loop/report.ts';
 export { startScan, type Piece, type Scanner } from './loop/scan.ts';
 export {

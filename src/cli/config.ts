@@ -1,5 +1,6 @@
 import { effective, provenance, type Setting } from '../config/effective.ts';
-import { readSettings } from '../config/read.ts';
+import { speaksOfAnother } from '../compose/choose-agent.ts';
+import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
 import { withoutSecrets } from '../compose/secrets.ts';
 import { columns } from './columns.ts';
@@ -11,9 +12,11 @@ import { workspaceOf } from './workspace.ts';
 export async function config(options: RunOptions): Promise<number> {
   const workspace = workspaceOf(options);
   const flags = flagSettings(options);
-  const files = await readSettings(workspace);
+  const read = await readSettings(workspace);
+  const isOther = speaksOfAnother(read.merged.agent ?? {}, flags.agent?.name ?? null);
+  const files = isOther ? withoutAgent(read) : read;
   const env = startersEnvironment(process.env);
-  const settings = provenance(files, flags, effective(files, flags, workspace)).map(
+  const settings = provenance(files, effective(files, flags, workspace)).map(
     ({ key, value, origin, place }): Setting => ({ key, value: withoutSecrets(value, env), origin, place }),
   );
   if (options.json === true) {
@@ -24,6 +27,21 @@ export async function config(options: RunOptions): Promise<number> {
   const rows = settings.map(({ key, value, origin, place }) => [key, shown(value), place ?? origin]);
   print(columns([['SETTING', 'VALUE', 'FROM'], ...rows]));
   return 0;
+}
+
+function isAboutIt(key: string): boolean {
+  return /^agent\.(?!env\.)/.test(key);
+}
+
+/** What the files say of another agent does not hold for the one that was chosen. */
+function withoutAgent(files: SettingsFiles): SettingsFiles {
+  const { merged } = files;
+  return {
+    ...files,
+    merged: { ...merged, agent: { env: merged.agent?.env } },
+    origin: (key) => (isAboutIt(key) ? null : files.origin(key)),
+    place: (key) => (isAboutIt(key) ? null : files.place(key)),
+  };
 }
 
 function shown(value: unknown): string {

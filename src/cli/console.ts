@@ -8,6 +8,7 @@
 import { fstatSync } from 'node:fs';
 import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
+import { hideKeys } from '../compose/secrets.ts';
 import { duration } from '../compose/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions, painter } from './line-options.ts';
@@ -139,7 +140,7 @@ export class Console implements Viewer {
   /** A line of our own. */
   status(line: string): void {
     if (this.#options.quiet === true) return;
-    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${oneLine(line)}`);
+    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${hideKeys(oneLine(line))}`);
   }
 
   /** A line on the standard error, whatever else is there. */
@@ -248,7 +249,7 @@ function aboutProvider(event: AgentEvent): readonly string[] {
 
 /** As document 001 has them: without the name of the loop, since some come before there is one. */
 export function detailLine(line: string): string {
-  return `${paint('cyan', '[ralph]')} ${oneLine(line)}`;
+  return `${paint('cyan', '[ralph]')} ${hideKeys(oneLine(line))}`;
 }
 
 /** Whether both outputs go to the same terminal, file or pipe. */

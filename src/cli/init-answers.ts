@@ -1,13 +1,32 @@
 /** What the answers to `ralph init` mean. Whoever asks repeats the question while there is a problem. */
 import type { Guardrail } from '../config/settings.ts';
+import { splitWords } from '../index.ts';
 
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: string };
 
-export function agentCommand(answer: string): Answer<string> {
-  const value = answer.trim();
-  return value === '' ? { ok: false, problem: 'Agent command is required' } : { ok: true, value };
+/** The program, and what was typed behind it: that belongs to its flags. */
+export function agentCommand(answer: string): Answer<readonly [string, ...string[]]> {
+  const [program, ...flags] = splitWords(answer) ?? [];
+  if (program !== undefined && program !== '') return { ok: true, value: [program, ...flags] };
+  return { ok: false, problem: answer.trim() === '' ? 'Agent command is required' : OPEN_QUOTE };
+}
+
+const OPEN_QUOTE = 'Every quote must be closed';
+
+/** Words for a program. */
+export function command(answer: string, otherwise: string): Answer<string> {
+  const value = orElse(answer, otherwise);
+  return splitWords(value) === null ? { ok: false, problem: `  ${OPEN_QUOTE}` } : { ok: true, value };
+}
+
+/** Several of them. */
+export function tasks(answer: string, otherwise: string): Answer<readonly string[]> {
+  const value = list(orElse(answer, otherwise));
+  return value.some((task) => splitWords(task) === null)
+    ? { ok: false, problem: `  ${OPEN_QUOTE}` }
+    : { ok: true, value };
 }
 
 /** Parts between commas, without the blanks around them; those that are nothing do not count. */

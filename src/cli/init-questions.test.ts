@@ -108,7 +108,13 @@ describe('the questions of init', () => {
 describe('the answers', () => {
   it('S2.17 a command is not blank', () => {
     expect(answers.agentCommand(' \t')).toEqual({ ok: false, problem: 'Agent command is required' });
-    expect(answers.agentCommand(' claude ')).toEqual({ ok: true, value: 'claude' });
+    expect(answers.agentCommand(' claude ')).toEqual({ ok: true, value: ['claude'] });
+    expect(answers.agentCommand('claude --model opus')).toEqual({
+      ok: true,
+      value: ['claude', '--model', 'opus'],
+    });
+    expect(answers.agentCommand('"x').ok).toBe(false);
+    expect(answers.tasks('commit, push "x', 'commit').ok).toBe(false);
   });
 
   it('S2.18 lists are cut at commas (T041)', () => {

@@ -21,7 +21,7 @@ export interface Question {
 
 /** Asks everything that the settings need. */
 export async function askForSettings(person: Person, found: Surroundings): Promise<Settings> {
-  const command = await insist(
+  const [command, ...typed] = await insist(
     person,
     {
       text: 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ',
@@ -31,7 +31,8 @@ export async function askForSettings(person: Person, found: Surroundings): Promi
   );
   if (!found.has(command))
     person.hears(`${command} is not installed here: ralph run needs it, ralph agents tells more`);
-  const flags = answers.list(await person.answers({ text: 'Agent flags (comma-separated, optional): ' }));
+  const asked = await person.answers({ text: 'Agent flags (comma-separated, optional): ' });
+  const flags = [...typed, ...answers.list(asked)];
   const maximumIterations = await insist(
     person,
     { text: 'Maximum iterations [10]: ', otherwise: '10' },
@@ -115,12 +116,12 @@ async function askAboutGuardrail(person: Person, command: string): Promise<Guard
 async function askForScm(person: Person): Promise<ScmSettings | null> {
   const isWanted = await insist(person, { text: 'Configure SCM? (y/N): ', otherwise: 'n' }, answers.yesOrNo);
   if (!isWanted) return null;
-  const command = await person.answers({ text: '  SCM command (e.g., git): ', otherwise: 'git' });
-  const tasks = await person.answers({
-    text: '  SCM tasks (comma-separated, e.g., commit,push): ',
-    otherwise: 'commit',
-  });
-  return { command: answers.orElse(command, 'git'), tasks: answers.list(answers.orElse(tasks, 'commit')) };
+  const command = await insist(person, { text: '  SCM command (e.g., git): ', otherwise: 'git' }, (answer) =>
+    answers.command(answer, 'git'),
+  );
+  const question = { text: '  SCM tasks (comma-separated, e.g., commit,push): ', otherwise: 'commit' };
+  const tasks = await insist(person, question, (answer) => answers.tasks(answer, 'commit'));
+  return { command, tasks };
 }
 
 /** Asks again and again, until the answer is one. */

@@ -2,6 +2,7 @@
 import type { Account, Effect, LoopEvent, LoopState } from '../index.ts';
 import { failureText, waitAfter } from '../index.ts';
 import { howItFailed, logOf, loopName } from '../compose/end-record.ts';
+import { hideKeys } from '../compose/secrets.ts';
 import { duration, localTime } from '../compose/times.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
@@ -215,7 +216,7 @@ function controlLines(
     case 'stop':
       return [control.now ? 'stopping now' : 'stopping after the running step'];
     case 'signal':
-      if (state.control.signals > 1) return ['Received signal again, ending the agent...'];
+      if (state.control.signals > 1) return ['Received signal again, ending what is running...'];
       return state.control.paused && state.control.stop === null
         ? [`received ${control.signal}, pausing loop (current agent will complete)`]
         : [
@@ -258,7 +259,7 @@ function endLines(
 
 /** A command on one line, and not more of it than a line takes. */
 export function brief(command: string): string {
-  const line = command.replaceAll(/\s+/g, ' ').trim();
+  const line = hideKeys(command).replaceAll(/\s+/g, ' ').trim();
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 

@@ -2,7 +2,7 @@
  * The names under which document 001 looks for a loop's files, beside the settings: links into the loop's folder. They are
  * for people and prompts; the loop itself never reads through one, since another loop may have taken the name.
  */
-import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { loopFolder } from '../control/layout.ts';
 import { liveOwner } from './read-loop.ts';
@@ -35,6 +35,14 @@ export function linkBeside(workspace: string, name: string, target: string): boo
 export function unlinkBeside(workspace: string, name: string, target: string): void {
   const link = join(workspace, '.ralph', name);
   if (targetOf(link) === relative(dirname(link), target)) unlinkSync(link);
+}
+
+/** Removes every name that leads to a loop. */
+export function unlinkAll(workspace: string, loop: string): void {
+  const folder = join(workspace, '.ralph');
+  for (const name of readdirSync(folder)) {
+    if (targetOf(join(folder, name))?.startsWith(`loops/${loop}/`) === true) unlinkSync(join(folder, name));
+  }
 }
 
 /** How a file is told to an agent: by its name beside the settings where that leads to it, else by its own. */

@@ -57,9 +57,7 @@ export async function chooseAgent(
 /** What the command line leaves open, as the settings files say; they speak of the agent that they name. */
 export function withSettings(choice: AgentChoice, settings: AgentSettings): AgentChoice {
   const { name = null, command = null, flags, model = null, promptVia = null } = settings;
-  const named = name ?? (command === null ? null : agentFor(command).name);
-  const isOther = choice.agent !== null && named !== null && named !== choice.agent;
-  if (choice.command.length > 0 || isOther) return choice;
+  if (choice.command.length > 0 || speaksOfAnother(settings, choice.agent)) return choice;
   const agent = choice.agent ?? name;
   const program = command ?? (agent === null ? null : (agentFor(agent).call?.command ?? null));
   const hasCommand = program !== null && (command !== null || flags !== undefined);
@@ -71,6 +69,12 @@ export function withSettings(choice: AgentChoice, settings: AgentSettings): Agen
     model: choice.model ?? model,
     promptVia: choice.promptVia ?? promptVia,
   };
+}
+
+/** Whether settings name another agent than the one that was chosen. */
+export function speaksOfAnother({ name, command }: AgentSettings, chosen: string | null): boolean {
+  const named = name ?? (command === undefined ? null : agentFor(command).name);
+  return chosen !== null && named !== null && named !== chosen;
 }
 
 /** What a user should know of the agent that they have chosen. */

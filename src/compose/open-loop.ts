@@ -18,7 +18,7 @@ import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
-import { recordStart, refuseCommit } from './scm-start.ts';
+import { otherCommitters, recordStart, refuseCommit } from './scm-start.ts';
 import { self } from './self.ts';
 import { moveAside } from './workspace.ts';
 
@@ -45,8 +45,8 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
   const { checks, commit } = request.policy;
   for (const { command } of checks.commands) refuseSecret('a check', command, request.env);
   for (const words of commit === null ? [] : [commit.command, ...commit.tasks])
-    refuseSecret('an SCM task', words, request.env);
-  if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env);
+    refuseSecret('an SCM task', words, request.env, 'let a credential helper have it');
+  if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env, 'leave it out');
   const notes: string[] = [...(request.notes ?? [])];
   const { folder, release } = await claimName(request, workspace, notes);
   let id: string | null = null;
@@ -71,6 +71,9 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
         detector.kind === 'marker' ? [detector.file] : [],
       );
       moveAside(folder.at, markers);
+    }
+    for (const other of otherCommitters(spec, request.policy)) {
+      notes.push(`warning: the loop ${other} commits here too; one may commit what the other has changed`);
     }
     await recordStart({ spec, folder: folder.at, env: request.env, policy: request.policy });
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
@@ -227,12 +230,16 @@ function archive(workspace: string, name: string, at: LoopFolder): string {
 }
 
 /** What is in a check or a prompt is written down, in the workspace and in the journal. */
-function refuseSecret(what: string, text: string, env: Readonly<Record<string, string>>): void {
+function refuseSecret(
+  what: string,
+  text: string,
+  env: Readonly<Record<string, string>>,
+  remedy?: string,
+): void {
   const name = secretIn(text, env);
   if (name === null) return;
-  throw new UserError(
-    `${what} contains the value of $${name}; write '$${name}' in single quotes instead, so that it stays out of all logs`,
-  );
+  const instead = remedy ?? `write '$${name}' in single quotes instead`;
+  throw new UserError(`${what} contains the value of $${name}; ${instead}, so that it stays out of all logs`);
 }
 
 function keepQuietly(spec: Spec, env: Readonly<Record<string, string>>): void {

@@ -20,16 +20,23 @@ const ALL_BUT_SETTINGS = '*\n!settings.json\n';
 /** Writes the shared settings. What was there before is kept beside them; its name is told. */
 export function writeSettings(workspace: string, settings: Settings): { readonly backup: string | null } {
   const path = join(workspace, SETTINGS_FILE);
-  const isNew = !existsSync(path);
+  const backup = existsSync(path) ? freeName(workspace, `${SETTINGS_FILE}.bak`) : null;
   try {
     prepareFolder(workspace);
-    if (!isNew) copyFileSync(path, `${path}.bak`);
+    if (backup !== null) copyFileSync(path, join(workspace, backup));
     replaceFile(path, `${JSON.stringify(settings, null, 2)}\n`, { flush: true });
   } catch (error) {
     // The file aside that could not be written means nothing to anybody.
     throw unwritable(error, SETTINGS_FILE);
   }
-  return { backup: isNew ? null : `${SETTINGS_FILE}.bak` };
+  return { backup };
+}
+
+/** Nothing that was kept is written over. */
+function freeName(workspace: string, name: string): string {
+  let free = name;
+  for (let number = 1; existsSync(join(workspace, free)); number++) free = `${name}.${number}`;
+  return free;
 }
 
 /** What the system says when something cannot be written, in words for a user; anything else as it is. */

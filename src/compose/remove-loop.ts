@@ -4,6 +4,7 @@ import { forget, unregister } from '../control/registry.ts';
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
+import { unlinkAll } from './aliases.ts';
 import { endLeftovers } from './leftovers.ts';
 import { readLoopAt, type LoopReading } from './read-loop.ts';
 import { forgetRecords } from './scm-start.ts';
@@ -27,6 +28,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     const aside = `${folder.path}.removed-${process.pid}`;
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
+    unlinkAll(spec.workspace, spec.name);
     await forgetRecords(spec, now.state.policy);
     forget(spec.id);
     unregister(spec.id);

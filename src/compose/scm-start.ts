@@ -8,6 +8,7 @@ import { recordName, recordTree, removeRecords, writeTree } from '../git/tree.ts
 import { isCommit } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
+import { readLoops } from './read-loop.ts';
 import { scmProgram } from './scm-program.ts';
 
 /** Refuses a loop that could never commit, before anything of it is there. */
@@ -22,6 +23,20 @@ export async function refuseCommit(
   if (!program.isGit || !commit.tasks.some(isCommit)) return;
   const problem = await problemWith({ command: program.command, folder: workspace, env: quietGit(env) });
   if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
+}
+
+/** The loops that are at work in the same tree and commit too: whose change a commit has is then anybody's guess. */
+export function otherCommitters(spec: Spec, { commit }: Policy): readonly string[] {
+  if (commit === null || commit.tasks.length === 0) return [];
+  return readLoops(spec.workspace)
+    .filter(
+      ({ spec: other, owner, state }) =>
+        owner !== null &&
+        other.id !== spec.id &&
+        state.policy.commit !== null &&
+        treeOf(other) === treeOf(spec),
+    )
+    .map(({ spec: other }) => other.name);
 }
 
 /** Puts on record how everything was when the loop began, unless that is known: only what has changed since is its own. */

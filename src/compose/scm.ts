@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
-import { hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
+  followHooks,
   madeBefore,
   movedTo,
   noteHead,
@@ -115,7 +116,7 @@ class Commit {
       const came = await this.#carryOutTask(program, task, index);
       if (came === 'interrupted') return null;
       if (came === 'nothing') return this.#ends(null);
-      if (came !== 'done') return this.#ends(hideSecrets(withoutPasswords(came.error), env));
+      if (came !== 'done') return this.#ends(hideSecrets(hideKeys(came.error), env));
       this.#done = [...this.#done.slice(0, index), task];
       this.#note();
     }
@@ -157,7 +158,10 @@ class Commit {
       if (problem !== null) return this.#interrupt.aborted ? 'interrupted' : { error: problem };
       const args = await prepareCommit(repository, changes, { folder: place, message });
       const came = this.#interrupt.aborted ? 'interrupted' : await this.#run(program, args, task, index);
-      if (came === 'done') return made(await resolve(repository, 'HEAD^{commit}'));
+      if (came === 'done') {
+        await followHooks(repository, place);
+        return made(await resolve(repository, 'HEAD^{commit}'));
+      }
       // Ended at the last moment, in a hook that comes after it, it was made all the same.
       const late = await madeBefore({ ...repository, interrupt: NEVER }, place);
       if (late !== null) return came === 'interrupted' ? came : made(late);
@@ -227,7 +231,7 @@ function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): s
   const { folder, agent, spec, env } = loop;
   if (message === 'missing') return null;
   if (message === 'plain') return `ralph: ${spec.name}, iteration ${iteration}`;
-  return commitMessage(hideSecrets(answerIn(folder.run(message.run), agent), env));
+  return commitMessage(hideKeys(hideSecrets(answerIn(folder.run(message.run), agent), env)));
 }
 
 /** Where the logs of an iteration's tasks are, and what was done. */
@@ -253,9 +257,4 @@ async function explainTrouble(error: unknown, repository: Repository): Promise<s
   } catch {
     return error.message;
   }
-}
-
-/** An address may have a password in it. */
-function withoutPasswords(text: string): string {
-  return text.replaceAll(/(\w:\/\/)[^\s/@]+@/g, '$1…@');
 }

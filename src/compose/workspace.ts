@@ -67,7 +67,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     async check(effect, graceMs, interrupt) {
       const { iteration, run, index, check, timeoutMs } = effect;
       const policy = loop.policy();
-      const commands = policy.checks.commands.map(({ command }) => command);
+      // The name of a log is told to everybody.
+      const commands = policy.checks.commands.map(({ command }) => hideKeys(command));
       const place = iteration === 0 ? folder.baseline : join(folder.run(run ?? `${iteration}.1`), 'checks');
       const log = join(place, `${checkSlug(commands, index)}.log`);
       const checking = {
@@ -167,7 +168,8 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
       ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
       : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
   }
-  const text = renderPrompt(effect.plan, await gather(loop, effect, base));
+  // No argument can hold a NUL, and no agent needs one.
+  const text = renderPrompt(effect.plan, await gather(loop, effect, base)).replaceAll('\0', '\uFFFD');
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);

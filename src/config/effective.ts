@@ -18,28 +18,28 @@ export function effective(files: SettingsFiles, flags: Settings, workspace: stri
   const settings = {
     ...merged,
     ...(isUnset ? { maximumIterations: files.merged.maximumIterations } : {}),
-    ...withoutSecrets(merged, files.merged, flags),
+    ...withAllDrops(merged, files.shared, files.local, flags),
   };
-  return { settings, policy: policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, flags) };
+  const given = isUnset ? { ...flags, maximumIterations: undefined } : flags;
+  const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
+  return { settings, flags: given, policy };
 }
 
 /** What an agent may not see is never taken back by naming something else that it may not see. */
-function withoutSecrets(merged: Settings, ...layers: readonly Settings[]): Pick<Settings, 'agent'> {
-  const drop = layers.flatMap(({ agent }) => agent?.env?.drop ?? []);
+function withAllDrops(merged: Settings, ...layers: readonly (Settings | null)[]): Pick<Settings, 'agent'> {
+  const drop = [...new Set(layers.flatMap((layer) => layer?.agent?.env?.drop ?? []))];
   return drop.length === 0 ? {} : { agent: { ...merged.agent, env: { drop } } };
 }
 
 export interface Effective {
   readonly settings: Settings;
+  /** What of the command line counts. */
+  readonly flags: Settings;
   readonly policy: Policy;
 }
 
 /** Every setting, what it is, and where it comes from. */
-export function provenance(
-  files: SettingsFiles,
-  flags: Settings,
-  { settings, policy }: Effective,
-): readonly Setting[] {
+export function provenance(files: SettingsFiles, { settings, flags, policy }: Effective): readonly Setting[] {
   const byDefault = settingsOf(DEFAULT_POLICY);
   const byPreset = settingsOf(presets[policy.preset].policy);
   const given = leaves(settings);

@@ -7,7 +7,7 @@
 export function linesOf(text: string): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
   try {
-    new Scanner(text, (path, at) => lines.set(path, lineAt(text, at))).value('');
+    new Scanner(text, (path, line) => lines.set(path, line)).value('');
   } catch (error) {
     // Up to where it is no JSON any more.
     if (!(error instanceof NoJson)) throw error;
@@ -24,44 +24,45 @@ export function brokenAt(text: string): { readonly line: number; readonly expect
     return null;
   } catch (error) {
     if (!(error instanceof NoJson)) throw error;
-    return { line: lineAt(text, error.at), expected: error.expected };
+    return { line: error.line, expected: error.expected };
   }
 }
 
 class NoJson extends Error {
-  readonly at: number;
+  readonly line: number;
   readonly expected: string;
 
-  constructor(at: number, expected: string) {
+  constructor(line: number, expected: string) {
     super(expected);
-    this.at = at;
+    this.line = line;
     this.expected = expected;
   }
 }
 
 class Scanner {
   readonly #text: string;
-  readonly #found: (path: string, at: number) => void;
+  readonly #found: (path: string, line: number) => void;
   #at = 0;
+  #line = 1;
 
-  constructor(text: string, found: (path: string, at: number) => void) {
+  constructor(text: string, found: (path: string, line: number) => void) {
     this.#text = text;
     this.#found = found;
   }
 
   value(path: string): void {
     this.#blanks();
-    this.#found(path, this.#at);
+    this.#found(path, this.#line);
     const next = this.#text[this.#at];
     if (next === '{') this.#items('}', () => this.#member(path));
     else if (next === '[') this.#items(']', (index) => this.value(`${path}[${index}]`));
     else if (this.#take(STRING) === null && this.#take(SCALAR) === null)
-      throw new NoJson(this.#at, 'a value');
+      throw new NoJson(this.#line, 'a value');
   }
 
   end(): void {
     this.#blanks();
-    if (this.#at < this.#text.length) throw new NoJson(this.#at, 'the end of the file');
+    if (this.#at < this.#text.length) throw new NoJson(this.#line, 'the end of the file');
   }
 
   #items(close: string, item: (index: number) => void): void {
@@ -75,7 +76,7 @@ class Scanner {
       item(index);
       this.#blanks();
       const next = this.#text[this.#at];
-      if (next !== ',' && next !== close) throw new NoJson(this.#at, `"," or "${close}"`);
+      if (next !== ',' && next !== close) throw new NoJson(this.#line, `"," or "${close}"`);
       this.#at++;
       if (next === close) return;
     }
@@ -83,17 +84,17 @@ class Scanner {
 
   #member(path: string): void {
     this.#blanks();
-    const at = this.#at;
+    const line = this.#line;
     const key = this.#take(STRING);
-    if (key === null) throw new NoJson(at, 'a key in double quotes');
+    if (key === null) throw new NoJson(line, 'a key in double quotes');
     this.#blanks();
-    if (this.#text[this.#at] !== ':') throw new NoJson(this.#at, '":"');
+    if (this.#text[this.#at] !== ':') throw new NoJson(this.#line, '":"');
     this.#at++;
     const name = String(JSON.parse(key));
     const whole = path === '' ? name : `${path}.${name}`;
     this.value(whole);
     // A key is where a person looks, also where its value stands on another line.
-    this.#found(whole, at);
+    this.#found(whole, line);
   }
 
   #take(pattern: RegExp): string | null {
@@ -103,15 +104,13 @@ class Scanner {
     return taken;
   }
 
+  /** A string has no line breaks in it, so they are all here. */
   #blanks(): void {
-    this.#take(BLANKS);
+    const taken = this.#take(BLANKS) ?? '';
+    for (const char of taken) if (char === '\n') this.#line++;
   }
 }
 
 const BLANKS = /[ \t\r\n]*/y;
 const STRING = /"(?:[^"\\\r\n\t]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|true\b|false\b|null\b/y;
-
-function lineAt(text: string, at: number): number {
-  return text.slice(0, at).split('\n').length;
-}

@@ -114,6 +114,7 @@ export function settingOf(field: string, settings: Settings): string | null {
   if (detector !== undefined)
     return WORDS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
   if (field.startsWith('checks.commands')) return field.replace('checks.commands', 'guardrails');
+  if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
   return FIELDS[field] ?? null;
 }
 
@@ -126,6 +127,15 @@ const FIELDS: Readonly<Record<string, string>> = {
   'limits.costUsd': 'maxCost',
   'limits.tokens': 'maxTokens',
   'limits.outputBytes': 'maxOutput',
+  'timeouts.runMs': 'iterationTimeout',
+  'timeouts.inactivityMs': 'inactivityTimeout',
+  'timeouts.killGraceMs': 'killGrace',
+  'delay.afterOkMs': 'restartDelay',
+  'delay.afterFailure.ms': 'restartDelay',
+  'checks.timeoutMs': 'checkTimeout',
+  'checks.excerpt.chars': 'outputTruncateChars',
+  'commit.command': 'scm.command',
+  'commit.timeoutMs': 'scm.timeout',
 };
 
 /** In the order in which they become detectors. */

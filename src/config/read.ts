@@ -1,5 +1,5 @@
 /** Reads the settings files of a workspace, or says in which line of which file something is wrong. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
@@ -45,13 +45,18 @@ async function readFile(workspace: string, name: string): Promise<SettingsFile |
   const text = textOf(workspace, name);
   if (text === null) return null;
   const content = normalized(parse(name, text), name === SETTINGS_FILE);
+  let lines: ReadonlyMap<string, number> | null = null;
   const { findSchemaProblems } = await import('./schema.ts');
   const problems = findSchemaProblems(content);
   if (problems.length > 0) {
-    const lines = linesOf(text);
-    const told = problems.map((problem) => ({ line: lineOf(lines, problem.path), text: describe(problem) }));
+    const found = linesOf(text);
+    const told = problems.map((problem) => ({ line: lineOf(found, problem.path), text: describe(problem) }));
     const inOrder = told.toSorted((a, b) => a.line - b.line);
-    throw failure(inOrder.map(({ line, text: what }) => `${name}:${line}: ${what}`));
+    const rest = inOrder.length - MOST_TOLD;
+    throw failure([
+      ...inOrder.slice(0, MOST_TOLD).map(({ line, text: what }) => `${name}:${line}: ${what}`),
+      ...(rest > 0 ? [`… and ${rest} more`] : []),
+    ]);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has just said so
   const settings = content as Settings;
@@ -59,14 +64,20 @@ async function readFile(workspace: string, name: string): Promise<SettingsFile |
     name,
     settings,
     has: (key) => leaves(settings).has(key.replace(/\[.*$/, '')),
-    line: (key) => lineOf(linesOf(text), key),
+    line: (key) => lineOf((lines ??= linesOf(text)), key),
   };
 }
 
+/** Nobody reads more of them at once. */
+const MOST_TOLD = 20;
+
 /** The text of a settings file; null where there is none. */
 function textOf(workspace: string, name: string): string | null {
+  const path = join(workspace, name);
   try {
-    return readFileSync(join(workspace, name), 'utf8').replace(/^\uFEFF/, '');
+    // A pipe would be waited for.
+    if (!statSync(path).isFile() && !statSync(path).isDirectory()) throw new Error('it is not a file');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if (error instanceof Error && 'code' in error && NOT_THERE.has(error.code)) return null;
     throw failure([`cannot read ${name}: ${reasonOf(error)}`]);

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FAIL_ACTIONS, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { PROMPT_WAYS, type Settings } from './settings.ts';
-import { DURATION, SIZE } from './values.ts';
+import { DURATION, SIZE, VARIABLE } from './values.ts';
 
 /** What is wrong with a value: where it stands in the file, and a sentence that begins with `must`, or the key that nobody knows. */
 export type SchemaProblem =
@@ -27,10 +27,14 @@ export function jsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(SETTINGS, { target: 'draft-7' });
 }
 
+const NO_NUL = 'must be a text without NUL characters';
+/** No program could be given one. */
+const anyText = (params: Parameters<typeof z.string>[0] = { error: 'must be a text' }): z.ZodString =>
+  z.string(params).refine((value) => !value.includes('\0'), NO_NUL);
 const whole = (least: number, must: string): z.ZodNumber => z.int({ error: must }).min(least, must);
 const positive = whole(1, 'must be a positive integer');
 const text = (must = 'must not be empty'): z.ZodString =>
-  z.string({ error: ({ input }) => (input === undefined ? must : 'must be a text') }).regex(/\S/, must);
+  anyText({ error: ({ input }) => (input === undefined ? must : 'must be a text') }).regex(/\S/, must);
 const yesOrNo = z.boolean({ error: 'must be true or false' });
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values, must?: string) =>
   z.enum(values, { error: must ?? `must be one of ${values.join(', ')}` });
@@ -43,8 +47,13 @@ const object = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 const time = (): z.ZodType<number | string> => {
   const must = 'must be a time such as 90, "90s", "15m" or "2h"';
-  return z.union([z.number().min(0, must), z.string().regex(DURATION, must)], { error: must });
+  return z.union([z.number().min(0, must).max(LONGEST_SECONDS, must), z.string().regex(DURATION, must)], {
+    error: must,
+  });
 };
+/** A thousand years. */
+const LONGEST_SECONDS = 3.2e10;
+
 const A_SIZE = 'must be a size such as 1000, "500k", "20m" or "1g"';
 const size = z.union([z.int(A_SIZE).min(1, A_SIZE), z.string().regex(SIZE, A_SIZE)], { error: A_SIZE });
 
@@ -53,10 +62,7 @@ const guardrail = object({
   failAction: oneOf(FAIL_ACTIONS, 'must be APPEND, PREPEND, or REPLACE')
     .optional()
     .describe('Where the text of its failure goes in the next prompt. Without it: APPEND.'),
-  hint: z
-    .string({ error: 'must be a text' })
-    .optional()
-    .describe('Told to the agent when it fails, as it is.'),
+  hint: anyText().optional().describe('Told to the agent when it fails, as it is.'),
 });
 
 const agent = object({
@@ -64,7 +70,7 @@ const agent = object({
     .optional()
     .describe('The adapter, where the command does not tell it: claude, codex, …, custom.'),
   command: text().optional().describe('The program that is the agent: claude, codex, amp, or any other.'),
-  flags: list(z.string({ error: 'must be a text' }), 'texts')
+  flags: list(anyText(), 'texts')
     .optional()
     .describe(
       'Flags for it; one with blanks is split into words. They take the place of those that let it work without asking.',
@@ -74,7 +80,10 @@ const agent = object({
     .optional()
     .describe('How the prompt reaches it, where not in the way of its adapter.'),
   env: object({
-    drop: list(text(), 'names')
+    drop: list(
+      z.string({ error: 'must be a text' }).regex(VARIABLE, 'must be the name of a variable'),
+      'names',
+    )
       .optional()
       .describe('Variables of the environment that it does not get to see.'),
   })
@@ -100,10 +109,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   preset: oneOf(PRESET_NAMES)
     .optional()
     .describe('The bundle of values that all others are changes to (docs/presets.md).'),
-  maximumIterations: whole(0, 'must be a positive integer')
-    .min(1, 'must be a positive integer')
-    .optional()
-    .describe('The most iterations.'),
+  maximumIterations: positive.optional().describe('The most iterations.'),
   maxTime: time().optional().describe('The time that the loop may be at work.'),
   maxFailures: positive.optional().describe('Failed runs in a row after which it ends.'),
   maxCost: z

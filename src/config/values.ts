@@ -59,7 +59,7 @@ export function parseNames(option: string, names: readonly string[]): readonly s
   throw new UserError(`${option} must be the name of a variable, got ${JSON.stringify(wrong.split('=')[0])}`);
 }
 
-const VARIABLE = /^[A-Za-z_]\w*$/;
+export const VARIABLE: RegExp = /^[A-Za-z_]\w*$/;
 
 /** `KEY=VALUE` pairs as an environment. */
 export function parseVariables(option: string, pairs: readonly string[]): Record<string, string> {

@@ -71,7 +71,7 @@ export const REDACTED = '<redacted>';
 
 const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/i;
 const SECRET_VALUE =
-  /\bBearer\s+\S{8,}|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_][\w-]{12,}|\bAKIA\w{12,}/;
+  /\b(?:Bearer|Basic)\s+[\w+/=.~-]{8,}|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_][\w-]{12,}|\bAKIA\w{12,}/;
 
 /** The arguments without anything that looks like a secret or is one in the environment. */
 export function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
@@ -99,8 +99,12 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
 export function hideKeys(text: string): string {
   return text
     .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
     .replaceAll(SECRET_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
+
+/** `https://bob:secret@host`. */
+const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
 
 /** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
 const SECRET_ASSIGNED =

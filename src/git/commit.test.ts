@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
-import { madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from './commit.ts';
+import { followHooks, madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from './commit.ts';
 import { problemWith } from './state.ts';
 import { recordTree, writeTree } from './tree.ts';
 
@@ -203,6 +203,23 @@ describe('what a loop commits', () => {
     at.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '--message', 'y');
     await commits();
     expect(committed()).toEqual(['M', 'nested']);
+  });
+});
+
+describe('a hook that changes and stages files', () => {
+  it('has them in the commit, and the index does not take them back', async () => {
+    at.write('a', '1\n');
+    at.commits();
+    at.write('mine', '1');
+    at.git('add', 'mine');
+    await begins();
+    at.write('a', '2\n');
+    at.write('.git/hooks/pre-commit', '#!/bin/sh\necho 3 >>a; echo made >gen; git add a gen\n');
+    chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
+    at.git(...(await prepares('work')));
+    await followHooks(at.repository(), notes);
+    expect(at.git('show', 'HEAD:a')).toBe('2\n3\n');
+    expect(at.status).toEqual(['A  mine']);
   });
 });
 

@@ -82,6 +82,20 @@ export function settle(folder: string): void {
   for (const file of [announcedFile(folder), pathsFile(folder)]) rmSync(file, { force: true });
 }
 
+/**
+ * A hook may have changed and staged files on its own: they are in the commit, and not in the index, from which the next
+ * commit of somebody else would undo them.
+ */
+export async function followHooks(repository: Repository, folder: string): Promise<void> {
+  const diff = ['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', 'HEAD'];
+  const paths = (await tell(repository, diff)).split('\0').filter((path) => path !== '');
+  if (paths.length === 0) return;
+  const list = join(folder, 'committed-paths');
+  writeFileSync(list, pathspecs(paths.map((path) => ({ path }))), 'latin1');
+  await ask({ ...repository, interrupt: NEVER }, ['reset', '--quiet', ...from(list)]);
+  rmSync(list, { force: true });
+}
+
 /** What is checked out, if that is something else than what was noted. */
 export async function movedTo(repository: Repository, folder: string): Promise<string | null> {
   const note = readNote(folder);
@@ -130,7 +144,7 @@ function nameable(changes: readonly Change[]): readonly Change[] {
 }
 
 /** From the top of the repository, and every character means itself. */
-function pathspecs(changes: readonly Change[]): string {
+function pathspecs(changes: readonly Pick<Change, 'path'>[]): string {
   return changes.map(({ path }) => `:(top,literal)${path}\0`).join('');
 }
 

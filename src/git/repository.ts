@@ -56,12 +56,12 @@ export async function resolve(repository: Repository, what: string): Promise<str
 }
 
 export function failed(args: readonly string[], { code, stderr }: Execution): GitError {
-  const words = stderr
+  const lines = stderr
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('hint:'))
-    .slice(-3)
-    .join('; ');
+    .filter((line) => line !== '' && !line.startsWith('hint:'));
+  const cause = lines.findIndex((line) => /^(?:fatal|error):/.test(line));
+  const words = (cause < 0 ? lines.slice(-3) : lines.slice(cause, cause + 3)).join('; ');
   return new GitError(
     `git ${args[0] ?? ''} failed: ${words === '' ? `exit code ${code ?? 'unknown'}` : words}`,
   );

@@ -28,6 +28,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     action,
     hint,
     code: result.code,
+    timedOut: result.timedOut,
     log: result.log,
     excerpt: policy.checks.excerpt,
   }));

@@ -40,6 +40,7 @@ describe('renderPrompt', () => {
         action: 'APPEND',
         hint: odd,
         code: 1,
+        timedOut: false,
         log: odd,
         excerpt: { side: 'tail', chars: null, marker: '' },
       },
@@ -97,10 +98,12 @@ describe('renderPrompt', () => {
       action: 'REPLACE',
       hint: null,
       code: null,
+      timedOut: true,
       log: 'l',
       excerpt: { side: 'tail', chars: 9, marker: '' },
     };
     expect(render([check]).split('\n')[0]).toBe('Guardrail "slow" failed: it timed out.');
+    expect(render([{ ...check, timedOut: false }])).toContain('it was ended, and nobody saw its exit code');
   });
 
   it('fences output so that it cannot get out of its fence', () => {

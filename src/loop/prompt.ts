@@ -78,6 +78,7 @@ interface FailedOutput {
   readonly index: number;
   readonly command: string;
   readonly code: number | null;
+  readonly timedOut: boolean;
   readonly log: string;
   readonly excerpt: Excerpt;
 }
@@ -169,10 +170,10 @@ function place(action: FailAction, text: string, part: string): string {
 }
 
 function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs: PromptInputs): string {
-  const { index, command, code, hint, log } = section;
+  const { index, command, code, timedOut, hint, log } = section;
   return [
     code === null
-      ? `Guardrail "${command}" failed: it timed out.`
+      ? `Guardrail "${command}" failed: ${timedOut ? 'it timed out' : 'it was ended, and nobody saw its exit code'}.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
     ...(hint === null ? [] : [`Hint: ${hint}`]),
     `Output file: ${inputs.checkLog?.[index] ?? log}`,

@@ -30,6 +30,7 @@ const failed = (
   action,
   hint,
   code: 3,
+  timedOut: false,
   log: `.ralph/guardrail_001_check_${index}.log`,
   excerpt: presets['ralph-cli'].policy.checks.excerpt,
 });

@@ -283,4 +283,27 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     ).toHaveLength(50_000_000);
     expect(stage.given(2, 'last').length).toBeLessThan(6000);
   });
+
+  it('a guardrail may print anything: NUL characters keep no prompt from its agent', async () => {
+    const stage = openStage();
+    const guardrails = [{ command: String.raw`printf 'a\0b'; exit 1` }, { command: 'kill -9 $PPID; exit 1' }];
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
+    const { code } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+    expect(stage.given(2, 'last')).toContain('a\uFFFDb');
+    expect(stage.given(2, 'last')).toContain('it was ended, and nobody saw its exit code');
+  });
+
+  it('has no keys in it: not in lines, not in names of logs', async () => {
+    const stage = openStage();
+    const guardrails = [
+      { command: 'true --password hunter2secret' },
+      { command: 'true https://bob:hunter2secret@example.com/x' },
+    ];
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
+    const { stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '-V').ended;
+    expect(stderr).not.toContain('hunter2');
+    expect(readdirSync(stage.path('.ralph')).join()).not.toContain('hunter2');
+    expect((await stage.ralph('config').ended).stdout).not.toContain('hunter2');
+  });
 });

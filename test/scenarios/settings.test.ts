@@ -264,4 +264,57 @@ describe('the settings files', () => {
       'something\n',
     );
   });
+
+  it('hide from an agent what any of them hides', async () => {
+    const stage = openStage();
+    Object.assign(stage.env, { ONE: '1', TWO: '2', THREE: '3' });
+    shared(stage, { agent: { command: stage.agent, env: { drop: ['ONE'] } } });
+    stage.settings({ agent: { env: { drop: ['TWO'] } } }, 'settings.local.json');
+    await run(stage, '-m', '1', '--drop-env', 'THREE');
+    expect(stage.given(1, 'env')).not.toMatch(/^(?:ONE|TWO|THREE)=/m);
+    expect((await holds(stage))['agent.env.drop']?.value).toEqual(['ONE', 'TWO']);
+  });
+
+  it('are read in no time, and not all of a thousand mistakes are told', async () => {
+    const stage = openStage();
+    const guardrails = Array.from({ length: 3000 }, (_, index) => ({
+      command: `echo ${index}`,
+      failAktion: 'x',
+    }));
+    stage.settings({ guardrails });
+    const { code, stderr } = await stage.ralph('config').ended;
+    expect(code).toBe(2);
+    expect(stderr.split('\n')).toHaveLength(22);
+    expect(stderr).toContain('… and 2980 more');
+  });
+
+  it('of another agent than the one that is chosen do not hold', async () => {
+    const stage = openStage();
+    shared(stage, { agent: { command: 'claude', flags: ['--x'], model: 'opus', env: { drop: ['X'] } } });
+    const held = await holds(stage, '--agent', 'codex');
+    expect(['command', 'flags', 'model', 'name'].map((key) => held[`agent.${key}`]?.value)).toEqual([
+      null,
+      null,
+      null,
+      'codex',
+    ]);
+    expect(held['agent.env.drop']?.value).toEqual(['X']);
+  });
+
+  it('are named where a value is impossible, by file and line', async () => {
+    const stage = openStage();
+    for (const [settings, message] of [
+      [{ maxTime: 1e21 }, '.ralph/settings.json:2: maxTime must be a time'],
+      [{ restartDelay: '99999999999999999999d' }, '.ralph/settings.json:2: restartDelay must be'],
+      [{ scm: { command: 'git', tasks: ['x "y'] } }, '.ralph/settings.json:5: scm.tasks[0] must be'],
+      [{ guardrails: [{ command: 'a\0b' }] }, 'guardrails[0].command must be a text without NUL'],
+      [{ agent: { env: { drop: ['not a name'] } } }, 'agent.env.drop[0] must be the name of a variable'],
+    ] as const) {
+      stage.settings(settings);
+      // oxlint-disable-next-line no-await-in-loop -- one file for all
+      const { code, stderr } = await stage.ralph('config').ended;
+      expect({ settings, code }).toEqual({ settings, code: 2 });
+      expect(stderr).toContain(message);
+    }
+  });
 });
