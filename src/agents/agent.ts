@@ -111,6 +111,8 @@ export type AgentEvent =
       readonly usage: Usage | null;
       readonly session: string | null;
       readonly error: RunError | null;
+      /** How many steps it took, where it counts them itself. */
+      readonly steps?: number;
     }
   /** A line that means nothing to us: counted, never fatal. One that is no JSON is shown as it is. */
   | { readonly type: 'unknown'; readonly line: string; readonly isPlain: boolean };

@@ -185,6 +185,7 @@ class Reader implements RunReader {
       case 'result':
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
         this.#use(event.usage, event.session);
+        this.#steps = event.steps ?? this.#steps;
         this.#said = event.ok ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);

@@ -6,7 +6,8 @@ import { readTrouble } from './trouble.ts';
 
 /**
  * A command that prints `AgentEvent`s, one JSON object a line: for demonstrations, tests and agents of one's own. Usage is
- * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far.
+ * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far. A result may count its
+ * `steps`, and say of what `kind` its error is where the words alone would not.
  */
 export const scripted: Agent = {
   name: 'scripted',
@@ -49,14 +50,29 @@ function read(value: Json, startedAt: number): readonly AgentEvent[] | null {
       return [{ type: 'denied', tool: text(value['tool']), message }];
     case 'result': {
       const words = text(value['error']);
-      const error = words === '' ? null : readTrouble({ message: words }, startedAt).error;
+      const told = words === '' ? null : readTrouble({ message: words }, startedAt).error;
+      const kind = KINDS.find((known) => known === value['kind']);
+      const error = told === null || kind === undefined ? told : { ...told, kind };
       const ok = value['ok'] === true;
-      return [{ type: 'result', ok, text: textOrNull(value['text']), usage, session, error }];
+      const steps = number(value['steps']);
+      const result = { type: 'result', ok, text: textOrNull(value['text']), usage, session, error } as const;
+      return [steps === null ? result : { ...result, steps: Math.max(0, Math.round(steps)) }];
     }
     default:
       return null;
   }
 }
+
+/** What may be wrong with an agent that cannot be told from its words. */
+const KINDS = [
+  'command-not-found',
+  'not-executable',
+  'invalid-configuration',
+  'authentication',
+  'permission-denied',
+  'transient',
+  'other',
+] as const;
 
 function usageOf(value: Json): Usage | null {
   const costUsd = number(value['costUsd']);
