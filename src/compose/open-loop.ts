@@ -8,6 +8,7 @@ import { nameFrom, problemWithName } from '../control/names.ts';
 import { forget, keep, kept, register, unregister } from '../control/registry.ts';
 import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
+import type { Performer } from '../hosts/function.ts';
 import { GitError } from '../git/repository.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -35,6 +36,8 @@ export interface LoopRequest {
   /** What its user should know before it begins. */
   readonly notes?: readonly string[];
   readonly parent: Spec['parent'];
+  /** Does the agent's work, where the agent is a function of this program. */
+  readonly perform?: Performer | undefined;
 }
 
 /** Creates a loop and becomes its owner. */
@@ -77,7 +80,8 @@ export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
     }
     await recordStart({ spec, folder: folder.at, env: request.env, policy: request.policy });
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
-    const loop = new OwnedLoop({ spec, folder: folder.at, env: request.env, release });
+    const { env, perform } = request;
+    const loop = new OwnedLoop({ spec, folder: folder.at, env, release, perform });
     loop.create(request.policy);
     loop.notes = notes;
     return loop;
@@ -95,6 +99,7 @@ export async function takeOver(
   name: string,
   env: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>> = {},
+  perform?: Performer,
 ): Promise<OwnedLoop> {
   const here = realpathSync(workspace);
   const folder = loopFolder(here, name);
@@ -103,6 +108,7 @@ export async function takeOver(
   if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
   try {
     const written = readSpec(folder.spec);
+    refuseStranger(written, perform);
     const known = kept(written.id);
     const theirs = { ...(known?.env ?? env), ...given };
     const missing = (written.agent.given ?? []).filter((variable) => theirs[variable] === undefined);
@@ -126,11 +132,23 @@ export async function takeOver(
     };
     if (isCopy || written.workspace !== here) writeSpec(folder.spec, spec, theirs);
     keepQuietly(spec, theirs);
-    return new OwnedLoop({ spec, folder, env: theirs, release: lock.release });
+    return new OwnedLoop({ spec, folder, env: theirs, release: lock.release, perform });
   } catch (error) {
     lock.release();
     throw asUserError(error, folder.path);
   }
+}
+
+/** A function is known only to the program that has it. */
+function refuseStranger({ name, agent }: Spec, perform: Performer | undefined): void {
+  const isFunction = agent.argv.length === 0;
+  if (isFunction && perform === undefined) {
+    throw new UserError(
+      `the agent of "${name}" is a function of the program that started it, which alone can go on with it: resumeLoop('${name}', { agent })`,
+    );
+  }
+  if (!isFunction && perform !== undefined)
+    throw new UserError(`the agent of "${name}" is a command, and no function can take its place`);
 }
 
 function alreadyOwned(name: string, pid: number | null): UserError {

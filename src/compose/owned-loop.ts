@@ -15,7 +15,8 @@ import { redact, treeOf, writeSpec, type Spec } from '../control/spec.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import type { Observer } from '../engine/ports.ts';
-import { processHost } from '../hosts/process.ts';
+import { functionHost, type CallSpec, type Performer } from '../hosts/function.ts';
+import { processHost, type ProcessSpec } from '../hosts/process.ts';
 import type { Account } from '../journal/account.ts';
 import { openJournal } from '../journal/file.ts';
 import type { Control, Happening, LoopEvent } from '../loop/event.ts';
@@ -65,7 +66,7 @@ export class OwnedLoop {
   #unseen: (() => void)[] = [];
   #isViewed = false;
 
-  constructor({ spec, folder, env, release }: OwnedLoopSpec) {
+  constructor({ spec, folder, env, release, perform }: OwnedLoopSpec) {
     this.spec = spec;
     this.folder = folder;
     this.#release = release;
@@ -107,19 +108,32 @@ export class OwnedLoop {
       edits: (now) => files.edits(now),
       readProgress: () => files.readProgress(),
     });
-    const host = processHost((run) => {
+    const environmentOf = (run: string): Record<string, string> =>
+      agentEnvironment({ spec, folder, env, run, policy: this.state.policy }, agent);
+    const asProcess = (run: string): ProcessSpec => {
       const prompted = join(folder.run(run), 'prompt.md');
       const way = promptWay(agent, spec.agent, statSync(prompted, { throwIfNoEntry: false })?.size ?? 0);
       return {
         folder: folder.run(run),
         argv: () => this.#commandLine(run, way),
         cwd: treeOf(spec),
-        env: agentEnvironment({ spec, folder, env, run, policy: this.state.policy }, agent),
+        env: environmentOf(run),
         // To one that we know the file's name alone would say nothing; it reads both.
         stdin: way === 'stdin' || (way === 'file' && agent.call !== null) ? prompted : null,
         marker: runMarker(spec, run),
       };
-    }, processes);
+    };
+    const asCall = (run: string): CallSpec => ({
+      folder: folder.run(run),
+      promptFile: join(folder.run(run), 'prompt.md'),
+      workspace: treeOf(spec),
+      env: environmentOf(run),
+      marker: runMarker(spec, run),
+    });
+    const host =
+      perform === undefined
+        ? processHost(asProcess, processes)
+        : functionHost(asCall, perform, processes);
     const observer: Observer = {
       appended: (event, after) => {
         files.take(event, after);
@@ -302,4 +316,6 @@ interface OwnedLoopSpec {
   readonly folder: LoopFolder;
   readonly env: Readonly<Record<string, string>>;
   readonly release: () => void;
+  /** Does the agent's work, where the agent is a function of this program. */
+  readonly perform?: Performer | undefined;
 }
