@@ -1,4 +1,19 @@
 /** The public library: re-exports only. */
+export { createLoop, resumeLoop, runLoop, type ResumeSpec } from './library/create-loop.ts';
+export type { Loop } from './library/loop.ts';
+export type {
+  CommandAgent,
+  FunctionAgent,
+  LoopAgent,
+  LoopCheck,
+  LoopSettings,
+  LoopSpec,
+  NamedAgent,
+} from './library/loop-spec.ts';
+export type { AgentContext, AgentFunction, AgentReport, AgentResult } from './library/function-agent.ts';
+export type { LoopIteration, LoopResult } from './library/result.ts';
+export type { SeenEvent } from './library/recent-events.ts';
+export { UserError } from './user-error.ts';
 export type { Account } from './journal/account.ts';
 export type { Check, FailAction, Policy, PresetName, Until } from './loop/policy.ts';
 export type { AgentEvent } from './agents/agent.ts';

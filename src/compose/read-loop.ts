@@ -8,6 +8,7 @@ import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
+import type { LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
@@ -53,6 +54,13 @@ export function unknownLoop(name: string, folder: LoopFolder): UserError {
   const more = others.length > 8 ? `, and ${others.length - 8} more` : '';
   const known = others.length === 0 ? 'there are none here' : `known here: ${some}${more}`;
   return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
+}
+
+/** Everything that a loop's journal says. */
+export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
+  const events: LoopEvent[] = [];
+  readJournal(folder.journal, { known: null, begin() {}, take: (event) => void events.push(event) });
+  return events;
 }
 
 /** Reads a loop; null when there is none. */

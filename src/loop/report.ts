@@ -47,7 +47,7 @@ export interface RunReport {
 }
 
 /** The account with one more event in it. */
-function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
+export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
   const timed = {
     ...account,
     startedAt: account.startedAt ?? event.at,

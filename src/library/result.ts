@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import type { EndRecord } from '../compose/end-record.ts';
+import { readExcerpt } from '../compose/excerpts.ts';
+import { excerpt } from '../loop/excerpt.ts';
+import type { Outcome, StopReason } from '../loop/outcome.ts';
+import type { LoopReport } from '../loop/report.ts';
+
+/** What came of a loop, in the words of document 002; times are in seconds. */
+export interface LoopResult {
+  readonly iterations: readonly LoopIteration[];
+  readonly totalIterations: number;
+  /** In dollars, as far as it is known. */
+  readonly totalCost: number;
+  /** In seconds. */
+  readonly totalDuration: number;
+  readonly success: boolean;
+  /** The document's word for the end, the outcome's type where it has none, or `paused`. */
+  readonly stopReason: StopReason | Outcome['type'] | 'paused';
+  /** The worktree of the work; empty where there is none. */
+  readonly worktreePath: string;
+  readonly name: string;
+  /** Null where the loop only rests. */
+  readonly outcome: Outcome | null;
+  /** The outcome in a sentence. */
+  readonly reason: string;
+  /** What the command would exit with. */
+  readonly exitCode: number;
+}
+
+export interface LoopIteration {
+  /** From 1. */
+  readonly iteration: number;
+  readonly stepsTaken: number;
+  /** In dollars. */
+  readonly cost: number;
+  /** In seconds. */
+  readonly duration: number;
+  readonly checkResults: readonly {
+    readonly name: string;
+    readonly passed: boolean;
+    /** The last 2000 characters. */
+    readonly output: string;
+  }[];
+  readonly allChecksPassed: boolean;
+  readonly completionTagFound: boolean;
+  readonly error: string | null;
+}
+
+export function resultOf(
+  account: LoopReport,
+  end: EndRecord,
+  spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },
+): LoopResult {
+  return {
+    iterations: account.iterations.map((one) => ({
+      iteration: one.iteration,
+      stepsTaken: one.stepsTaken,
+      cost: one.cost,
+      duration: one.duration / 1000,
+      checkResults: one.checkResults.map(({ name, passed, log }) => {
+        const path = resolve(spec.workspace, log);
+        return { name, passed, output: excerpt(readExcerpt(path, OUTPUT), OUTPUT) };
+      }),
+      allChecksPassed: one.allChecksPassed,
+      completionTagFound: one.completionTagFound,
+      error: one.error,
+    })),
+    totalIterations: account.iterations.length,
+    totalCost: account.totalCost,
+    totalDuration: account.totalDuration / 1000,
+    success: account.success,
+    stopReason: account.stopReason ?? account.outcome?.type ?? 'paused',
+    worktreePath: spec.worktree?.path ?? '',
+    name: end.name,
+    outcome: account.outcome,
+    reason: end.reason,
+    exitCode: end.exitCode,
+  };
+}
+
+const OUTPUT = { side: 'tail', chars: 2000, marker: '' } as const;
