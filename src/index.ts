@@ -1,5 +1,21 @@
 /** The public library: re-exports only. */
 export { createLoop, resumeLoop, runLoop, type ResumeSpec } from './library/create-loop.ts';
+export {
+  ArchitectLoop,
+  type AgentFactory,
+  type ArchitectAgent,
+  type ArchitectEvent,
+  type ArchitectOptions,
+  type FactoryOptions,
+  type RalphConfig,
+} from './library/architect-loop.ts';
+export {
+  RalphLoop,
+  type BusMessage,
+  type MessageBus,
+  type RalphLoopOptions,
+  type RootRunner,
+} from './library/ralph-loop.ts';
 export type { Loop } from './library/loop.ts';
 export type {
   CommandAgent,

@@ -96,8 +96,6 @@ function begin(run: string, spec: CallSpec, perform: Performer): LiveCall {
     for (const descriptor of [output, complaints]) if (descriptor !== undefined) closeSync(descriptor);
   };
   const work = async (): Promise<void> => {
-    // Not before its caller knows of it.
-    await null;
     const { events, complaint, code } = await perform({
       run,
       prompt: readFileSync(spec.promptFile, 'utf8'),
@@ -135,6 +133,9 @@ function begin(run: string, spec: CallSpec, perform: Performer): LiveCall {
 function hosted(spec: CallSpec, call: LiveCall | null, table: ProcessTable): HostedRun {
   const { folder, marker } = spec;
   const tails: Tail[] = [];
+  const look = (): void => {
+    for (const tail of tails) tail.look();
+  };
   let left: (() => void) | null = null;
   const abandoned = new Promise<void>((resolve) => {
     left = resolve;
@@ -148,9 +149,6 @@ function hosted(spec: CallSpec, call: LiveCall | null, table: ProcessTable): Hos
         const tail = openTail(join(folder, `${stream}.log`), (chunk) => take(chunk, stream));
         if (tail !== null) tails.push(tail);
       }
-      const look = (): void => {
-        for (const tail of tails) tail.look();
-      };
       look();
       if (call !== null) call.onLine = look;
     },

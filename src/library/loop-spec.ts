@@ -27,6 +27,8 @@ export interface LoopSpec extends LoopSettings {
   /** What is to be done, in words; or the file that says it, read anew before every run. */
   readonly prompt?: string | undefined;
   readonly promptFile?: string | undefined;
+  /** A specification that takes the place of `prompt` for as long as its file is there; read anew before every run. */
+  readonly specFile?: string | undefined;
   readonly agent: LoopAgent;
   /** Commands that must exit 0. */
   readonly checks?: readonly (string | LoopCheck)[] | undefined;
@@ -150,20 +152,23 @@ async function agentOf(
   return { agent: await chooseAgent(called, calls, env, workspace) };
 }
 
-function promptOf({ prompt, promptFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
+function promptOf({ prompt, promptFile, specFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
   if (prompt !== undefined && promptFile !== undefined)
     throw new UserError('prompt and promptFile cannot both be given');
-  if (promptFile === undefined) {
-    if (typeof prompt === 'string' && prompt.trim() !== '') return { text: prompt };
+  if (promptFile !== undefined) return { file: readable('promptFile', resolve(workspace, promptFile)) };
+  if (typeof prompt !== 'string' || prompt.trim() === '')
     throw new UserError('prompt or promptFile must be given, and say something');
-  }
-  const file = resolve(workspace, promptFile);
+  if (specFile === undefined) return { text: prompt };
+  return { text: prompt, spec: readable('specFile', resolve(workspace, specFile)) };
+}
+
+function readable(option: string, path: string): string {
   try {
-    readFileSync(file);
+    readFileSync(path);
   } catch (error) {
-    throw new UserError(`cannot read promptFile ${file}: ${reasonOf(error)}`, 2, { cause: error });
+    throw new UserError(`cannot read ${option} ${path}: ${reasonOf(error)}`, 2, { cause: error });
   }
-  return { file };
+  return path;
 }
 
 function policyOf(spec: LoopSpec, workspace: string): Policy {
@@ -216,6 +221,7 @@ function refuseUnknown(spec: LoopSpec): void {
 const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   prompt: true,
   promptFile: true,
+  specFile: true,
   agent: true,
   checks: true,
   workspace: true,
@@ -242,6 +248,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   doneFile: true,
   until: true,
   checkTimeout: true,
+  baseline: true,
   outputTruncateChars: true,
   includeIterationCountInPrompt: true,
   scm: true,

@@ -8,6 +8,14 @@ export type SeenEvent =
   /** So many events came and went before they were asked for. */
   | { readonly type: 'events.missed'; readonly count: number; readonly at: number };
 
+/** Whether it stands in the journal. */
+export function isJournaled(event: SeenEvent): event is LoopEvent {
+  return JOURNALED.test(event.type);
+}
+
+const JOURNALED =
+  /^(?:loop|policy|owner|iteration|run|checks|check|probe|claim|changes|commit|checkpoint|limit|timer|child|control)\./;
+
 const MOST_EVENTS = 1000;
 /** An agent's single event may be as long as a file. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;

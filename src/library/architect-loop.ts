@@ -1,0 +1,218 @@
+/** The loop of document 002 as a class: a fresh agent from a factory, until the checks pass and it says the word. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { accountFor, report, type IterationReport, type LoopReport } from '../loop/report.ts';
+import { UserError } from '../user-error.ts';
+import { openLoop } from './create-loop.ts';
+import type { AgentContext, AgentResult } from './function-agent.ts';
+import type { LoopSpec } from './loop-spec.ts';
+import type { Loop } from './loop.ts';
+import { isJournaled, type SeenEvent } from './recent-events.ts';
+import type { LoopResult } from './result.ts';
+
+/** `RalphConfig` of the document. A limit of 0 is none. */
+export interface RalphConfig {
+  readonly task: string;
+  /** Commands that must exit 0; at least one. */
+  readonly checks: readonly string[];
+  /** Takes the task's place in the prompt, and is read anew in every iteration. */
+  readonly specFile?: string | null | undefined;
+  /** `COMPLETE` */
+  readonly completionTag?: string | undefined;
+  /** 25 */
+  readonly maxIterations?: number | undefined;
+  /** In dollars. */
+  readonly maxCost?: number | null | undefined;
+  /** In seconds. */
+  readonly maxTime?: number | null | undefined;
+  /** `build` */
+  readonly agent?: string | undefined;
+  readonly model?: string | null | undefined;
+  readonly useWorktree?: boolean | undefined;
+}
+
+/** Makes the agent of one iteration. What it throws is that iteration's error. */
+export type AgentFactory = (options: FactoryOptions) => ArchitectAgent | Promise<ArchitectAgent>;
+
+export interface FactoryOptions {
+  readonly agent: string;
+  readonly model: string | null;
+  readonly workspaceRoot: string;
+  /** Everything else that an agent of this library gets. */
+  readonly context: AgentContext;
+}
+
+export interface ArchitectAgent {
+  /** The final answer, or that and what it took; what is not told counts as 0. */
+  run(prompt: string): Promise<string | AgentResult>;
+}
+
+export type ArchitectEvent =
+  | {
+      readonly type: 'ralph.iteration_start';
+      readonly iteration: number;
+      readonly maxIterations: number;
+      readonly checkCmd: string;
+    }
+  | {
+      readonly type: 'ralph.checks_result';
+      readonly iteration: number;
+      readonly passed: number;
+      readonly total: number;
+      readonly allPassed: boolean;
+    }
+  | {
+      readonly type: 'ralph.iteration_done';
+      readonly iteration: number;
+      readonly status: 'passed' | 'failed';
+      readonly cost: number;
+      /** In seconds. */
+      readonly duration: number;
+    }
+  | {
+      readonly type: 'ralph.complete';
+      readonly totalIterations: number;
+      /** `success`, or why it stopped. */
+      readonly status: string;
+      readonly totalCost: number;
+    };
+
+export interface ArchitectOptions {
+  /** Told in order; what it throws is ignored. */
+  readonly onEvent?: ((event: ArchitectEvent) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class ArchitectLoop {
+  readonly config: WholeConfig;
+  readonly #factory: AgentFactory;
+  readonly #workspace: string;
+  readonly #options: ArchitectOptions;
+  #loop: Loop | null = null;
+
+  constructor(
+    config: RalphConfig,
+    factory: AgentFactory,
+    workspaceRoot: string = process.cwd(),
+    options: ArchitectOptions = {},
+  ) {
+    this.config = { ...DEFAULTS, ...withoutUndefined(config) };
+    this.#factory = factory;
+    this.#workspace = workspaceRoot;
+    this.#options = options;
+  }
+
+  async run(): Promise<LoopResult> {
+    refuseWorktree(this.config);
+    let account = report([]);
+    const loop = await openLoop(this.#spec(), (event) => {
+      account = this.#tell(account, event);
+    });
+    this.#loop = loop;
+    return loop.run();
+  }
+
+  /** Removes the worktree and its branch; false where there is none. */
+  cleanupWorktree(): boolean {
+    return false;
+  }
+
+  /** Removes the progress file of the last run. */
+  cleanupProgress(): void {
+    if (this.#loop !== null) rmSync(join(this.#loop.folder, 'progress.md'), { force: true });
+  }
+
+  #spec(): LoopSpec {
+    const { task, checks, specFile, completionTag, maxIterations, maxCost, maxTime, agent, model } = this.config;
+    return {
+      preset: 'architect',
+      workspace: this.#workspace,
+      prompt: task,
+      specFile: specFile ?? undefined,
+      checks,
+      completionTag,
+      maximumIterations: maxIterations,
+      maxCost: orNone(maxCost),
+      maxTime: orNone(maxTime),
+      agent: { run: (context) => this.#iterate(context), name: agent, model: model ?? undefined },
+      signal: this.#options.signal,
+    };
+  }
+
+  async #iterate(context: AgentContext): Promise<AgentResult> {
+    const { agent, model, workspace } = context;
+    const made = await this.#factory({ agent, model, workspaceRoot: workspace, context });
+    const answer = await made.run(context.prompt);
+    const result = typeof answer === 'string' ? { text: answer } : answer;
+    return { steps: 0, costUsd: 0, ...withoutUndefined(result) };
+  }
+
+  /** The document's four events, made from those of the journal. */
+  #tell(before: LoopReport, event: SeenEvent): LoopReport {
+    if (!isJournaled(event)) return before;
+    const account = accountFor(before, event);
+    const last = account.iterations.at(-1);
+    if (event.type === 'iteration.started') {
+      const { iteration } = event;
+      this.#done(before.iterations.at(-1));
+      const { maxIterations, checks } = this.config;
+      this.#emit({ type: 'ralph.iteration_start', iteration, maxIterations, checkCmd: checks.join(', ') });
+    } else if (event.type === 'check.finished' && last?.checkResults.length === this.config.checks.length) {
+      const { iteration, checkResults, allChecksPassed } = last;
+      const passed = checkResults.filter((check) => check.passed).length;
+      const total = checkResults.length;
+      this.#emit({ type: 'ralph.checks_result', iteration, passed, total, allPassed: allChecksPassed });
+    } else if (event.type === 'loop.ended') {
+      this.#done(last);
+      const status = account.success ? 'success' : (account.stopReason ?? event.outcome.type);
+      const { iterations, totalCost } = account;
+      this.#emit({ type: 'ralph.complete', totalIterations: iterations.length, status, totalCost });
+    }
+    return account;
+  }
+
+  #done(one: IterationReport | undefined): void {
+    if (one === undefined) return;
+    const { iteration, cost, duration, allChecksPassed, error } = one;
+    const status = allChecksPassed && error === null ? 'passed' : 'failed';
+    this.#emit({ type: 'ralph.iteration_done', iteration, status, cost, duration: duration / 1000 });
+  }
+
+  #emit(event: ArchitectEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch {
+      // Whoever looks on does not decide whether it goes on.
+    }
+  }
+}
+
+const DEFAULTS = {
+  specFile: null,
+  completionTag: 'COMPLETE',
+  maxIterations: 25,
+  maxCost: null,
+  maxTime: null,
+  agent: 'build',
+  model: null,
+  useWorktree: false,
+};
+
+/** What says nothing leaves the default as it is. */
+function withoutUndefined<T extends object>(given: T): Given<T> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same fields, without those that are undefined
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given<T>;
+}
+
+type Given<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
+
+type WholeConfig = { readonly [Key in keyof RalphConfig]-?: Exclude<RalphConfig[Key], undefined> };
+
+function orNone(limit: number | null): number | undefined {
+  return limit === null || limit === 0 ? undefined : limit;
+}
+
+/** The seam for `useWorktree`: until loops of this class can have a worktree, one that asks for it is refused. */
+function refuseWorktree({ useWorktree }: RalphConfig): void {
+  if (useWorktree === true) throw new UserError('useWorktree is not available in this version');
+}
