@@ -131,9 +131,7 @@ export class OwnedLoop {
       marker: runMarker(spec, run),
     });
     const host =
-      perform === undefined
-        ? processHost(asProcess, processes)
-        : functionHost(asCall, perform, processes);
+      perform === undefined ? processHost(asProcess, processes) : functionHost(asCall, perform, processes);
     const observer: Observer = {
       appended: (event, after) => {
         files.take(event, after);

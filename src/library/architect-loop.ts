@@ -123,7 +123,8 @@ export class ArchitectLoop {
   }
 
   #spec(): LoopSpec {
-    const { task, checks, specFile, completionTag, maxIterations, maxCost, maxTime, agent, model } = this.config;
+    const { task, checks, specFile, completionTag, maxIterations, maxCost, maxTime, agent, model } =
+      this.config;
     return {
       preset: 'architect',
       workspace: this.#workspace,

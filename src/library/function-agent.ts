@@ -111,7 +111,8 @@ function messageOf(thrown: unknown): string {
 
 /** What the system said when the function tried to start something: as for any agent, trying again cannot help. */
 function kindOf(thrown: unknown): ErrorKind | undefined {
-  const isStart = thrown instanceof Error && 'syscall' in thrown && String(thrown.syscall).startsWith('spawn');
+  const isStart =
+    thrown instanceof Error && 'syscall' in thrown && String(thrown.syscall).startsWith('spawn');
   if (!isStart || !('code' in thrown)) return undefined;
   if (thrown.code === 'ENOENT') return 'command-not-found';
   return thrown.code === 'EACCES' || thrown.code === 'EPERM' ? 'not-executable' : undefined;

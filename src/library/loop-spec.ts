@@ -119,7 +119,11 @@ export async function requestOf(spec: LoopSpec): Promise<LoopRequest> {
 const FUNCTION = 'function';
 
 export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<LoopRequest['perform']> {
-  const { run, name = FUNCTION, model } = typeof agent === 'function' ? { run: agent, model: undefined } : agent;
+  const {
+    run,
+    name = FUNCTION,
+    model,
+  } = typeof agent === 'function' ? { run: agent, model: undefined } : agent;
   return performer(run, { name, model: model ?? null });
 }
 
@@ -142,7 +146,8 @@ async function agentOf(
       'agent must be the name of a known agent, { command: […] } or a function, got ' + shown(agent),
     );
   }
-  const named: Partial<CommandAgent> & Omit<Partial<NamedAgent>, 'name'> = typeof agent === 'string' ? { name: agent } : agent;
+  const named: Partial<CommandAgent> & Omit<Partial<NamedAgent>, 'name'> =
+    typeof agent === 'string' ? { name: agent } : agent;
   const { name, flags, model, promptVia, command = [], dropEnv = [] } = named;
   const choice = withSettings(
     { agent: name ?? null, model: null, command, promptVia: null, drop: dropEnv, given: Object.keys(given) },
@@ -177,7 +182,8 @@ function policyOf(spec: LoopSpec, workspace: string): Policy {
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
     throw new UserError('scm.command must be given with scm.tasks, for example: "git"');
   const guardrails = spec.checks?.map((check) => {
-    const { command, action, hint } = typeof check === 'string' ? { command: check } : { ...NO_MORE, ...check };
+    const { command, action, hint } =
+      typeof check === 'string' ? { command: check } : { ...NO_MORE, ...check };
     return { command, failAction: action, hint };
   });
   const settings: Settings = { ...spec, agent: undefined, guardrails };

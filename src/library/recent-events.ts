@@ -50,7 +50,7 @@ export class RecentEvents implements AsyncIterable<SeenEvent> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SeenEvent, void, undefined> {
-    for (let next = 0; ; ) {
+    for (let next = 0; ;) {
       const count = this.#before - next;
       const kept = this.#kept[Math.max(0, -count)];
       if (count > 0) {

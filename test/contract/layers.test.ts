@@ -61,6 +61,14 @@ describe('the layers', () => {
     ).toEqual([]);
   });
 
+  it('library/ talks to what composes a loop, to the shape of the settings and to the core', () => {
+    const { count, imports } = outside('library');
+    expect(count).toBeGreaterThan(6);
+    const known =
+      /^(node:|\.\.\/(compose\/|loop\/|config\/(closest|policy|settings|values)\.ts|agents\/agent\.ts|hosts\/function\.ts|user-error\.ts))/;
+    expect(imports.filter((path) => !known.test(path))).toEqual([]);
+  });
+
   it('cli/ talks to the library, to what composes it and to the settings', () => {
     const { imports } = outside('cli');
     expect(
