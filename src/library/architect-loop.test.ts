@@ -94,11 +94,10 @@ it('S3.47 fires its four events in order', async () => {
       iteration,
       status: 'failed',
       cost: 0.01,
-      duration: expect.any(Number) as number,
     },
   ];
   const complete = { type: 'ralph.complete', totalIterations: 2, status: 'max_iterations', totalCost: 0.02 };
-  expect(events).toEqual([...inOne(1), ...inOne(2), complete]);
+  expect(events).toMatchObject([...inOne(1), ...inOne(2), complete]);
 });
 
 it('S3.54 records what factory and agent throw, runs no check after it, and goes on', async () => {

@@ -93,7 +93,11 @@ describe('a function as an agent', () => {
 
   it.each([
     ['an error that is returned', () => ({ text: '', error: 'out of ideas' }), 'out of ideas'],
-    ['something that is no result', () => ({}) as never, 'must return an object'],
+    [
+      'something that is no result',
+      () => Object.assign({ text: '' }, { text: undefined }),
+      'must return an object',
+    ],
     ['something that is no error', () => Promise.reject(new Error('')), 'without a message'],
   ])('S3.54 counts %s as a failure', async (_, agent, error) => {
     const result = await runLoop({
@@ -314,6 +318,7 @@ describe('what is wrong with a spec', () => {
     ],
   ])('is told: %s', async (_, spec, message) => {
     const workspace = openLibraryFolder();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what only a program without types would say
     const wrong = createLoop({ workspace, ...spec } as never);
     await expect(wrong).rejects.toThrow(message);
     await expect(wrong).rejects.toMatchObject({ name: 'UserError' });

@@ -1,12 +1,7 @@
 /** The library's ways to a loop: a new one, or one that was left. */
-import { resolve } from 'node:path';
-import * as composed from '../compose/open-loop.ts';
-import { readLoop } from '../compose/read-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { UserError } from '../user-error.ts';
 import type { AgentFunction } from './function-agent.ts';
-import { asFunction, requestOf, type FunctionAgent, type LoopSpec } from './loop-spec.ts';
-import { Loop } from './loop.ts';
+import type { FunctionAgent, LoopSpec } from './loop-spec.ts';
+import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 import type { LoopResult } from './result.ts';
 
@@ -21,10 +16,10 @@ export async function runLoop(spec: LoopSpec): Promise<LoopResult> {
   return loop.run();
 }
 
-/** The same with a listener that misses nothing, for what is built on it; it must not throw. */
-export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
-  const owned = await composed.createLoop(await requestOf(spec));
-  return new Loop(owned, spec.signal, listener);
+/** Becomes the owner of a loop that was paused, stopped or left by a crash; `run()` goes on with it. */
+export async function resumeLoop(name: string, spec: ResumeSpec = {}): Promise<Loop> {
+  const { reopenLoop } = await import('./open-loop.ts');
+  return reopenLoop(name, spec);
 }
 
 export interface ResumeSpec {
@@ -36,17 +31,9 @@ export interface ResumeSpec {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Becomes the owner of a loop that was paused, stopped or left by a crash; `run()` goes on with it. */
-export async function resumeLoop(name: string, spec: ResumeSpec = {}): Promise<Loop> {
-  const workspace = resolve(spec.workspace ?? '.');
-  const { trouble, state } = readLoop(workspace, name);
-  if (trouble !== null) throw new UserError(trouble);
-  if (state.outcome?.type === 'done') throw new UserError(`"${name}" is done`);
-  const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
-  const env = startersEnvironment(process.env);
-  const owned = await composed.takeOver(workspace, name, env, spec.env, perform);
-  owned.forgetPauses();
-  if (owned.state.outcome !== null) owned.reopen(null);
-  else if (owned.state.control.paused) owned.receive({ type: 'resume', now: false });
-  return new Loop(owned, spec.signal, () => {});
+/** The same with a listener that misses nothing, for what is built on it; it must not throw. */
+export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
+  // Whoever only looks at a type or a preset need not wait for an engine.
+  const opened = await import('./open-loop.ts');
+  return opened.openLoop(spec, listener);
 }

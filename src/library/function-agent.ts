@@ -27,7 +27,7 @@ export interface AgentContext {
   /** The run's own folder, with its prompt and its logs. */
   readonly folder: string;
   /** Tells what is going on: it is shown and logged, and counts as activity. */
-  report(event: AgentReport): void;
+  readonly report: (event: AgentReport) => void;
 }
 
 export interface AgentResult {

@@ -1,7 +1,6 @@
 /** The loop of document 000 as a class: restarts a root runner until the folder of its task has a file `DONE`. */
 import { statSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
-import { problemWithName } from '../compose/read-loop.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Time } from '../config/settings.ts';
 import { failureText } from '../loop/failure.ts';
@@ -94,7 +93,7 @@ export class RalphLoop {
   /** Comes back once the task is done, or waits for a person; anything else is thrown. Aborting the signal ends at once. */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const done = join(this.runDir, 'DONE');
+    const { problemWithName } = await import('../compose/read-loop.ts');
     const loop = await openLoop(
       {
         preset: 'conductor',
@@ -106,7 +105,7 @@ export class RalphLoop {
         maximumIterations: this.maxRestarts,
         iterationTimeout: this.waitTimeout,
         restartDelay: this.restartDelay,
-        doneFile: done,
+        doneFile: join(this.runDir, 'DONE'),
         policy: {
           children: { waitMs: this.waitTimeout * 1000, pollMs: this.pollInterval * 1000 },
           completion: { handOver: { marker: join(this.runDir, 'WAIT_WITHOUT_RESTART') } },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
 
 const text = (words: string): SeenEvent => ({ type: 'text', text: words, message: '', at: 1 });
-const words = (event: SeenEvent): string => ('text' in event ? event.text : event.type);
+const words = (event: SeenEvent): string => (event.type === 'text' ? event.text : event.type);
 
 it('keeps a thousand events for whoever comes late, and says how many are missing', async () => {
   const events = new RecentEvents();

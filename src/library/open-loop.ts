@@ -1,0 +1,29 @@
+/** What the library does when it is asked to, with everything that this needs: loaded then, and not with the library. */
+import { resolve } from 'node:path';
+import * as composed from '../compose/open-loop.ts';
+import { readLoop } from '../compose/read-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { UserError } from '../user-error.ts';
+import type { ResumeSpec } from './create-loop.ts';
+import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';
+import { Loop } from './loop.ts';
+import type { SeenEvent } from './recent-events.ts';
+
+export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
+  const owned = await composed.createLoop(await requestOf(spec));
+  return new Loop(owned, spec.signal, listener);
+}
+
+export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
+  const workspace = resolve(spec.workspace ?? '.');
+  const { trouble, state } = readLoop(workspace, name);
+  if (trouble !== null) throw new UserError(trouble);
+  if (state.outcome?.type === 'done') throw new UserError(`"${name}" is done`);
+  const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
+  const env = startersEnvironment(process.env);
+  const owned = await composed.takeOver(workspace, name, env, spec.env, perform);
+  owned.forgetPauses();
+  if (owned.state.outcome !== null) owned.reopen(null);
+  else if (owned.state.control.paused) owned.receive({ type: 'resume', now: false });
+  return new Loop(owned, spec.signal, () => {});
+}
