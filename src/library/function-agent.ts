@@ -82,7 +82,8 @@ function ended(result: unknown): Performed {
   if (!isResult(result)) return failed(new TypeError('the agent function must return an object with `text`'));
   const { text, costUsd, tokens, steps, error, exitCode } = result;
   const ok = error === undefined;
-  const said = text === '' ? [] : [{ type: 'text', message: 'answer', text }];
+  // Its own message: the answer of the result is read as another, and both must be whole.
+  const said = text === '' ? [] : [{ type: 'text', message: 'last', text }];
   return {
     events: [...said, { type: 'result', ok, text, costUsd, tokens, steps, error }],
     complaint: '',

@@ -1,0 +1,19 @@
+import { runLoop, UserError } from '../src/index.ts';
+
+const agent = 'cat >asked.md; echo hello >greeting.txt; echo "<promise>DONE</promise>"';
+
+try {
+  const result = await runLoop({
+    prompt: 'Write "hello" into greeting.txt.',
+    agent: { command: ['sh', '-c', agent] }, // or 'claude', or { name: 'codex', model: '…' }
+    checks: ['grep -x hello greeting.txt'],
+    maximumIterations: 5,
+    maxTime: '10m',
+  });
+  console.log(`${result.stopReason} in iteration ${result.totalIterations}`);
+  process.exitCode = result.exitCode;
+} catch (error) {
+  if (!(error instanceof UserError)) throw error;
+  console.error(error.message); // it names what is wrong, and what to do about it
+  process.exitCode = error.exitCode;
+}

@@ -1,0 +1,44 @@
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+
+const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const page = text('docs/library.md');
+const shown = [...page.matchAll(/```ts\n([^]*?)```\n(?:\nIt prints\n\n```text\n([^]*?)```)?/g)];
+const examples = readdirSync(new URL('../../examples', import.meta.url)).filter(
+  (file) => file !== 'toy-driver.ts',
+);
+
+describe('the page about the library', () => {
+  it.each(examples)('shows %s as it is, and what it prints', async (file) => {
+    const source = text(`examples/${file}`).replaceAll("'../src/index.ts'", "'ralph-loop'");
+    const example = shown.find(([, code]) => code === source);
+    expect(example, `docs/library.md does not show examples/${file}`).toBeDefined();
+    const print = openFolder();
+    await import(`../../examples/${file}`);
+    expect(print()).toBe(example?.[2]);
+    expect(process.exitCode ?? 0).toBe(0);
+  });
+
+  it('shows no example that is not there', () => {
+    expect(shown).toHaveLength(examples.length);
+  });
+});
+
+/** A throwaway folder to run in, with a home; tells what was printed since. */
+function openFolder(): () => string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-example-')));
+  const before = process.cwd();
+  process.chdir(folder);
+  vi.stubEnv('HOME', folder);
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'));
+  const print = vi.spyOn(console, 'log').mockReturnValue();
+  onTestFinished(() => {
+    print.mockRestore();
+    vi.unstubAllEnvs();
+    process.chdir(before);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return () => print.mock.calls.map((words) => `${words.join(' ').trimEnd()}\n`).join('');
+}
