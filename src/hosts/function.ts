@@ -10,6 +10,7 @@
  */
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as begunToFollow } from 'node:timers/promises';
 import { exitStatus, hasStarted, unknownBirth } from '../process/shim.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker, ProcessTable } from '../process/table.ts';
@@ -58,7 +59,7 @@ export interface Call {
   /** Aborted when the run has to end. */
   readonly signal: AbortSignal;
   /** One line of what the agent `scripted` prints. */
-  report(event: object): void;
+  readonly report: (event: object) => void;
 }
 
 export interface Performed {
@@ -76,6 +77,7 @@ interface LiveCall {
   /** Something was written. */
   onLine: (() => void) | null;
   isOver: boolean;
+  status: number | null;
   /** Why something could not be written. */
   trouble: unknown;
 }
@@ -96,6 +98,9 @@ function begin(run: string, spec: CallSpec, perform: Performer): LiveCall {
     for (const descriptor of [output, complaints]) if (descriptor !== undefined) closeSync(descriptor);
   };
   const work = async (): Promise<void> => {
+    // By then whoever started it follows it: the first thing that it does may be to remove this folder.
+    await begunToFollow();
+    if (aborter.signal.aborted) return;
     const { events, complaint, code } = await perform({
       run,
       prompt: readFileSync(spec.promptFile, 'utf8'),
@@ -108,7 +113,12 @@ function begin(run: string, spec: CallSpec, perform: Performer): LiveCall {
     if (!isHeard) return;
     write(complaints, complaint);
     for (const event of events) write(output, `${JSON.stringify(event)}\n`);
-    writeFileSync(join(folder, 'exit'), `${code}\n`);
+    call.status = code;
+    try {
+      writeFileSync(join(folder, 'exit'), `${code}\n`);
+    } catch {
+      // Only for whoever comes after us; it may have removed the folder itself.
+    }
   };
   const call: LiveCall = {
     over: Promise.resolve(),
@@ -116,6 +126,7 @@ function begin(run: string, spec: CallSpec, perform: Performer): LiveCall {
     leave,
     onLine: null,
     isOver: false,
+    status: null,
     trouble: null,
   };
   const over = work()
@@ -166,7 +177,7 @@ function hosted(spec: CallSpec, call: LiveCall | null, table: ProcessTable): Hos
       if (call !== null) call.onLine = null;
       await Promise.all(tails.map((tail) => tail.close(rest)));
       if (call !== null && call.trouble !== null) throw call.trouble;
-      return exitStatus(folder);
+      return call === null ? exitStatus(folder) : call.status;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -149,6 +149,20 @@ describe('a function as an agent', () => {
     await sleep(20);
     expect(result).toMatchObject({ success: false, iterations: [{ error: 'agent timeout' }] });
     expect(readFileSync(join(loop.folder, 'runs', '0001', 'stdout.log'), 'utf8')).toBe('');
+  });
+
+  it('may remove the whole folder of the loop: nothing is lost', async () => {
+    const workspace = openLibraryFolder();
+    const result = await runLoop({
+      prompt: 'clean up',
+      workspace,
+      agent: async ({ iteration }) => {
+        await sleep(20);
+        rmSync(join(workspace, '.ralph'), { recursive: true });
+        return iteration === 1 ? { text: 'cleaned', costUsd: 1 } : { ...DONE, costUsd: 1 };
+      },
+    });
+    expect(result).toMatchObject({ success: true, totalIterations: 2, totalCost: 2 });
   });
 
   it('takes what it started with the environment of its run with it', async () => {

@@ -16,7 +16,7 @@ describe('the page about the library', () => {
     const example = shown.find(([, code]) => code === source);
     expect(example, `docs/library.md does not show examples/${file}`).toBeDefined();
     const print = openFolder();
-    await import(`../../examples/${file}`);
+    await import(`../../examples/${file.replace('.ts', '')}.ts`);
     expect(print()).toBe(example?.[2]);
     expect(process.exitCode ?? 0).toBe(0);
   });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { timeout: 120_000 }, () => {
+it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { timeout: 240_000 }, () => {
   const npm = (...args: string[]): string =>
     execFileSync('npm', [...args, '--silent', '--offline'], { cwd: folder, env, encoding: 'utf8' });
   // Without its scripts: what other tests run must not be built anew beneath them.
@@ -33,7 +33,10 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     const printed = npm('pack', path, '--ignore-scripts', '--pack-destination', folder);
     return `./${printed.trim().split('\n').at(-1) ?? ''}`;
   };
-  const needed = Object.keys(manifest.dependencies).map((name) => pack(join(ROOT, 'node_modules', name)));
+  const types = ['@types/node', 'undici-types'];
+  const needed = [...Object.keys(manifest.dependencies), ...types].map((name) =>
+    pack(join(ROOT, 'node_modules', name)),
+  );
   const tarball = pack(ROOT);
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   npm('install', tarball, ...needed, '--ignore-scripts', '--no-audit', '--no-fund');
@@ -56,8 +59,40 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   expect(run('npx', '--no-install', 'ralph', 'config').stderr).toContain('did you mean maximumIterations?');
   const schema = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
   expect(JSON.parse(readFileSync(schema, 'utf8'))).toMatchObject({ type: 'object' });
-  const library = `import { presets } from 'ralph-loop'; console.log(Object.keys(presets).length)`;
-  expect(run(process.execPath, '--input-type=module', '-e', library).stdout).toBe('6\n');
+  const program = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    const { stdout, stderr } = run(process.execPath, name);
+    return stdout + stderr.replaceAll(/^\(.*ExperimentalWarning.*\n\(Use .*\n/gm, '');
+  };
+  const use = `runLoop({ prompt: 'x', agent: async () => ({ text: '<promise>DONE</promise>' }) }).then(({ stopReason, iterations }) => console.log(stopReason, iterations.length, Object.keys(presets).length));`;
+  expect(program('use.mjs', `import { runLoop, presets } from 'ralph-loop';\n${use}`)).toBe('done 1 6\n');
+  expect(program('use.cjs', `const { runLoop, presets } = require('ralph-loop');\n${use}`)).toBe(
+    'done 1 6\n',
+  );
+
+  const examples = readdirSync(join(ROOT, 'examples'));
+  for (const file of examples) {
+    const source = readFileSync(join(ROOT, 'examples', file), 'utf8');
+    writeFileSync(join(folder, file), source.replaceAll("'../src/index.ts'", "'ralph-loop'"));
+  }
+  const typed = `import ralph = require('ralph-loop');\nexport const run: Promise<ralph.LoopResult> = ralph.runLoop({ prompt: 'x', agent: 'claude' });\n`;
+  writeFileSync(join(folder, 'typed.cts'), typed);
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        module: 'nodenext',
+        target: 'es2023',
+        lib: ['es2023'],
+        types: ['node'],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+      },
+      files: [...examples, 'typed.cts'],
+    }),
+  );
+  expect(run(join(ROOT, 'node_modules', '.bin', 'tsc'), '--project', folder).stdout).toBe('');
 });
 
 it('S1.38 says on native Windows that it needs WSL2, before it does anything', () => {
