@@ -27,7 +27,7 @@ export type {
   NamedAgent,
 } from './library/loop-spec.ts';
 export type { AgentContext, AgentFunction, AgentReport, AgentResult } from './library/function-agent.ts';
-export type { LoopIteration, LoopResult } from './library/result.ts';
+export type { LoopIteration, LoopResult } from './compose/loop-result.ts';
 export type { SeenEvent } from './library/recent-events.ts';
 export { UserError } from './user-error.ts';
 export type { Account } from './journal/account.ts';

@@ -1,6 +1,7 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
+import type { OwnedLoop } from '../compose/owned-loop.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { withoutSecrets } from '../compose/secrets.ts';
 import { effective } from '../config/effective.ts';
@@ -26,6 +27,8 @@ export interface Work {
   readonly defaults: Settings;
   /** Whether any agent that is installed will do. */
   readonly anyAgent?: boolean;
+  /** Told of the loop once it does not go on. */
+  readonly ended?: (loop: OwnedLoop) => void;
   /** The first line that a person reads. */
   readonly opening?: (policy: Policy) => string;
 }
@@ -72,7 +75,12 @@ export async function begin(work: Work): Promise<number> {
   };
   if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy)}\n`);
   const parent = insideRun(process.env);
-  if (parent === null) return drive(await createLoop(request), view);
+  if (parent === null) {
+    const loop = await createLoop(request);
+    const code = await drive(loop, view);
+    work.ended?.(loop);
+    return code;
+  }
   const { runAsChild } = await import('./child.ts');
   return runAsChild(request, parent, view);
 }

@@ -132,7 +132,11 @@ function time(option: string, text: string | undefined): string | undefined {
   return text?.trim();
 }
 
-function oneOf<const Value extends string>(option: string, text: string, values: readonly Value[]): Value {
+export function oneOf<const Value extends string>(
+  option: string,
+  text: string,
+  values: readonly Value[],
+): Value {
   const known = values.find((value) => value === text);
   if (known !== undefined) return known;
   const near = closest(text, values);

@@ -220,7 +220,9 @@ function runOptions(command: Command): Command {
 function loopOptions(command: Command): Command {
   return workOptions(command)
     .option('--spec <file>', 'a specification in place of the task, read anew in every iteration')
-    .option('-c, --config <file>', 'a configuration file in YAML, with a block ralph_loop');
+    .option('-c, --config <file>', 'a configuration file in YAML, with a block ralph_loop')
+    .option('--report <form>', 'the result for others: json, markdown or github')
+    .option('--report-file <file>', 'where it goes instead of the standard output');
 }
 
 /** What every command has that starts a loop. */

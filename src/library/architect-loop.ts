@@ -8,7 +8,7 @@ import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import { isJournaled, type SeenEvent } from './recent-events.ts';
-import type { LoopResult } from './result.ts';
+import type { LoopResult } from '../compose/loop-result.ts';
 
 /** `RalphConfig` of the document. A limit of 0 is none. */
 export interface RalphConfig {

@@ -3,7 +3,7 @@ import type { AgentFunction } from './function-agent.ts';
 import type { FunctionAgent, LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
-import type { LoopResult } from './result.ts';
+import type { LoopResult } from '../compose/loop-result.ts';
 
 /** Makes a loop and becomes its owner. A `UserError` says what is wrong with the spec. */
 export async function createLoop(spec: LoopSpec): Promise<Loop> {

@@ -5,7 +5,7 @@ import { report } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
-import { resultOf, type LoopResult } from './result.ts';
+import { resultOf, type LoopResult } from '../compose/loop-result.ts';
 
 /** A loop that this program owns. It does nothing before `run()`, prints nothing and handles no signals. */
 export class Loop {

@@ -9,7 +9,7 @@ import { openLoop } from './create-loop.ts';
 import type { AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
-import type { LoopResult } from './result.ts';
+import type { LoopResult } from '../compose/loop-result.ts';
 
 /** Runs the root agent once. An error, thrown or returned, is a failed attempt; attempts count from 0. */
 export type RootRunner = (context: AgentContext, attempt: number) => unknown;

@@ -159,4 +159,55 @@ describe('ralph loop', () => {
     expect(stage.read('.ralph/loops/it/progress.md')).toContain('- Error: agent exited with code 7\n');
     expect(stage.given(2, 'stdin')).toContain('## Execution Error');
   });
+
+  it('S3.42 S3.43 S3.45 S3.46 tells its result to a program, a page or a pull request', async () => {
+    const stage = openStage();
+    const check = "test -e fixed || { echo 'no `fix` | yet'; exit 1; }";
+    stage.plans(1, 'echo working; echo token=abcdefgh1234');
+    stage.plans(2, `: > fixed; ${complete}`);
+    const json = await loop(stage, 'x', '--check', check, '--report', 'json');
+    expect(json.code).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      name: 'it',
+      success: true,
+      stopReason: 'all_checks_passed',
+      totalIterations: 2,
+      worktreePath: '',
+      iterations: [
+        { iteration: 1, allChecksPassed: false, completionTagFound: false, error: null },
+        {
+          iteration: 2,
+          allChecksPassed: true,
+          completionTagFound: true,
+          checkResults: [{ name: check, passed: true }],
+        },
+      ],
+    });
+    expect(json.stderr).toContain(
+      '  Iter 1: [FAIL] steps=0 cost=$0.0000\n  Iter 2: [PASS] [TAG] steps=0 cost=$0.0000\n',
+    );
+
+    await stage.shell('rm fixed').ended;
+    const args = ['x', '--check', check, '-m', '1'];
+    const page = await loop(stage, ...args, '--report', 'markdown', '--report-file', 'report.md');
+    expect(page.code).toBe(1);
+    expect(stage.read('report.md')).toMatch(/^## Ralph loop `it`: max_iterations\n/);
+    expect(stage.read('report.md')).toContain('| 1 | fail (0/1) | no | 0 | $0.0000 |');
+    expect(stage.read('report.md')).toContain('```\nno `fix` | yet\n```');
+
+    const summary = stage.path('summary.md');
+    stage.env['GITHUB_STEP_SUMMARY'] = summary;
+    stage.plans('default', 'echo hello');
+    const github = await loop(stage, ...args, '--report', 'github');
+    expect(github.stdout).toBe('hello\n');
+    expect(stage.read('summary.md')).toContain('<summary>failing: <code>test -e fixed || { echo');
+    for (const [wrong, message] of [
+      [['--report', 'xml'], '--report must be one of json, markdown, github, got "xml"'],
+      [['--report-file', 'x'], '--report-file needs --report'],
+      [['--report', 'json', '--report-file', '/nowhere/x'], '--report-file: cannot write /nowhere/x'],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect((await loop(stage, ...args, ...wrong)).stderr).toContain(message);
+    }
+  });
 });

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path';
-import type { EndRecord } from '../compose/end-record.ts';
-import { readExcerpt } from '../compose/excerpts.ts';
+import type { EndRecord } from './end-record.ts';
+import { readExcerpt } from './excerpts.ts';
 import { excerpt } from '../loop/excerpt.ts';
 import type { Outcome, StopReason } from '../loop/outcome.ts';
-import type { LoopReport } from '../loop/report.ts';
+import { report, type LoopReport } from '../loop/report.ts';
+import type { OwnedLoop } from './owned-loop.ts';
+import { readEvents } from './read-loop.ts';
+import { hideKeys } from './secrets.ts';
 
 /** What came of a loop, in the words of document 002; times are in seconds. */
 export interface LoopResult {
@@ -46,6 +49,11 @@ export interface LoopIteration {
   readonly error: string | null;
 }
 
+/** The result of a loop that does not go on, from its journal. */
+export function loopResult(loop: OwnedLoop): LoopResult {
+  return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
+}
+
 export function resultOf(
   account: LoopReport,
   end: EndRecord,
@@ -59,7 +67,7 @@ export function resultOf(
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
         const path = resolve(spec.workspace, log);
-        return { name, passed, output: excerpt(readExcerpt(path, OUTPUT), OUTPUT) };
+        return { name, passed, output: hideKeys(excerpt(readExcerpt(path, OUTPUT), OUTPUT)) };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,
