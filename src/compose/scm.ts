@@ -25,7 +25,7 @@ import {
 } from '../git/commit.ts';
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
-import { commitMessage } from '../loop/commit-message.ts';
+import { commitMessage, plainMessage } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
@@ -230,7 +230,8 @@ const NEVER = new AbortController().signal;
 function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
   const { folder, agent, spec, env } = loop;
   if (message === 'missing') return null;
-  if (message === 'plain') return `ralph: ${spec.name}, iteration ${iteration}`;
+  if (message === 'plain')
+    return plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
   return commitMessage(hideKeys(hideSecrets(answerIn(folder.run(message.run), agent), env)));
 }
 

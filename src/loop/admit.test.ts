@@ -84,7 +84,7 @@ describe('a timer', () => {
     expect(
       says(
         given(
-          { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } },
+          { ...plain, commit: { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null } },
           ...begun,
           exited('1.1', 0),
         ),

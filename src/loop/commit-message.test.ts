@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commitMessage } from './commit-message.ts';
+import { commitMessage, plainMessage } from './commit-message.ts';
 
 describe('commitMessage', () => {
   it.each([
@@ -31,5 +31,20 @@ describe('commitMessage', () => {
 
   it('has an end, and is not cut through a character', () => {
     expect(commitMessage('😀'.repeat(5000))).toBe('😀'.repeat(1000));
+  });
+});
+
+describe('plainMessage', () => {
+  it('has the first line of the task for its subject, in 72 characters, and the iteration below it', () => {
+    expect(plainMessage('\n  Fix the parser\nand more', 'it', 3)).toBe(
+      'Fix the parser\n\nIteration 3 of the loop it.',
+    );
+    const [subject = ''] = plainMessage('😀'.repeat(100), 'it', 1).split('\n');
+    expect(subject).toBe(`${'😀'.repeat(71)}…`);
+  });
+
+  it('names the loop where the task is in a file', () => {
+    expect(plainMessage(null, 'it', 1)).toBe('ralph: it\n\nIteration 1 of the loop it.');
+    expect(plainMessage(' \n ', 'it', 1)).toBe('ralph: it\n\nIteration 1 of the loop it.');
   });
 });

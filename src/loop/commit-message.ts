@@ -10,6 +10,17 @@ export function commitMessage(answer: string): string | null {
   return lines.map(clean).find(isMessage) ?? null;
 }
 
+/** The message of a commit that no agent is asked for: what the task was, where that is known, and which iteration it is. */
+export function plainMessage(task: string | null, name: string, iteration: number): string {
+  const lines = (task ?? '').replaceAll(TERMINAL, '').split(/\r\n|[\n\r\u2028\u2029]/);
+  const first = Array.from(lines.map(clean).find((line) => line !== '') ?? `ralph: ${name}`);
+  const subject = first.length > SUBJECT ? `${first.slice(0, SUBJECT - 1).join('')}…` : first.join('');
+  return `${subject}\n\nIteration ${iteration} of the loop ${name}.`;
+}
+
+/** As long as a subject should be. */
+const SUBJECT = 72;
+
 /** Escape sequences: colours, cursor, titles. */
 // oxlint-disable-next-line eslint/no-control-regex -- control characters are what it is about
 const TERMINAL = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[@-Z\\^_])/g;

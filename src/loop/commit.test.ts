@@ -17,7 +17,7 @@ import { admits } from './admit.ts';
 import type { Happening } from './event.ts';
 import { findProblems } from './validate.ts';
 
-const commit = { command: 'git', tasks: ['commit', 'push'], timeoutMs: null };
+const commit = { command: 'git', tasks: ['commit', 'push'], message: 'agent', timeoutMs: null };
 const commits = { ...plain, commit };
 const found = (any: boolean, error: string | null = null): Happening => {
   return { type: 'changes.found', iteration: 1, any, error };
@@ -116,6 +116,15 @@ describe('the message', () => {
     expect(wanted(broke)).toMatchObject({ type: 'commit', message: 'plain' });
   });
 
+  it('is a plain one without any question where the policy says so', () => {
+    const told = play(
+      { commit: { ...commit, message: 'plain' }, limits: { iterations: 1 } },
+      { runs: [exits(0)], changes: ['some'] },
+    );
+    expect(told.runs).toEqual(['1.1']);
+    expect(told.started.find(({ type }) => type === 'commit')).toMatchObject({ message: 'plain' });
+  });
+
   it('of work whose checks are red is never asked for', () => {
     const told = play(
       { ...checked, commit, limits: { iterations: 1, unchanged: null } },
@@ -134,5 +143,6 @@ describe('a commit policy', () => {
     expect(problems({ command: "git -c 'user.name=A B'", tasks: ['push "a b"'] })).toEqual([]);
     expect(problems({ command: ' ', tasks: ["push 'a"] })).toEqual(['commit.command', 'commit.tasks[0]']);
     expect(problems({ timeoutMs: 0 })).toEqual(['commit.timeoutMs']);
+    expect(problems({ message: 'none' })).toEqual(['commit.message']);
   });
 });

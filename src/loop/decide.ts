@@ -57,7 +57,7 @@ function wantedIn(state: LoopState): readonly Effect[] {
   if (stop === null) return wanted;
   const finishing = stop.now ? [] : wanted.filter(({ key }) => stop.finishing.includes(key));
   if (finishing.length > 0 || open !== null) return finishing;
-  return end(stop.abort === null ? { type: 'stopped', by: stop.by } : { type: 'fatal', message: stop.abort });
+  return end(stop.abort ?? { type: 'stopped', by: stop.by });
 }
 
 /** One turn, top to bottom: the first thing that has not happened yet is what is wanted. */
@@ -193,7 +193,7 @@ function judgeClaim(state: LoopState): Wanted | undefined {
 
 const GREEN = { by: 'checks', text: 'every check passed' } as const;
 
-/** The work of an iteration whose checks passed goes to the version control, with a message by the agent. */
+/** The work of an iteration whose checks passed goes to the version control, with a message by whom the policy says. */
 function commit(state: LoopState): Wanted | undefined {
   const { policy, turn } = state;
   const { iteration, messageRun } = turn;
@@ -212,7 +212,7 @@ function commit(state: LoopState): Wanted | undefined {
       return record(key, { type: 'commit.made', iteration, commit: null, done: [], error });
     }
     // Out of money the agent is not asked; the work is committed with a plain message.
-    const asks = messageRun !== null || spentUp(state) === null;
+    const asks = policy.commit.message !== 'plain' && (messageRun !== null || spentUp(state) === null);
     if (asks && (messageRun === null || messageRun.ended === null)) {
       return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
     }

@@ -58,6 +58,12 @@ export const DEFAULT_POLICY: Policy = {
     continuation: null,
   },
   commit: null,
+  worktree: {
+    path: '../{repository}-worktrees/{name}',
+    branch: 'ralph/{name}',
+    setup: [],
+    setupTimeoutMs: 30 * MINUTE,
+  },
   checkpoint: false,
   children: null,
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },

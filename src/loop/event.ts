@@ -267,7 +267,7 @@ export type Control =
   | { readonly type: 'signal'; readonly signal: 'SIGINT' | 'SIGTERM' }
   /** Words for the agent's next prompt. */
   | { readonly type: 'tell'; readonly text: string }
-  /** The driver itself cannot go on: no space left, a tool is gone. */
-  | { readonly type: 'abort'; readonly message: string }
+  /** The driver itself cannot go on: no space left, a tool is gone; or what the user asked for cannot be had. */
+  | { readonly type: 'abort'; readonly message: string; readonly as?: 'bad-input' }
   /** Other limits from here on. */
   | { readonly type: 'set'; readonly limits: Partial<LimitsPolicy> };

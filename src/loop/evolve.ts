@@ -264,7 +264,12 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
     case 'tell':
       return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
     case 'abort':
-      return change({ stop: { ...request(state, true, 'signal'), abort: control.message } });
+      return change({
+        stop: {
+          ...request(state, true, 'signal'),
+          abort: { type: control.as ?? 'fatal', message: control.message },
+        },
+      });
     case 'set':
       return { ...heard, policy: withLimits(state.policy, control.limits) };
   }

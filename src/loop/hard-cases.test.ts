@@ -20,7 +20,10 @@ import type { Happening } from './event.ts';
 
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
 
-const commits = { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } };
+const commits = {
+  ...plain,
+  commit: { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null },
+};
 const changed: Happening = { type: 'changes.found', iteration: 1, any: true, error: null };
 const asking: Happening = {
   type: 'run.planned',

@@ -134,7 +134,10 @@ describe('a limit that was heard', () => {
   });
 
   it('keeps nobody from asking for a commit message', () => {
-    const commits = { ...plain, commit: { command: 'git', tasks: ['commit'], timeoutMs: null } };
+    const commits = {
+      ...plain,
+      commit: { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null },
+    };
     const ended1 = given(commits, ...begun, ended('1.1', { how: 'exited', code: 0, error: null }));
     const found = { markers: [], problem: null, messages: [], fingerprint: 'f' };
     const probe = { type: 'probe.finished', key: 'probe:1.1:after', phase: 'after', ...found } as const;

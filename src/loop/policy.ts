@@ -23,6 +23,8 @@ export interface Policy {
   readonly delay: DelayPolicy;
   readonly prompt: PromptPolicy;
   readonly commit: CommitPolicy | null;
+  /** What a tree of the loop's own looks like, where one is wanted. */
+  readonly worktree: WorktreePolicy;
   /** Record the whole tree after every iteration. */
   readonly checkpoint: boolean;
   readonly children: ChildrenPolicy | null;
@@ -154,8 +156,23 @@ export interface CommitPolicy {
   readonly command: string;
   /** In order; `commit` gets the message. */
   readonly tasks: readonly string[];
+  /** Whether the agent is asked for the message, or it says what the task was. */
+  readonly message: (typeof COMMIT_MESSAGES)[number];
   /** What one of them may take. */
   readonly timeoutMs: number | null;
+}
+
+export const COMMIT_MESSAGES = ['agent', 'plain'] as const;
+
+/** In both texts `{name}` is the loop's name, and `{repository}` that of the repository's folder. */
+export interface WorktreePolicy {
+  /** Where it is, from the top of the repository. */
+  readonly path: string;
+  readonly branch: string;
+  /** Lines for the shell that are run once in a fresh one, before the first iteration. */
+  readonly setup: readonly string[];
+  /** What one of them may take. */
+  readonly setupTimeoutMs: number | null;
 }
 
 /** After an accepted claim the loop waits for the child loops that are still at work. */

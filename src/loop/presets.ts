@@ -133,6 +133,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
         diff: { side: 'head', chars: 5000, marker: '\n... (diff truncated)' },
       },
+      worktree: { ...base.worktree, path: '.architect-ralph-worktree', branch: 'architect/ralph-loop' },
     },
   },
 

@@ -143,8 +143,8 @@ export interface ControlState {
 
 export interface StopRequest {
   readonly by: StopCause;
-  /** The driver cannot go on, and why; the loop then ends as fatal. */
-  readonly abort: string | null;
+  /** The driver cannot go on, and why: how the loop then ends. */
+  readonly abort: { readonly type: 'fatal' | 'bad-input'; readonly message: string } | null;
   readonly now: boolean;
   /** The steps that were in flight when it came; without `now` they may finish. */
   readonly finishing: readonly string[];

@@ -3,6 +3,7 @@ import { splitWords } from './words.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import {
+  COMMIT_MESSAGES,
   FAIL_ACTIONS,
   HOSTS,
   PRESET_NAMES,
@@ -240,7 +241,10 @@ const POLICY = object({
     usageLimitLadderMs: some(whole(1)),
   }),
   prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
-  commit: orNone(object({ command: words, tasks: list(words), timeoutMs: limitMs })),
+  commit: orNone(
+    object({ command: words, tasks: list(words), message: oneOf(COMMIT_MESSAGES), timeoutMs: limitMs }),
+  ),
+  worktree: object({ path: text, branch: text, setup: list(text), setupTimeoutMs: limitMs }),
   checkpoint: yesOrNo,
   children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),

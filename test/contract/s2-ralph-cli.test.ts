@@ -58,7 +58,7 @@ describe('the loop', () => {
     const told = play(
       cli({
         checks: { commands: [check('make test')] },
-        commit: { command: 'git', tasks: ['commit', 'push'], timeoutMs: null },
+        commit: { command: 'git', tasks: ['commit', 'push'], message: 'agent', timeoutMs: null },
       }),
       { runs: [exits(0), claims(), exits(0)], checks: [1, 0] },
     );

@@ -147,12 +147,12 @@ const policy: fc.Arbitrary<Policy> = fc
     failures: fc.constantFrom(null, 2, 5),
     unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),
     stopRunning: fc.boolean(),
-    commit: fc.boolean(),
+    commit: fc.constantFrom(null, null, 'agent', 'plain'),
     checkpoint: fc.boolean(),
     baseline: fc.boolean(),
     afterFailure: fc.constantFrom('consider', 'ignore'),
   })
-  .map(({ preset, commands, until, commit, checkpoint, baseline, afterFailure, ...limits }) => {
+  .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
     const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
     // Put together by hand: the gate of the journal examines it anyway, and validating it here too takes its time.
     const base = presets[preset].policy;
@@ -165,7 +165,8 @@ const policy: fc.Arbitrary<Policy> = fc
       checks: { ...base.checks, commands: checks, baseline },
       limits: { ...base.limits, ...limits },
       timeouts: { ...base.timeouts, runMs: 100_000 },
-      commit: commit ? { command: 'git', tasks: ['commit', 'push'], timeoutMs: null } : null,
+      commit:
+        message === null ? null : { command: 'git', tasks: ['commit', 'push'], message, timeoutMs: null },
       checkpoint,
     };
   });
