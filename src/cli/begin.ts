@@ -71,6 +71,7 @@ export async function begin(work: Work): Promise<number> {
     prompt: work.prompt,
     env,
     fresh: options.fresh === true,
+    worktree: settings.worktree === true,
     parent: null,
   };
   if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy)}\n`);

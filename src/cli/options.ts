@@ -50,6 +50,7 @@ export interface RunOptions extends LimitOptions {
   readonly donePattern?: string;
   readonly doneFile?: string;
   readonly until?: string;
+  readonly worktree?: boolean;
   readonly fresh?: boolean;
   readonly owner?: string;
 }
@@ -76,6 +77,7 @@ export function flagSettings(options: Partial<RunOptions>): Settings {
     guardrails: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
+    worktree: options.worktree,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };

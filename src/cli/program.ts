@@ -166,6 +166,8 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { rm } = await import('./rm.ts');
     done(await rm(name, options));
   });
+  const worktree = add('worktree', 'list the worktrees of loops; merge or remove one');
+  if (isCalled('worktree')) worktreeCommands(worktree, done);
   add('init', 'write the settings of this workspace: looks around, then asks')
     .option('-y, --yes', 'ask nothing and take what is found')
     .option('--force', 'replace settings that are there; the old ones are kept beside them')
@@ -199,6 +201,32 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     },
   );
   return program;
+}
+
+function worktreeCommands(worktree: Command, done: Done): void {
+  const add = (name: string, description: string): Command =>
+    worktree.command(name).description(description).option('--cwd <folder>', 'the workspace');
+  add('ls', 'list the worktrees of the loops of this workspace')
+    .option('--json', 'as JSON')
+    .action(async (options: object) => {
+      const { listTrees } = await import('./worktree.ts');
+      done(await listTrees(options));
+    });
+  add(
+    'merge <name>',
+    'merge its branch into the one that is checked out here, if the checks pass on the result',
+  )
+    .option('--no-checks', 'run neither set-up nor checks on it')
+    .action(async (name: string, options: { readonly checks: boolean }) => {
+      const { mergeTree } = await import('./worktree.ts');
+      done(await mergeTree(name, options));
+    });
+  add('rm <name>', 'remove the worktree and its branch; the loop and its logs stay')
+    .option('--force', 'with all work in it that is nowhere else')
+    .action(async (name: string, options: object) => {
+      const { removeTree } = await import('./worktree.ts');
+      done(await removeTree(name, options));
+    });
 }
 
 function runOptions(command: Command): Command {
@@ -247,6 +275,8 @@ function workOptions(command: Command): Command {
     .option('--baseline', 'run the checks once before the first iteration, to know what was red before')
     .option('--no-baseline', 'do not')
     .option('--completion-tag <word>', 'a word in the final answer that says it is done')
+    .option('--worktree', 'work in a git worktree of its own, on a branch of its own')
+    .option('--no-worktree', 'work in the workspace (the default)')
     .option('--fresh', 'put an unfinished loop of the same name aside')
     .option('--cwd <folder>', 'the workspace');
 }

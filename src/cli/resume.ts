@@ -1,4 +1,5 @@
 import { takeOver } from '../compose/open-loop.ts';
+import { requireWorktree } from '../compose/worktree.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -36,6 +37,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
   }
+  await requireWorktree(found.spec, startersEnvironment(process.env));
   const loop = await takeOver(workspace, name, startersEnvironment(process.env), given);
   loop.forgetPauses();
   // Between our look and the lock somebody else may have driven it on.

@@ -34,6 +34,7 @@ export function summary(end: EndRecord): readonly string[] {
       'left',
       `process ${pid} (${command}) may have been left behind by the agent`,
     ]),
+    ...worktree(end),
     ['cost', cost(end)],
     [
       'time',
@@ -59,6 +60,18 @@ function claims(count: number): string {
 
 function commits({ commits: count, lastCommit }: EndRecord): string {
   return lastCommit === null ? `${count}` : `${count} (last ${lastCommit.slice(0, 7)})`;
+}
+
+/** Where the work is, and what to do with it. */
+function worktree({ worktree: tree, name, status }: EndRecord): readonly [string, string][] {
+  if (tree === null) return [];
+  const { path, branch } = tree;
+  return [
+    ['worktree', `${path} (branch ${branch})`],
+    status === 'done'
+      ? ['merge with', `ralph worktree merge ${name}, or: git merge ${branch}`]
+      : ['', 'what is not committed stays there as it is'],
+  ];
 }
 
 /** A commit that was made and not pushed is one all the same. */

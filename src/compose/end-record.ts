@@ -49,6 +49,8 @@ export interface EndRecord {
   /** Processes that may have got away from the agent. */
   readonly strays: readonly StrayProcess[];
   readonly folder: string;
+  /** Where the work is, and the branch that it is on; null where it was done in the workspace. */
+  readonly worktree: { readonly path: string; readonly branch: string } | null;
   /** The command to go on; null where there is nothing left to do. */
   readonly next: string | null;
 }
@@ -85,6 +87,7 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
     strays: known.strays,
     folder: `.ralph/loops/${spec.name}`,
+    worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };
 }

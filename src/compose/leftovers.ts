@@ -7,6 +7,7 @@ import { processes } from '../process/processes.ts';
 import { killAll } from '../process/stop.ts';
 import type { LoopReading } from './read-loop.ts';
 import { checkMarker, runMarker } from './run-environment.ts';
+import { setUpMarker } from './set-up.ts';
 
 /** Ends what a loop without an owner may still have running, before it is put aside for good. */
 export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
@@ -30,8 +31,11 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
   await endStep(state, spec);
 }
 
-/** Ends the check or the commit that an owner did not live to finish: it is run again, if it is wanted at all. */
+/** Ends the set-up, the check or the commit that an owner did not live to finish: it is run again, if it is wanted at all. */
 export async function endStep({ turn, policy, iteration, baseline }: LoopState, spec: Spec): Promise<void> {
+  if (spec.worktree !== undefined && turn.run === null) {
+    await killAll(() => processes.marked(setUpMarker(spec)));
+  }
   const index = turn.checks.indexOf(null);
   const { baseline: hasBaseline, commands } = policy.checks;
   const isBaseline = hasBaseline && iteration === 0 && baseline.length < commands.length;

@@ -6,10 +6,19 @@ import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/l
 import { takeLock } from '../control/lock.ts';
 import { nameFrom, problemWithName } from '../control/names.ts';
 import { forget, keep, kept, register, unregister } from '../control/registry.ts';
-import { readSpec, REDACTED, secretIn, writeSpec, type PromptSource, type Spec } from '../control/spec.ts';
+import {
+  readSpec,
+  REDACTED,
+  secretIn,
+  writeSpec,
+  type PromptSource,
+  type Spec,
+  type Worktree,
+} from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import type { Performer } from '../hosts/function.ts';
 import { GitError } from '../git/repository.ts';
+import { anywhere } from '../git/worktree.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { exec } from '../process/exec.ts';
@@ -17,11 +26,22 @@ import { UserError } from '../user-error.ts';
 import { announce } from './children.ts';
 import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
-import { liveOwner, readLoopAt, unknownLoop } from './read-loop.ts';
+import { liveOwner, readLoopAt, unknownLoop, type LoopReading } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
 import { otherCommitters, recordStart, refuseCommit } from './scm-start.ts';
 import { self } from './self.ts';
+import { wantsSetUp } from './set-up.ts';
 import { moveAside } from './workspace.ts';
+import {
+  clearPlace,
+  discard,
+  gitIn,
+  inTree,
+  makeWorktree,
+  placeFor,
+  refuseToStrand,
+  refuseWorktree,
+} from './worktree.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -31,6 +51,8 @@ export interface LoopRequest {
   readonly agent: Spec['agent'];
   readonly prompt: PromptSource;
   readonly env: Readonly<Record<string, string>>;
+  /** Whether the work is done in a git worktree of its own. */
+  readonly worktree?: boolean;
   /** Whether an unfinished loop of the same name may be put aside. */
   readonly fresh: boolean;
   /** What its user should know before it begins. */
@@ -41,53 +63,67 @@ export interface LoopRequest {
 }
 
 /** Creates a loop and becomes its owner. */
-export async function createLoop(request: LoopRequest): Promise<OwnedLoop> {
-  const workspace = realpathSync(request.workspace);
-  await refuseCommit(request.policy, workspace, request.env);
+export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
+  const workspace = realpathSync(asked.workspace);
+  // Nothing may lead git back to where it was started.
+  const request = asked.worktree === true ? { ...asked, env: anywhere(asked.env) } : asked;
+  if (request.worktree === true) await refuseWorktree(request.policy, workspace, request.env);
+  else await refuseCommit(request.policy, workspace, request.env);
   prepare(workspace);
-  const { checks, commit } = request.policy;
+  const { checks, commit, worktree: tree } = request.policy;
+  for (const command of request.worktree === true ? tree.setup : [])
+    refuseSecret('a set-up command', command, request.env);
   for (const { command } of checks.commands) refuseSecret('a check', command, request.env);
   for (const words of commit === null ? [] : [commit.command, ...commit.tasks])
     refuseSecret('an SCM task', words, request.env, 'let a credential helper have it');
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env, 'leave it out');
   const notes: string[] = [...(request.notes ?? [])];
   const { folder, release } = await claimName(request, workspace, notes);
-  let id: string | null = null;
+  const { name } = folder;
+  const id = newId(name);
+  let made: Worktree | undefined;
   try {
+    if (request.worktree === true) {
+      const place = await placeFor(request.policy, name, workspace, request.env);
+      made = await makeWorktree(place, { id, name, workspace }, notes);
+    }
+    const policy = made === undefined ? request.policy : inTree(request.policy, workspace, made);
     const spec: Spec = {
       version: 1,
-      id: newId(folder.name),
-      name: folder.name,
+      id,
+      name,
       workspace,
       created: new Date().toISOString(),
       agent: request.agent,
       prompt: request.prompt,
-      startCommit: await headOf(workspace, request.env),
+      startCommit: await headOf(made?.folder ?? workspace, request.env),
+      ...(made === undefined ? {} : { worktree: made }),
       parent: request.parent,
     };
-    ({ id } = spec);
     keepQuietly(spec, request.env);
     writeSpec(folder.at.spec, spec, request.env);
-    const { completion } = request.policy;
+    const { completion } = policy;
     if (completion.staleMarkers === 'move-aside') {
       const markers = completion.detectors.flatMap((detector) =>
         detector.kind === 'marker' ? [detector.file] : [],
       );
       moveAside(folder.at, markers);
     }
-    for (const other of otherCommitters(spec, request.policy)) {
+    for (const other of otherCommitters(spec, policy)) {
       notes.push(`warning: the loop ${other} commits here too; one may commit what the other has changed`);
     }
-    await recordStart({ spec, folder: folder.at, env: request.env, policy: request.policy });
+    // What a set-up leaves behind is none of the loop's work.
+    if (!wantsSetUp(spec, policy)) await recordStart({ spec, folder: folder.at, env: request.env, policy });
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const { env, perform } = request;
     const loop = new OwnedLoop({ spec, folder: folder.at, env, release, perform });
-    loop.create(request.policy);
+    loop.create(policy);
     loop.notes = notes;
     return loop;
   } catch (error) {
-    if (id !== null) forget(id);
-    if (id !== null) unregister(id);
+    forget(id);
+    unregister(id);
+    if (made !== undefined) await discardQuietly(made, workspace, request.env);
     release();
     throw asUserError(error, folder.at.path);
   }
@@ -110,7 +146,8 @@ export async function takeOver(
     const written = readSpec(folder.spec);
     refuseStranger(written, perform);
     const known = kept(written.id);
-    const theirs = { ...(known?.env ?? env), ...given };
+    const starters = { ...(known?.env ?? env), ...given };
+    const theirs = written.worktree === undefined ? starters : anywhere(starters);
     const missing = (written.agent.given ?? []).filter((variable) => theirs[variable] === undefined);
     if (missing.length > 0) {
       throw new UserError(
@@ -209,11 +246,38 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
         `the loop "${name}" ${what}; go on with: ralph resume ${name}, or start over with: --fresh`,
       );
     }
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await refuseToReplace(old, request, workspace);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
     // oxlint-disable-next-line no-await-in-loop -- as above
     await endLeftovers(old);
     notes.push(`the earlier loop "${name}" was put aside: ${archive(workspace, name, at)}`);
     forget(old.spec.id);
     lock.release();
+  }
+}
+
+/** A loop that is put aside must leave no tree behind that somebody needs. */
+async function refuseToReplace(old: LoopReading, request: LoopRequest, workspace: string): Promise<void> {
+  const { policy, env } = request;
+  const place = request.worktree === true ? await placeFor(policy, old.spec.name, workspace, env) : null;
+  await refuseToStrand(old, place, env);
+  if (place !== null) await clearPlace(place, null, old);
+}
+
+async function discardQuietly(
+  made: Worktree,
+  workspace: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  try {
+    await discard(gitIn(workspace, env), made);
+  } catch {
+    // The next loop of this name finds it with nothing in it.
   }
 }
 

@@ -31,10 +31,12 @@ import { endStep } from './leftovers.ts';
 import { priceFor } from './money.ts';
 import { ProjectionFiles } from './projection-files.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
+import { quoted } from './quoted.ts';
 import { prepareFolder } from './ralph-folder.ts';
-import { runMarker } from './run-environment.ts';
+import { runEnvironment, runMarker } from './run-environment.ts';
 import { recordStart } from './scm-start.ts';
 import { self } from './self.ts';
+import { isSetUp, noteSetUp, setUp, setUpFolder, setUpMarker, wantsSetUp } from './set-up.ts';
 import { loopWorkspace } from './workspace.ts';
 
 /** Told about everything that a person may want to see. */
@@ -44,6 +46,8 @@ export interface Viewer extends Observer {
   /** What the agent is about to be asked, without secrets. */
   prompted?(text: string): void;
   seen?(event: LoopEvent, state: LoopState, account: Account): void;
+  /** Something that is no event, and may take a while. */
+  status?(line: string): void;
 }
 
 export class OwnedLoop {
@@ -65,6 +69,8 @@ export class OwnedLoop {
   /** What was journaled before anybody looked. */
   #unseen: (() => void)[] = [];
   #isViewed = false;
+  /** Ends the set-up that is under way. */
+  readonly #settingUp = new AbortController();
 
   constructor({ spec, folder, env, release, perform }: OwnedLoopSpec) {
     this.spec = spec;
@@ -137,6 +143,7 @@ export class OwnedLoop {
         files.take(event, after);
         this.#share(event, after);
         this.#keepsBudget(event, after);
+        if (after.control.stop !== null || after.control.paused) this.#settingUp.abort();
         if (event.type === 'run.ended' && after.policy.aliases) {
           unlinkBeside(spec.workspace, promptAlias(event.run), join(folder.run(event.run), 'prompt.md'));
         }
@@ -213,14 +220,39 @@ export class OwnedLoop {
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
       if (this.#isRecovery) await endStep(this.state, this.spec);
-      await this.#recordStart();
       this.#price = await priceFor(this.spec.agent);
       this.#hear();
+      if (await this.#setUp()) await this.#recordStart();
       return await this.#engine.run();
     } finally {
       stopListening();
       this.close();
     }
+  }
+
+  /** Once, in a fresh worktree; whether it is done. Somebody who died in the middle of it has it done again. */
+  async #setUp(): Promise<boolean> {
+    const { spec, folder, state } = this;
+    if (!wantsSetUp(spec, state.policy) || state.iteration > 0 || isSetUp(folder)) return true;
+    if (state.control.stop !== null || state.control.paused) return false;
+    const { setup, setupTimeoutMs } = state.policy.worktree;
+    const ending = await setUp(
+      {
+        commands: setup,
+        timeoutMs: setupTimeoutMs,
+        cwd: treeOf(spec),
+        env: runEnvironment({ spec, folder, env: this.#env, policy: state.policy, run: '1.1' }),
+        marker: setUpMarker(spec),
+        graceMs: state.policy.timeouts.killGraceMs,
+        logs: setUpFolder(folder),
+      },
+      (line) => this.#viewer.status?.(line),
+      this.#settingUp.signal,
+    );
+    if (ending === 'done') noteSetUp(folder);
+    else if (ending !== 'interrupted')
+      this.receive({ type: 'abort', message: ending.failed, as: 'bad-input' });
+    return ending === 'done';
   }
 
   /** One that learns to commit only now has nothing on record; where that cannot be, every commit will say so. */
@@ -258,7 +290,8 @@ export class OwnedLoop {
     const { agent, workspace } = this.spec;
     const folder = this.folder.run(run);
     const promptFile = join(folder, 'prompt.md');
-    const hasAlias = this.state.policy.aliases && via === 'file';
+    // In a worktree a name from the workspace leads nowhere.
+    const hasAlias = this.state.policy.aliases && via === 'file' && this.spec.worktree === undefined;
     if (hasAlias && shown === undefined) linkBeside(workspace, promptAlias(run), promptFile);
     return commandLine(agentNamed(agent.kind), agent, {
       // A line of a stream would make a poor message.
@@ -298,11 +331,6 @@ export class OwnedLoop {
   #append(happening: Happening): void {
     if (!this.#engine.append(happening)) throw new Error(`${happening.type} was refused`);
   }
-}
-
-/** As one would type it. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function chance(): number {

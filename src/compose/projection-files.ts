@@ -3,7 +3,7 @@
  * brought up to date from the journal whenever a loop gets an owner, so nothing depends on them.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
@@ -74,7 +74,7 @@ export class ProjectionFiles implements JournalReader {
   take(event: LoopEvent, after?: LoopState): void {
     const before = this.#state;
     const known = this.#account;
-    const first = (log: string): string => firstLine(join(this.#workspace, log));
+    const first = (log: string): string => firstLine(resolve(this.#workspace, log));
     if (completesIteration(event, before, known))
       this.#entries.push(() => progressEntry(before, known, first));
     this.#state = after ?? evolve(before, event);

@@ -57,10 +57,11 @@ export async function recordStart(loop: StartSpec): Promise<void> {
 export async function forgetRecords(spec: Spec, { commit }: Policy): Promise<void> {
   if (commit === null) return;
   const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
-  const program = scmProgram(commit, treeOf(spec), env);
+  const program = scmProgram(commit, spec.workspace, env);
   if ('problem' in program || !program.isGit) return;
   try {
-    await removeRecords({ command: program.command, folder: treeOf(spec), env }, spec.id);
+    // All trees of a repository have them in common, and a worktree may be gone.
+    await removeRecords({ command: program.command, folder: spec.workspace, env }, spec.id);
   } catch {
     // They are in nobody's way.
   }

@@ -215,9 +215,10 @@ async function gather(
   const checkOutput = Object.fromEntries(
     failed.map(({ index, log, excerpt }) => [index, readExcerpt(resolve(spec.workspace, log), excerpt)]),
   );
-  const checkLog = policy().aliases
-    ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
-    : {};
+  const checkLog =
+    policy().aliases && spec.worktree === undefined
+      ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
+      : {};
   const diff =
     has('diff') && spec.startCommit !== null
       ? await exec(['git', 'diff', '--no-ext-diff', '--no-textconv', '--no-color', spec.startCommit], {

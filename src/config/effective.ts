@@ -66,6 +66,7 @@ export interface Setting {
 
 /** What is not part of a policy. */
 const APART: Readonly<Record<string, unknown>> = {
+  worktree: false,
   streamAgentOutput: true,
   emoji: 'auto',
   timestamps: false,

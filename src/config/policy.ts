@@ -1,7 +1,7 @@
 /** From settings to the policy that they mean, and back again for whoever wants to see what holds. */
 import { isAbsolute, resolve } from 'node:path';
 import type { Detector } from '../loop/completion.ts';
-import type { Check, Policy } from '../loop/policy.ts';
+import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './settings.ts';
 import { parseDuration, parseSize } from './values.ts';
@@ -45,12 +45,15 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     ...(includeIterationCountInPrompt === undefined
       ? {}
       : { prompt: { sections: sections(base, includeIterationCountInPrompt) } }),
+    worktree: { setup: settings.setup, setupTimeoutMs: orNone(milliseconds(settings.setupTimeout)) },
+    ...(settings.worktree === true && scm?.tasks === undefined ? { commit: BY_ITSELF } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
       ? {}
       : {
           commit: {
             command: scm.command,
             tasks: scm.tasks,
+            message: 'agent',
             timeoutMs: scm.timeout === undefined ? TASK_MS : orNone(milliseconds(scm.timeout)),
           },
         }),
@@ -103,6 +106,8 @@ export function settingsOf({
     'scm.command': commit?.command ?? null,
     'scm.tasks': commit?.tasks ?? [],
     'scm.timeout': time(commit === null ? null : commit.timeoutMs),
+    setup: policy.worktree.setup,
+    setupTimeout: time(policy.worktree.setupTimeoutMs),
   };
 }
 
@@ -187,6 +192,9 @@ function sections({ prompt }: Policy, withCount: boolean): Policy['prompt']['sec
 }
 
 const TASK_MS = 600_000;
+
+/** So that the branch of a worktree has something to merge, whoever says nothing about it. */
+const BY_ITSELF: CommitPolicy = { command: 'git', tasks: ['commit'], message: 'plain', timeoutMs: TASK_MS };
 
 function milliseconds(value: Time | undefined): number | undefined {
   return value === undefined ? undefined : parseDuration('a time', String(value));

@@ -150,6 +150,15 @@ const SETTINGS: z.ZodType<Settings> = object({
     .describe('Begin every prompt with `Iteration X of Y, Z remaining.`'),
   agent: agent.optional().describe('Who does the work.'),
   scm: scm.optional().describe('What happens with the work in the version control.'),
+  worktree: yesOrNo
+    .optional()
+    .describe(
+      'Work in a git worktree of its own, on a branch of its own. Without `scm.tasks` every iteration whose checks passed is committed there, with the task as the message.',
+    ),
+  setup: list(text(), 'texts')
+    .optional()
+    .describe('Lines for the shell, run once in a fresh worktree before the first iteration: `npm ci`.'),
+  setupTimeout: time().optional().describe('The time that one of them may take; 0 for any.'),
   streamAgentOutput: yesOrNo.optional().describe('Show what the agent says and does.'),
   emoji: yesOrNo
     .optional()

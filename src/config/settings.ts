@@ -31,6 +31,9 @@ export interface Settings {
   readonly includeIterationCountInPrompt?: boolean | undefined;
   readonly agent?: AgentSettings | undefined;
   readonly scm?: ScmSettings | undefined;
+  readonly worktree?: boolean | undefined;
+  readonly setup?: readonly string[] | undefined;
+  readonly setupTimeout?: Time | undefined;
   readonly streamAgentOutput?: boolean | undefined;
   readonly emoji?: boolean | undefined;
   readonly timestamps?: boolean | undefined;
@@ -99,6 +102,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   'agent.model': '--model',
   'agent.promptVia': '--prompt-via',
   'agent.env.drop': '--drop-env',
+  worktree: '--worktree',
   streamAgentOutput: '--stream-agent-output',
   emoji: '--emoji',
   timestamps: '--timestamps',

@@ -5,6 +5,17 @@ import { ask, type Repository } from './repository.ts';
 
 /** Null where nothing does. */
 export async function problemWith(repository: Repository): Promise<string | null> {
+  return (
+    (await problemWithPlace(repository)) ??
+    (await unfinished(repository)) ??
+    (await unmerged(repository)) ??
+    (await detached(repository)) ??
+    problemWithWho(repository)
+  );
+}
+
+/** No repository, or none with files. */
+export async function problemWithPlace(repository: Repository): Promise<string | null> {
   const inside = await ask(repository, ['rev-parse', '--is-inside-work-tree']);
   if (inside.code !== 0) {
     const unsafe = /dubious ownership/i.test(inside.stderr);
@@ -12,13 +23,16 @@ export async function problemWith(repository: Repository): Promise<string | null
       ? `git does not trust the owner of ${repository.folder}; tell it to with: git config --global --add safe.directory ${repository.folder}`
       : `${repository.folder} is not in a git repository; make it one with: git init`;
   }
-  if (inside.stdout.toString('latin1').trim() !== 'true')
-    return 'a bare repository has no files to commit; work in a clone of it: git clone';
+  return inside.stdout.toString('latin1').trim() === 'true'
+    ? null
+    : 'a bare repository has no files to commit; work in a clone of it: git clone';
+}
+
+async function unfinished(repository: Repository): Promise<string | null> {
   const answer = await ask(repository, ['rev-parse', '--absolute-git-dir']);
   const folder = Buffer.from(answer.stdout.toString('latin1').replace(/\n$/, ''), 'latin1').toString('utf8');
-  const unfinished = UNFINISHED.find(({ file }) => existsSync(join(folder, file)));
-  if (unfinished !== undefined) return `${unfinished.what} is in progress; ${unfinished.remedy}`;
-  return (await unmerged(repository)) ?? (await detached(repository)) ?? anonymous(repository);
+  const found = UNFINISHED.find(({ file }) => existsSync(join(folder, file)));
+  return found === undefined ? null : `${found.what} is in progress; ${found.remedy}`;
 }
 
 const both = (command: string): string =>
@@ -44,7 +58,8 @@ async function detached(repository: Repository): Promise<string | null> {
   return code === 0 ? null : 'no branch is checked out (detached HEAD); begin one with: git switch -c NAME';
 }
 
-async function anonymous(repository: Repository): Promise<string | null> {
+/** Nobody to commit in the name of. */
+export async function problemWithWho(repository: Repository): Promise<string | null> {
   const [committer, author] = await Promise.all(
     ['GIT_COMMITTER_IDENT', 'GIT_AUTHOR_IDENT'].map((who) => ask(repository, ['var', who])),
   );

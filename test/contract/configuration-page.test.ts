@@ -70,6 +70,7 @@ A time is a number of seconds or a text such as \`"90s"\`, \`"15m"\`, \`"2h"\`; 
   );
 
 const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
+  worktree: false,
   streamAgentOutput: true,
   emoji: 'where the terminal has them',
   timestamps: false,

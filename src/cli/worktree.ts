@@ -1,0 +1,77 @@
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { mergeWorktree } from '../compose/merge-worktree.ts';
+import { listWorktrees, removeWorktree } from '../compose/worktrees.ts';
+import { brief } from './lines.ts';
+import { columns } from './columns.ts';
+import { findLoop } from './loops.ts';
+import { print, warn } from './print.ts';
+import { workspaceOf } from './workspace.ts';
+
+interface Where {
+  readonly cwd?: string;
+}
+
+/** `ralph worktree ls`: the worktrees of the loops of this workspace. */
+export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
+  const trees = await listWorktrees(workspaceOf(options), startersEnvironment(process.env));
+  if (options.json === true) {
+    print(`${JSON.stringify(trees, null, 2)}\n`);
+    return 0;
+  }
+  if (trees.length === 0) warn('no worktrees here; ralph run --worktree makes one\n');
+  else {
+    const rows = trees.map(({ name, branch, path, state, isMerged, work, status }) => [
+      name,
+      branch,
+      state === 'dirty' ? `dirty (${work.changes})` : state,
+      isMerged ? 'merged' : `ahead (${work.commits})`,
+      status,
+      path,
+    ]);
+    print(columns([['NAME', 'BRANCH', 'FILES', 'COMMITS', 'LOOP', 'PATH'], ...rows]));
+  }
+  return 0;
+}
+
+/** `ralph worktree merge`: into the branch that is checked out here, once it is known to be good there. */
+export async function mergeTree(
+  name: string,
+  options: Where & { readonly checks: boolean },
+): Promise<number> {
+  const interrupt = new AbortController();
+  const stop = (): void => interrupt.abort();
+  process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop);
+  try {
+    const { branch, into, commit, commits } = await mergeWorktree(findLoop(workspaceOf(options), name), {
+      env: startersEnvironment(process.env),
+      checks: options.checks,
+      say: (line) => warn(`[ralph] ${name}: ${brief(line)}\n`),
+      interrupt: interrupt.signal,
+    });
+    if (commits === 0) print(`${into} has everything of ${branch} already\n`);
+    else {
+      const what = commits === 1 ? '1 commit' : `${commits} commits`;
+      print(`merged ${branch} into ${into} (${commit.slice(0, 7)}): ${what}\n`);
+    }
+    print(`remove the worktree with: ralph worktree rm ${name}\n`);
+    return 0;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop).off('SIGHUP', stop);
+  }
+}
+
+/** `ralph worktree rm`: the worktree and its branch; the loop and its logs stay. */
+export async function removeTree(
+  name: string,
+  options: Where & { readonly force?: boolean },
+): Promise<number> {
+  const loop = findLoop(workspaceOf(options), name);
+  const removed = await removeWorktree(loop, options.force === true, startersEnvironment(process.env));
+  const { path = '', branch = '' } = loop.spec.worktree ?? {};
+  if (removed === null) print(`the worktree of ${name} is gone already\n`);
+  else {
+    const lost = removed.lost === '' ? '' : `, and with them ${removed.lost}`;
+    print(`removed ${path} and the branch ${branch}${lost}\n`);
+  }
+  return 0;
+}

@@ -1,0 +1,74 @@
+/** What makes a fresh worktree fit to work in: the user's own commands, each behind the same shim as a check. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkSlug } from '../checks/slug.ts';
+import type { LoopFolder } from '../control/layout.ts';
+import type { Spec } from '../control/spec.ts';
+import type { Policy } from '../loop/policy.ts';
+import { runLogged } from '../process/logged.ts';
+import { processes } from '../process/processes.ts';
+import type { Marker } from '../process/table.ts';
+import { lastLines } from './excerpts.ts';
+import { checkMarker } from './run-environment.ts';
+
+/** Whether a loop that is about to begin has something to set up. */
+export function wantsSetUp({ worktree }: Spec, policy: Policy): boolean {
+  return worktree !== undefined && policy.worktree.setup.length > 0;
+}
+
+/** Whether it was set up; where that is not known for sure it is done again. */
+export function isSetUp(folder: LoopFolder): boolean {
+  return existsSync(join(setUpFolder(folder), 'done'));
+}
+
+export function noteSetUp(folder: LoopFolder): void {
+  mkdirSync(setUpFolder(folder), { recursive: true });
+  writeFileSync(join(setUpFolder(folder), 'done'), '');
+}
+
+export function setUpFolder(folder: LoopFolder): string {
+  return join(folder.path, 'setup');
+}
+
+export function setUpMarker(spec: Spec): Marker {
+  return checkMarker(spec, 'setup');
+}
+
+/** Runs the commands one after the other, until one fails. */
+export async function setUp(
+  { commands, timeoutMs, logs, ...where }: SetUp,
+  say: (line: string) => void,
+  interrupt: AbortSignal,
+): Promise<SetUpEnding> {
+  for (const [index, command] of commands.entries()) {
+    const log = join(logs, `${checkSlug(commands, index)}.log`);
+    say(`set-up started: ${command}`);
+    const spec = { ...where, argv: ['/bin/sh', '-c', command] as const, log, timeoutMs };
+    // oxlint-disable-next-line no-await-in-loop -- one after the other is what was asked for
+    const result = await runLogged(spec, processes, interrupt);
+    if (result === null) return 'interrupted';
+    const took = `${(result.durationMs / 1000).toFixed(1)}s`;
+    if (result.code !== 0) {
+      const how = result.timedOut
+        ? `no end after ${(timeoutMs ?? 0) / 1000} s`
+        : `exit code ${result.code ?? 'unknown'}`;
+      const words = lastLines(log, 5);
+      return { failed: `set-up failed: ${command} (${how})${words === '' ? '' : `: ${words}`} — ${log}` };
+    }
+    say(`set-up done: ${command} (${took})`);
+  }
+  return 'done';
+}
+
+export interface SetUp {
+  readonly commands: readonly string[];
+  readonly timeoutMs: number | null;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly marker: Marker;
+  readonly graceMs: number;
+  /** The folder of their logs. */
+  readonly logs: string;
+}
+
+export type SetUpEnding = 'done' | 'interrupted' | { readonly failed: string };

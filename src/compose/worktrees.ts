@@ -1,0 +1,84 @@
+/** The trees of the loops of a workspace: which there are, and how to get rid of one. */
+import type { LoopReading } from './read-loop.ts';
+import { readLoops } from './read-loop.ts';
+import { isNothing, workIn, type Work } from '../git/worktree.ts';
+import { UserError } from '../user-error.ts';
+import { summaryOf, type LoopSummary } from './loop-summary.ts';
+import { tidyMerge, withLoop } from './merge-worktree.ts';
+import { clearly, describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
+
+export interface WorktreeSummary {
+  /** The loop's. */
+  readonly name: string;
+  readonly branch: string;
+  readonly path: string;
+  /** `gone` when its folder was removed, `clean` without anything that is not committed. */
+  readonly state: 'clean' | 'dirty' | 'gone';
+  /** Whether everything on the branch is elsewhere too. */
+  readonly isMerged: boolean;
+  readonly work: Work;
+  /** The loop's. */
+  readonly status: LoopSummary['status'];
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The trees that are there, as a whole or only by their branch. */
+export async function listWorktrees(
+  workspace: string,
+  env: Environment,
+): Promise<readonly WorktreeSummary[]> {
+  const loops = readLoops(workspace).filter(({ spec }) => spec.worktree !== undefined);
+  const found = await clearly(() => Promise.all(loops.map((loop) => describe(loop, env))));
+  return found.filter((one) => one !== null);
+}
+
+async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSummary | null> {
+  const { worktree, name } = loop.spec;
+  if (worktree === undefined) return null;
+  const { path, branch } = worktree;
+  const repository = gitIn(loop.spec.workspace, env);
+  const isThere = await isOwn(loop.spec, env);
+  if (!isThere && !(await hasBranch(loop, env))) return null;
+  const work = await workIn(repository, path, branch);
+  const state = !isThere ? 'gone' : work.changes > 0 ? 'dirty' : 'clean';
+  return { name, branch, path, state, isMerged: work.commits === 0, work, status: summaryOf(loop).status };
+}
+
+/** Whether its branch is there, and nobody else's by now. */
+async function hasBranch({ spec }: LoopReading, env: Environment): Promise<boolean> {
+  if (spec.worktree === undefined) return false;
+  const { branch, path } = spec.worktree;
+  const others = readLoops(spec.workspace).filter((other) => other.spec.created > spec.created);
+  if (others.some((other) => other.spec.worktree?.branch === branch && other.spec.worktree.path === path))
+    return false;
+  return (await tipOf(gitIn(spec.workspace, env), branch)) !== null;
+}
+
+/** Removes the tree and the branch of a loop, and tells what was thrown away with them; null where there was nothing. */
+export async function removeWorktree(
+  loop: LoopReading,
+  force: boolean,
+  env: Environment,
+): Promise<{ readonly lost: string } | null> {
+  const { spec } = loop;
+  const { worktree, name } = spec;
+  if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it works in the workspace`);
+  const { path, branch } = worktree;
+  const repository = gitIn(spec.workspace, env);
+  return clearly(() =>
+    withLoop(loop, async () => {
+      const isThere = await isOwn(spec, env);
+      if (!isThere && !(await hasBranch(loop, env))) return null;
+      await tidyMerge(spec, worktree, repository);
+      const work = await workIn(repository, path, branch);
+      if (!isNothing(work) && !force) {
+        throw new UserError(
+          `${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}; keep it with: ralph worktree merge ${name}, throw it away with: ralph worktree rm ${name} --force`,
+        );
+      }
+      await discard(repository, worktree);
+      return { lost: describeWork(work) };
+    }),
+  );
+}
