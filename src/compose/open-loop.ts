@@ -34,14 +34,13 @@ import { wantsSetUp } from './set-up.ts';
 import { moveAside } from './workspace.ts';
 import {
   clearPlace,
-  discard,
-  gitIn,
-  inTree,
+  freePlace,
   makeWorktree,
   placeFor,
   refuseToStrand,
   refuseWorktree,
-} from './worktree.ts';
+} from './worktree-place.ts';
+import { discard, gitIn, inTree } from './worktree.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -248,25 +247,30 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
     }
     try {
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await refuseToReplace(old, request, workspace);
+      await leave(old, request, workspace, notes);
     } catch (error) {
       lock.release();
       throw error;
     }
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await endLeftovers(old);
     notes.push(`the earlier loop "${name}" was put aside: ${archive(workspace, name, at)}`);
     forget(old.spec.id);
     lock.release();
   }
 }
 
-/** A loop that is put aside must leave no tree behind that somebody needs. */
-async function refuseToReplace(old: LoopReading, request: LoopRequest, workspace: string): Promise<void> {
+/** Nothing of a loop that is put aside runs on, and it leaves no tree behind that somebody needs. */
+async function leave(
+  old: LoopReading,
+  request: LoopRequest,
+  workspace: string,
+  notes: string[],
+): Promise<void> {
   const { policy, env } = request;
   const place = request.worktree === true ? await placeFor(policy, old.spec.name, workspace, env) : null;
   await refuseToStrand(old, place, env);
   if (place !== null) await clearPlace(place, null, old);
+  await endLeftovers(old);
+  if (place !== null) await freePlace(place, old, notes);
 }
 
 async function discardQuietly(

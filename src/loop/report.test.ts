@@ -26,7 +26,7 @@ describe('report', () => {
     const touched = [{ after: nth('timer.fired'), world: (world: FakeWorld) => (world.doneFile = true) }];
     const { journal } = play({ preset: 'conductor', checks }, { runs: [exits(0)], checks: [1, 0] }, touched);
     expect(report(journal).iterations).toMatchObject([{ claim: 'none', allChecksPassed: false }]);
-    const commit = { command: 'git', tasks: ['commit'], timeoutMs: null };
+    const commit = { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null };
     const asked = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0), exits(1)] });
     expect(report(asked.journal).iterations).toMatchObject([
       { error: null, runs: [{ purpose: 'work' }, { purpose: 'commit-message' }] },

@@ -1,0 +1,215 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import {
+  addTree,
+  anywhere,
+  isInside,
+  isNothing,
+  isTaken,
+  listTrees,
+  ownerOfTree,
+  refPart,
+  removeBranch,
+  removeTree,
+  signTree,
+  treeAt,
+  workIn,
+} from './worktree.ts';
+import { GitError } from './repository.ts';
+
+let git: GitFolder;
+let path: string;
+const branch = 'ralph/it';
+beforeEach(() => {
+  git = new GitFolder();
+  git.write('a', '1');
+  git.commits();
+  path = join(git.folder, 'trees of ours', 'it');
+});
+afterEach(() => git.close());
+
+const inTree = (...args: string[]) =>
+  execFileSync('git', args, { cwd: path, env: git.env, encoding: 'utf8', stdio: 'pipe' });
+const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
+const work = () => workIn(git.repository(), path, branch);
+
+describe('a tree', () => {
+  it('S3.34 is made on a branch of its own, found at its place, and goes as a whole', async () => {
+    await make();
+    expect(await treeAt(git.repository(), path)).toMatchObject({ path, branch, isUnfinished: false });
+    symlinkSync(join(git.folder, 'trees of ours'), join(git.folder, 'link'));
+    expect(await treeAt(git.repository(), join(git.folder, 'link', 'it'))).toMatchObject({ path });
+    expect(await removeTree(git.repository(), path)).toBe(true);
+    expect(await removeBranch(git.repository(), branch)).toBe(true);
+    expect(await listTrees(git.repository())).toHaveLength(1);
+    expect({ folder: existsSync(join(git.folder, 'trees of ours')), branch: git.git('branch') }).toEqual({
+      folder: false,
+      branch: '* main\n',
+    });
+    expect(await removeTree(git.repository(), path)).toBe(false);
+    expect(await removeBranch(git.repository(), branch)).toBe(false);
+  });
+
+  it('S3.34 in the tree of its user is no news there, said once', async () => {
+    const inside = git.path('.architect-ralph-worktree');
+    await addTree(git.repository(), { path: inside, branch, at: 'HEAD' });
+    expect(git.status).toEqual([]);
+    git.git('add', '--all');
+    expect(git.status).toEqual([]);
+    await removeTree(git.repository(), inside);
+    await removeBranch(git.repository(), branch);
+    await addTree(git.repository(), { path: inside, branch, at: 'HEAD' });
+    const lines = readFileSync(git.path('.git/info/exclude'), 'utf8').split('\n');
+    expect(lines.filter((line) => line === '/.architect-ralph-worktree/')).toHaveLength(1);
+  });
+
+  it('S3.57 is not made over another, which is told from any other trouble', async () => {
+    await make();
+    const trouble = await make().catch((error: unknown) => error);
+    expect(trouble).toBeInstanceOf(GitError);
+    expect(trouble instanceof GitError && isTaken(trouble)).toBe(true);
+    const other = await addTree(git.repository(), {
+      path: join(git.folder, 'b'),
+      branch: 'b',
+      at: 'nowhere',
+    }).catch((error: unknown) => error);
+    expect(other instanceof GitError && !isTaken(other)).toBe(true);
+  });
+
+  it.each([
+    ['its folder is gone', () => rmSync(path, { recursive: true })],
+    ['it has lost its .git', () => rmSync(join(path, '.git'))],
+    [
+      'somebody was killed while they made it',
+      () => writeFileSync(git.path('.git/worktrees/it/locked'), 'initializing'),
+    ],
+  ])('S3.58 is taken off the list also where %s', async (_, happens) => {
+    await make();
+    happens();
+    expect(await removeTree(git.repository(), path)).toBe(true);
+    expect({ trees: await listTrees(git.repository()), folder: existsSync(path) }).toMatchObject({
+      trees: [{ branch: 'main' }],
+      folder: false,
+    });
+  });
+
+  it('S3.57 that its user has locked stays', async () => {
+    await make();
+    git.git('worktree', 'lock', path);
+    await expect(removeTree(git.repository(), path)).rejects.toThrow('locked');
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('S3.58 says whose it is, until it is removed', async () => {
+    await make();
+    expect(await ownerOfTree(git.repository(), path)).toBeNull();
+    const owner = { id: 'it-1', name: 'it', workspace: git.work };
+    await signTree(git.repository(), path, owner);
+    expect(await ownerOfTree(git.repository(), path)).toEqual(owner);
+    expect(inTree('status', '--porcelain')).toBe('');
+    await removeTree(git.repository(), path);
+    await removeBranch(git.repository(), branch);
+    await make();
+    expect(await ownerOfTree(git.repository(), path)).toBeNull();
+  });
+});
+
+describe('the work in a tree', () => {
+  const commit = (file: string): void => {
+    writeFileSync(join(path, file), file);
+    inTree('add', '.');
+    inTree('commit', '--quiet', '--message', file);
+  };
+
+  it('S3.57 is nothing in a new one, and in none', async () => {
+    expect(isNothing(await work())).toBe(true);
+    await make();
+    expect(isNothing(await work())).toBe(true);
+    appendFileSync(git.path('.git/info/exclude'), 'ignored\n');
+    writeFileSync(join(path, 'ignored'), 'x');
+    mkdirSync(join(path, 'empty'));
+    expect(isNothing(await work())).toBe(true);
+  });
+
+  it('S3.57 is every file that is changed, new, gone or staged, whatever is configured', async () => {
+    await make();
+    git.git('config', 'status.showUntrackedFiles', 'no');
+    mkdirSync(join(path, 'new'));
+    for (const file of ['new/1', 'new/2', 'staged']) writeFileSync(join(path, file), 'x');
+    inTree('add', 'staged');
+    rmSync(join(path, 'a'));
+    expect(await work()).toMatchObject({ changes: 4, commits: 0 });
+    mkdirSync(join(path, 'clone'));
+    execFileSync('git', ['init', '--quiet'], { cwd: join(path, 'clone'), env: git.env });
+    expect(await work()).toMatchObject({ changes: 5 });
+  });
+
+  it('S3.57 is every commit that no other branch, tag or remote has', async () => {
+    await make();
+    commit('b');
+    commit('c');
+    expect(await work()).toMatchObject({ changes: 0, commits: 2 });
+    git.git('tag', 'kept', `${branch}~1`);
+    expect(await work()).toMatchObject({ commits: 1 });
+    git.git('branch', 'other', branch);
+    expect(await work()).toMatchObject({ commits: 0 });
+    git.git('branch', '-D', 'other');
+    git.git('update-ref', 'refs/remotes/origin/it', branch);
+    expect(await work()).toMatchObject({ commits: 0 });
+    git.git('update-ref', '-d', 'refs/remotes/origin/it');
+    git.git('merge', '--quiet', branch);
+    expect(await work()).toMatchObject({ commits: 0 });
+  });
+
+  it('S3.57 is also on no branch at all, and on a branch whose tree is gone', async () => {
+    await make();
+    commit('b');
+    inTree('checkout', '--quiet', '--detach');
+    commit('c');
+    expect(await work()).toMatchObject({ commits: 2 });
+    git.git('worktree', 'remove', '--force', path);
+    expect(await work()).toMatchObject({ commits: 1 });
+  });
+});
+
+describe('names and places', () => {
+  it.each(['a', 'a.b', 'a..b', 'a...b', 'x.lock', 'x.LOCK', 'end.', 'end..', 'a..lock', 'a.lock.'])(
+    'S3.34 %s becomes a part of a name that git takes',
+    (name) => {
+      expect(() => git.git('check-ref-format', '--branch', `ralph/${refPart(name)}`)).not.toThrow();
+    },
+  );
+
+  it('S3.34 keeps a name that git takes as it is', () => {
+    expect(['a', 'A-1_b.c', 'lock'].map(refPart)).toEqual(['a', 'A-1_b.c', 'lock']);
+  });
+
+  it('S3.35 nothing of the environment leads git to another place', () => {
+    expect(anywhere({ GIT_DIR: '/x', GIT_INDEX_FILE: '/y', GIT_AUTHOR_NAME: 'a', PATH: '/bin' })).toEqual({
+      GIT_AUTHOR_NAME: 'a',
+      PATH: '/bin',
+    });
+  });
+
+  it('S3.34 tells what is inside of a folder', () => {
+    expect(['/a/b', '/a/..b', '/a', '/ab', '/', '/b/a'].map((one) => isInside('/a', one))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,203 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { waitFor, type Stage } from './stage.ts';
+import {
+  work,
+  openRepository,
+  sibling,
+  treeOf,
+  status,
+  subjects,
+  worktrees,
+  runs,
+  worktree,
+  says,
+  matches,
+} from './worktree-stage.ts';
+
+describe('the set-up', () => {
+  it('S3.35 runs once in a fresh worktree, with its logs in the loop’s folder, and is no part of the work', async () => {
+    const setup = ['echo ready >.ready; echo "got ready"', 'echo x >>"$FAKE_PLAN/times"'];
+    const stage = openRepository({ worktree: true, setup });
+    stage.plans(1, 'cat .ready');
+    stage.plans(2, work);
+    const { code, stdout, stderr } = await runs(stage);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: says('ready') });
+    expect(stderr).toContain('set-up started: echo ready');
+    expect(stderr).toMatch(/set-up done: echo x .* \(\d\.\ds\)/);
+    expect(readFileSync(stage.file('setup/echo_ready_ready_echo_got_ready.log'), 'utf8')).toBe('got ready\n');
+    expect(readFileSync(join(stage.plan, 'times'), 'utf8')).toBe('x\n');
+    expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
+  });
+
+  it('S3.57 that fails ends it before the first iteration, and can be put right', async () => {
+    const stage = openRepository({
+      setup: ['touch litter; echo no such package >&2; test -e "$FAKE_PLAN/go"'],
+    });
+    stage.plans('default', work);
+    const failed = await runs(stage);
+    expect({ code: failed.code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
+    expect(failed.stderr).toMatch(/set-up failed: .*exit code 1.*no such package/);
+    expect(existsSync(treeOf(stage)('litter'))).toBe(true);
+    // Nobody has worked in it: it is made anew.
+    const again = await runs(stage);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toMatch(/made anew[^]*set-up failed/);
+    stage.release();
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
+  });
+
+  it('S3.57 that takes too long is ended', async () => {
+    const stage = openRepository({ setup: ['sleep 300 & sleep 300'], setupTimeout: '200ms' });
+    const { code, stderr } = await runs(stage);
+    expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
+    expect(stderr).toContain('no end after 0.2 s');
+  });
+
+  it('S3.35 is ended by Ctrl-C, and run again by resume, also after a crash in the middle of it', async () => {
+    const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] });
+    stage.plans('default', work);
+    const first = stage.starts('-p', 'x', '--worktree', '--check', 'test -e work');
+    await stage.appears(join(stage.plan, 'times'));
+    first.signal('SIGINT');
+    expect((await first.ended).code).toBe(130);
+    expect(stage.running).toEqual([]);
+    const second = stage.ralph('resume', 'it');
+    await second.until('set-up started');
+    second.signal('SIGKILL');
+    await second.ended;
+    const third = stage.ralph('resume', 'it');
+    await third.until('set-up started');
+    stage.release();
+    expect((await third.ended).code).toBe(0);
+    expect(stage.calls).toBe(1);
+  });
+});
+
+describe('a merge', () => {
+  /** A repository whose loop `it` is done in its worktree. */
+  async function merging(settings: object | null = null, ...more: string[]): Promise<Stage> {
+    const stage = openRepository(settings);
+    stage.plans(1, work);
+    expect((await runs(stage, ...more)).code).toBe(0);
+    return stage;
+  }
+  const commits = (stage: Stage, file: string, content: string): void => {
+    stage.write(file, content);
+    stage.git('add', file);
+    stage.git('commit', '--quiet', '--message', file);
+  };
+
+  it('S3.37 S3.58 is tried out with set-up and checks, and then moves the branch that is checked out', async () => {
+    const stage = await merging({ setup: ['pwd >>"$FAKE_PLAN/setups"'] }, '--check', 'test -e README.md');
+    commits(stage, 'theirs', 'x');
+    stage.write('README.md', 'changed by hand');
+    writeFileSync(treeOf(stage)('rest'), 'not committed');
+    const { code, stdout, stderr } = await worktree(stage, 'merge', 'it');
+    expect(stderr).toContain('committed on ralph/it what was left in the worktree: 1 files');
+    expect(stderr).toContain('check passed: test -e README.md');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^merged ralph\/it into main \([0-9a-f]{7}\): 2 commits\n/);
+    expect(stage.git('ls-files')).toBe('README.md\nrest\ntheirs\nwork\n');
+    expect(status(stage)).toBe(' M README.md\n');
+    expect(subjects(stage, 'main')[0]).toBe("Merge branch 'ralph/it'");
+    expect(readFileSync(join(stage.plan, 'setups'), 'utf8').trim().split('\n')).toEqual([
+      sibling(stage),
+      join(dirname(sibling(stage)), '.merge-it'),
+    ]);
+    expect({ trees: worktrees(stage), state: (await worktree(stage, 'ls')).stdout }).toMatchObject({
+      trees: 2,
+      state: matches(/clean +merged/),
+    });
+    expect((await worktree(stage, 'merge', 'it')).stdout).toContain(
+      'main has everything of ralph/it already',
+    );
+  });
+
+  it('S3.37 that conflicts leaves both sides as they were', async () => {
+    const stage = await merging();
+    commits(stage, 'work', 'other');
+    const before = stage.git('for-each-ref');
+    const { code, stderr } = await worktree(stage, 'merge', 'it');
+    expect(code).toBe(1);
+    expect(stderr).toContain('ralph/it cannot be merged into main: conflicts in work');
+    expect(stderr).toContain(`git -C ${sibling(stage)} merge main`);
+    expect({ refs: stage.git('for-each-ref'), trees: worktrees(stage), status: status(stage) }).toEqual({
+      refs: before,
+      trees: 2,
+      status: '',
+    });
+  });
+
+  it('S3.37 whose result fails a check changes nothing, unless nobody wants to know', async () => {
+    const stage = await merging(null, '--check', 'test ! -e theirs || { echo both are here; false; }');
+    commits(stage, 'theirs', 'x');
+    const before = stage.git('for-each-ref');
+    const { code, stderr } = await worktree(stage, 'merge', 'it');
+    expect(code).toBe(1);
+    expect(stderr).toContain('the merged result does not pass the checks: nothing was merged');
+    expect(stderr).toMatch(/failed +test ! -e theirs .*\(exit 1\): both are here/);
+    expect({ refs: stage.git('for-each-ref'), trees: worktrees(stage) }).toEqual({ refs: before, trees: 2 });
+    expect((await worktree(stage, 'merge', 'it', '--no-checks')).code).toBe(0);
+  });
+
+  it('S3.37 is refused while the loop runs, in the middle of another merge, and over local changes', async () => {
+    const stage = openRepository();
+    stage.plans(1, `${waitFor()}; ${work}`);
+    const running = stage.starts('-p', 'x', '--worktree');
+    await stage.called(1);
+    expect(await worktree(stage, 'merge', 'it')).toMatchObject({
+      code: 2,
+      stderr: says('is running'),
+    });
+    expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({ code: 2 });
+    stage.release();
+    expect((await running.ended).code).toBe(0);
+    stage.write('work', 'mine, not committed');
+    expect(await worktree(stage, 'merge', 'it')).toMatchObject({
+      code: 1,
+      stderr: says('local changes would be overwritten: work'),
+    });
+    expect(stage.read('work')).toBe('mine, not committed');
+    stage.write('.git/MERGE_HEAD', stage.git('rev-parse', 'HEAD'));
+    expect(await worktree(stage, 'merge', 'it')).toMatchObject({
+      code: 2,
+      stderr: says('a merge is in progress'),
+    });
+  });
+
+  it.each(['SIGINT', 'SIGKILL'] as const)('S3.37 that gets %s leaves nothing behind', async (signal) => {
+    const check = `test "$(basename "$PWD")" = it || { : >"$FAKE_PLAN/merging"; ${waitFor()}; }`;
+    const stage = await merging(null, '--check', check);
+    commits(stage, 'theirs', 'x');
+    const before = stage.git('for-each-ref');
+    const merge = stage.ralph('worktree', 'merge', 'it');
+    await stage.appears(join(stage.plan, 'merging'));
+    merge.signal(signal);
+    expect((await merge.ended).code).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
+    expect({ refs: stage.git('for-each-ref'), status: status(stage) }).toEqual({ refs: before, status: '' });
+    // Whoever is killed cannot tidy up: the next one does.
+    const left = signal === 'SIGINT' ? 2 : 3;
+    expect(worktrees(stage)).toBe(left);
+    stage.release();
+    expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
+    expect(readdirSync(dirname(sibling(stage)))).toEqual(['it']);
+    expect(stage.git('ls-files')).toBe('README.md\ntheirs\nwork\n');
+  });
+
+  it('S3.37 commits nothing that a hook refuses', async () => {
+    const stage = await merging();
+    stage.write('.git/hooks/pre-commit', '#!/bin/sh\necho not like this >&2\nexit 1\n');
+    chmodSync(stage.path('.git/hooks/pre-commit'), 0o755);
+    writeFileSync(treeOf(stage)('rest'), 'x');
+    const { code, stderr } = await worktree(stage, 'merge', 'it');
+    expect(code).toBe(1);
+    expect(stderr).toContain('not like this');
+    expect(execFileSync('git', ['status', '--porcelain'], { cwd: sibling(stage), encoding: 'utf8' })).toBe(
+      '?? rest\n',
+    );
+  });
+});

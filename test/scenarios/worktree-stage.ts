@@ -1,0 +1,38 @@
+/** What the scenarios with worktrees have in common. */
+import { join, dirname } from 'node:path';
+import { expect } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+import type { Ended } from './ralph.ts';
+
+export const done = "echo '<promise>DONE</promise>'";
+export const work: string = `echo 1 >work; ${done}`;
+
+/** A stage whose user git knows. */
+export function openRepository(settings: object | null = null): Stage {
+  const stage = openStage();
+  stage.git('config', 'user.name', 'Some Body');
+  stage.git('config', 'user.email', 'some@body');
+  stage.git('branch', '-M', 'main');
+  if (settings !== null) stage.settings(settings);
+  return stage;
+}
+
+export const sibling = (stage: Stage, name = 'it'): string =>
+  join(dirname(stage.workspace), 'workspace-worktrees', name);
+export const inside = (stage: Stage): string => stage.path('.architect-ralph-worktree');
+export const architect: readonly string[] = ['--preset', 'architect', '--completion-tag', 'DONE'];
+export const treeOf = (stage: Stage, name = 'it'): ((file: string) => string) => {
+  return (file) => join(sibling(stage, name), file);
+};
+/** The main tree as `git status` has it, without the settings that a test has put there. */
+export const status = (stage: Stage): string =>
+  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph');
+export const subjects = (stage: Stage, branch: string): readonly string[] =>
+  stage.git('log', '--format=%s', branch).split('\n').slice(0, -1);
+export const worktrees = (stage: Stage): number => stage.git('worktree', 'list').split('\n').length - 1;
+export const runs = (stage: Stage, ...args: readonly string[]): Promise<Ended> =>
+  stage.run('-p', 'Make the work', '--worktree', '--check', 'test -e work', ...args);
+export const worktree = (stage: Stage, ...args: readonly string[]): Promise<Ended> =>
+  stage.ralph('worktree', ...args).ended;
+export const says = (text: string): unknown => expect.stringContaining(text);
+export const matches = (pattern: RegExp): unknown => expect.stringMatching(pattern);
