@@ -30,7 +30,7 @@ export interface Work {
   /** Told of the loop once it does not go on. */
   readonly ended?: (loop: OwnedLoop) => void;
   /** The first line that a person reads. */
-  readonly opening?: (policy: Policy) => string;
+  readonly opening?: (policy: Policy, settings: Settings) => string;
 }
 
 /** Puts a loop together from all that was said, and drives it to its end. */
@@ -74,7 +74,7 @@ export async function begin(work: Work): Promise<number> {
     worktree: settings.worktree === true,
     parent: null,
   };
-  if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy)}\n`);
+  if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
   const parent = insideRun(process.env);
   if (parent === null) {
     const loop = await createLoop(request);

@@ -45,7 +45,7 @@ export function iterations(answer: string): Answer<number> {
   return value < 1 ? { ok: false, problem: 'Must be greater than 0' } : { ok: true, value };
 }
 
-export function orElse(answer: string, otherwise: string): string {
+function orElse(answer: string, otherwise: string): string {
   const value = answer.trim();
   return value === '' ? otherwise : value;
 }

@@ -98,6 +98,7 @@ function promptOf(task: string | null, { spec }: LoopOptions): LoopRequest['prom
   return { text, spec: path };
 }
 
-function opening({ checks, limits }: Policy): string {
-  return `Ralph Loop: ${checks.commands.length} check(s), max ${limits.iterations ?? '∞'} iterations`;
+function opening({ checks, limits }: Policy, { worktree }: Settings): string {
+  const where = worktree === true ? ' [worktree]' : '';
+  return `Ralph Loop: ${checks.commands.length} check(s), max ${limits.iterations ?? '∞'} iterations${where}`;
 }

@@ -64,7 +64,7 @@ it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and tells
   });
   expect(prompts[0]).toContain('## Task\n\nmake x');
   expect(prompts[1]).toContain('## Errors from Previous Iteration');
-  expect(loop.cleanupWorktree()).toBe(false);
+  expect(await loop.cleanupWorktree()).toBe(false);
   const progress = join(
     workspace,
     '.ralph',
@@ -172,4 +172,42 @@ it('S3.49 has what was changed until now in the prompt, in a repository', async 
   });
   await new ArchitectLoop({ ...pass, maxIterations: 2 }, agent, workspace).run();
   expect(prompts.map((prompt) => prompt.includes('+two'))).toEqual([false, true]);
+});
+
+it('S3.36 S3.41 S3.58 works in a worktree, whose place is in the result, and clears it away', async () => {
+  const workspace = openLibraryFolder();
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
+      cwd: workspace,
+      encoding: 'utf8',
+    });
+  git('init', '--quiet');
+  git('config', 'user.name', 't');
+  git('config', 'user.email', 't@t');
+  git('commit', '--quiet', '--allow-empty', '--message', 'begin');
+  const roots: string[] = [];
+  const loop = new ArchitectLoop(
+    { ...pass, checks: ['test -e made'], useWorktree: true },
+    ({ workspaceRoot }) => ({
+      run: async () => {
+        roots.push(workspaceRoot);
+        writeFileSync(join(workspaceRoot, 'made'), '');
+        return 'COMPLETE';
+      },
+    }),
+    workspace,
+  );
+  const result = await loop.run();
+  const place = join(workspace, '.architect-ralph-worktree');
+  expect({ success: result.success, worktreePath: result.worktreePath, roots }).toEqual({
+    success: true,
+    worktreePath: place,
+    roots: [place],
+  });
+  expect([existsSync(join(place, 'made')), existsSync(join(workspace, 'made'))]).toEqual([true, false]);
+  expect(git('status', '--porcelain')).toBe('');
+  expect(git('show', '--name-only', '--format=', 'architect/ralph-loop').trim()).toBe('made');
+  expect([await loop.cleanupWorktree(), await loop.cleanupWorktree()]).toEqual([true, false]);
+  expect(existsSync(place)).toBe(false);
+  expect(git('branch', '--list', 'architect/*')).toBe('');
 });

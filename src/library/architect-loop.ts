@@ -2,7 +2,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { accountFor, report, type IterationReport, type LoopReport } from '../loop/report.ts';
-import { UserError } from '../user-error.ts';
 import { openLoop } from './create-loop.ts';
 import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
@@ -103,7 +102,6 @@ export class ArchitectLoop {
   }
 
   async run(): Promise<LoopResult> {
-    refuseWorktree(this.config);
     let account = report([]);
     const loop = await openLoop(this.#spec(), (event) => {
       account = this.#tell(account, event);
@@ -112,9 +110,11 @@ export class ArchitectLoop {
     return loop.run();
   }
 
-  /** Removes the worktree and its branch; false where there is none. */
-  cleanupWorktree(): boolean {
-    return false;
+  /** Removes the worktree of the last run and its branch, with all that is in them; false where there is none. */
+  async cleanupWorktree(): Promise<boolean> {
+    if (this.#loop === null || !this.config.useWorktree) return false;
+    const { discardWorktree } = await import('./open-loop.ts');
+    return discardWorktree(this.#loop.name, this.#workspace);
   }
 
   /** Removes the progress file of the last run. */
@@ -136,6 +136,7 @@ export class ArchitectLoop {
       maxCost: orNone(maxCost),
       maxTime: orNone(maxTime),
       agent: { run: (context) => this.#iterate(context), name: agent, model: model ?? undefined },
+      worktree: this.config.useWorktree,
       signal: this.#options.signal,
     };
   }
@@ -211,9 +212,4 @@ type WholeConfig = { readonly [Key in keyof RalphConfig]-?: Exclude<RalphConfig[
 
 function orNone(limit: number | null): number | undefined {
   return limit === null || limit === 0 ? undefined : limit;
-}
-
-/** The seam for `useWorktree`: until loops of this class can have a worktree, one that asks for it is refused. */
-function refuseWorktree({ useWorktree }: RalphConfig): void {
-  if (useWorktree === true) throw new UserError('useWorktree is not available in this version');
 }

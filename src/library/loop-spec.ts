@@ -110,6 +110,7 @@ export async function requestOf(spec: LoopSpec): Promise<LoopRequest> {
     prompt: promptOf(spec, workspace),
     env,
     fresh: spec.fresh === true,
+    worktree: spec.worktree === true,
     parent: null,
     perform,
   };
@@ -212,6 +213,7 @@ const TIMES = [
   'restartDelay',
   'killGrace',
   'checkTimeout',
+  'setupTimeout',
 ] as const;
 
 /** A limit that nobody keeps because of a typo would be worse than a message. */
@@ -255,6 +257,9 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   until: true,
   checkTimeout: true,
   baseline: true,
+  setup: true,
+  setupTimeout: true,
+  worktree: true,
   outputTruncateChars: true,
   includeIterationCountInPrompt: true,
   scm: true,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as composed from '../compose/open-loop.ts';
 import { readLoop } from '../compose/read-loop.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
+import { removeWorktree } from '../compose/worktrees.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './create-loop.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';
@@ -26,4 +27,10 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   if (owned.state.outcome !== null) owned.reopen(null);
   else if (owned.state.control.paused) owned.receive({ type: 'resume', now: false });
   return new Loop(owned, spec.signal, () => {});
+}
+
+/** Throws the worktree of a loop away, with its branch; false where there is none. */
+export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
+  const loop = readLoop(resolve(workspace), name);
+  return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
 }
