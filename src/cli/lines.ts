@@ -36,6 +36,10 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       ];
     case 'commit.made':
       return commitLines(event);
+    case 'checkpoint.taken':
+      return event.error === null
+        ? []
+        : [`warning: no checkpoint of iteration ${event.iteration}: ${event.error}`];
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':
@@ -68,7 +72,6 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
     case 'run.output':
     case 'probe.finished':
     case 'changes.found':
-    case 'checkpoint.taken':
     case 'timer.fired':
     case 'child.ended':
       return [];

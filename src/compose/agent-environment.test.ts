@@ -13,7 +13,6 @@ const spec = (agent: Spec['agent']): Spec => ({
   created: '',
   agent,
   prompt: { text: 'x' },
-  startCommit: null,
   parent: null,
 });
 const claude = { kind: 'claude', argv: ['claude'] };

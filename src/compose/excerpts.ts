@@ -2,8 +2,13 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Excerpt } from '../loop/excerpt.ts';
 
 /** As much of a file as an excerpt of it can need: its beginning or its end, however long it is. */
-export function readExcerpt(path: string, { side, chars }: Excerpt): string {
-  return readPart(path, side, chars === null ? WHOLE_BYTES : (chars + 2) * MOST_BYTES_A_CHARACTER);
+export function readExcerpt(path: string, excerpt: Excerpt): string {
+  return readPart(path, excerpt.side, bytesFor(excerpt));
+}
+
+/** So many bytes have all the characters that an excerpt can need, and more: a secret at the edge must be seen whole. */
+export function bytesFor({ chars }: Excerpt): number {
+  return chars === null ? WHOLE_BYTES : (chars + 2) * MOST_BYTES_A_CHARACTER + MARGIN_BYTES;
 }
 
 /** The first line that says something. */
@@ -26,6 +31,7 @@ export function lastLines(path: string, count: number): string {
 }
 
 const MOST_BYTES_A_CHARACTER = 4;
+const MARGIN_BYTES = 16 * 1024;
 /** What "everything" means for a log that nobody can read whole. */
 const WHOLE_BYTES = 1024 * 1024;
 

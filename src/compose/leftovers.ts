@@ -31,7 +31,7 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
   await endStep(state, spec);
 }
 
-/** Ends the set-up, the check or the commit that an owner did not live to finish: it is run again, if it is wanted at all. */
+/** Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted. */
 export async function endStep({ turn, policy, iteration, baseline }: LoopState, spec: Spec): Promise<void> {
   if (spec.worktree !== undefined && turn.run === null) {
     await killAll(() => processes.marked(setUpMarker(spec)));
@@ -42,12 +42,16 @@ export async function endStep({ turn, policy, iteration, baseline }: LoopState, 
   if (index >= 0 || isBaseline) {
     const key = isBaseline ? `check:0.${baseline.length + 1}` : `check:${turn.iteration}.${index + 1}`;
     const check = checkMarker(spec, key);
-    await killAll(() => processes.marked(check));
-  } else if (policy.commit !== null && turn.run !== null && !turn.committed) {
-    const commit = checkMarker(spec, `commit:${turn.iteration}`);
-    // Whoever has locked the repository gets to unlock it.
-    await killAll(() => processes.marked(commit), COMMIT_GRACE_MS);
+    return killAll(() => processes.marked(check));
   }
+  if (turn.run === null) return;
+  const steps = [
+    ...(policy.commit !== null && !turn.committed ? ['commit'] : []),
+    ...(policy.checkpoint && !turn.checkpointed ? ['checkpoint'] : []),
+  ];
+  const markers = steps.map((step) => checkMarker(spec, `${step}:${turn.iteration}`));
+  // Whoever has locked the repository gets to unlock it.
+  await Promise.all(markers.map((marker) => killAll(() => processes.marked(marker), GIT_GRACE_MS)));
 }
 
-const COMMIT_GRACE_MS = 5000;
+const GIT_GRACE_MS = 5000;

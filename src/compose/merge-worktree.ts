@@ -146,9 +146,9 @@ class Merge {
       throw new UserError(`${path} is not the worktree of "${spec.name}" any more`);
     }
     const tree: Repository = { ...this.#here, folder: path };
-    const known = (await resolve(tree, startOf(spec))) === null ? spec.startCommit : startOf(spec);
+    const known = (await resolve(tree, startOf(spec))) === null ? 'HEAD' : startOf(spec);
     const place = join(folder.path, 'merge');
-    const changes = await changesSince(tree, known ?? 'HEAD', join(place, 'index'));
+    const changes = await changesSince(tree, known, join(place, 'index'));
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(

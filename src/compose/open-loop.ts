@@ -15,20 +15,24 @@ import {
   type Spec,
   type Worktree,
 } from '../control/spec.ts';
-import { isInRepository } from '../git/fingerprint.ts';
 import type { Performer } from '../hosts/function.ts';
 import { GitError } from '../git/repository.ts';
 import { anywhere } from '../git/worktree.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
-import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { announce } from './children.ts';
 import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop, type LoopReading } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
-import { otherCommitters, recordStart, refuseCommit } from './scm-start.ts';
+import {
+  forgetRecords,
+  otherCommitters,
+  putRecordsAside,
+  recordStart,
+  refuseCommit,
+} from './scm-start.ts';
 import { self } from './self.ts';
 import { wantsSetUp } from './set-up.ts';
 import { moveAside } from './workspace.ts';
@@ -95,7 +99,6 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       created: new Date().toISOString(),
       agent: request.agent,
       prompt: request.prompt,
-      startCommit: await headOf(made?.folder ?? workspace, request.env),
       ...(made === undefined ? {} : { worktree: made }),
       parent: request.parent,
     };
@@ -112,7 +115,10 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       notes.push(`warning: the loop ${other} commits here too; one may commit what the other has changed`);
     }
     // What a set-up leaves behind is none of the loop's work.
-    if (!wantsSetUp(spec, policy)) await recordStart({ spec, folder: folder.at, env: request.env, policy });
+    if (!wantsSetUp(spec, policy)) {
+      const note = await recordStart({ spec, folder: folder.at, env: request.env, policy });
+      if (note !== null) notes.push(note);
+    }
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const { env, perform } = request;
     const loop = new OwnedLoop({ spec, folder: folder.at, env, release, perform });
@@ -122,6 +128,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   } catch (error) {
     forget(id);
     unregister(id);
+    await forgetRecords({ id }, workspace);
     if (made !== undefined) await discardQuietly(made, workspace, request.env);
     release();
     throw asUserError(error, folder.at.path);
@@ -254,6 +261,8 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
     }
     notes.push(`the earlier loop "${name}" was put aside: ${archive(workspace, name, at)}`);
     forget(old.spec.id);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await putRecordsAside(old.spec, workspace);
     lock.release();
   }
 }
@@ -336,12 +345,6 @@ function keepQuietly(spec: Spec, env: Readonly<Record<string, string>>): void {
   } catch {
     // A home that cannot be written must not keep anybody from working; only `ls --all` and a restart miss it.
   }
-}
-
-async function headOf(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
-  if (!isInRepository(workspace)) return null;
-  const head = await exec(['git', 'rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: workspace, env });
-  return head?.code === 0 ? head.stdout.toString('utf8').trim() : null;
 }
 
 function asUserError(error: unknown, path: string): unknown {

@@ -106,7 +106,6 @@ const UNREADABLE_SPEC: Spec = {
   created: '',
   agent: { kind: 'custom', argv: [] },
   prompt: { text: '' },
-  startCommit: null,
   parent: null,
 };
 

@@ -36,7 +36,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
     unlinkAll(spec.workspace, spec.name);
-    await forgetRecords(spec, now.state.policy);
+    await forgetRecords(spec, folder.workspace);
     forget(spec.id);
     unregister(spec.id);
     return ended;

@@ -2,13 +2,16 @@
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import { treeOf, type Spec } from '../control/spec.ts';
-import { quietGit, resolve } from '../git/repository.ts';
+import { isInRepository } from '../git/fingerprint.ts';
+import { removeRecords, thinRecords } from '../git/records.ts';
+import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, removeRecords, writeTree } from '../git/tree.ts';
+import { recordName, recordTree, writeTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { readLoops } from './read-loop.ts';
+import { startersEnvironment } from './run-environment.ts';
 import { scmProgram } from './scm-program.ts';
 
 /** Refuses a loop that could never commit, before anything of it is there. */
@@ -39,29 +42,60 @@ export function otherCommitters(spec: Spec, { commit }: Policy): readonly string
     .map(({ spec: other }) => other.name);
 }
 
-/** Puts on record how everything was when the loop began, unless that is known: only what has changed since is its own. */
-export async function recordStart(loop: StartSpec): Promise<void> {
+/**
+ * Puts on record how everything was when the loop began, unless that is known: only what has changed since is its own.
+ * Where that cannot be, a loop that commits cannot begin; any other goes without, and its user is told.
+ */
+export async function recordStart(loop: StartSpec): Promise<string | null> {
   const { spec, folder, env, policy } = loop;
-  const { commit } = policy;
-  if (commit === null || !commit.tasks.some(isCommit)) return;
-  const program = scmProgram(commit, treeOf(spec), env);
-  if ('problem' in program || !program.isGit) return;
-  const repository = { command: program.command, folder: treeOf(spec), env: quietGit(env) };
+  if (!isInRepository(treeOf(spec))) return 'not a git repository: no diffs, no checkpoints';
+  const repository = { ...gitOf(policy, treeOf(spec), env), env: quietGit(env) };
   const ref = startOf(spec);
-  if ((await resolve(repository, ref)) !== null) return;
-  const tree = await writeTree(repository, join(folder.path, 'start-index'));
-  await recordTree(repository, { ref, tree, message: `ralph: ${spec.name}, before its first iteration` });
+  try {
+    if ((await resolve(repository, ref)) !== null) return null;
+    const tree = await writeTree(repository, join(folder.path, 'start-index'));
+    const message = `ralph: ${spec.name}, before its first iteration`;
+    await recordTree(repository, { ref, tree, message, trailers: [`Ralph-Loop: ${spec.name}`] });
+    return null;
+  } catch (error) {
+    if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
+    return `no diffs, no checkpoints: ${error.message}`;
+  }
 }
 
-/** Forgets what is on record of a loop. */
-export async function forgetRecords(spec: Spec, { commit }: Policy): Promise<void> {
-  if (commit === null) return;
-  const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
-  const program = scmProgram(commit, spec.workspace, env);
-  if ('problem' in program || !program.isGit) return;
+/** The user's own git, with the options that they gave it where they want commits. */
+export function gitOf(
+  { commit }: Policy,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Pick<Repository, 'command' | 'folder'> {
+  const program = commit === null ? null : scmProgram(commit, folder, env);
+  return {
+    command: program !== null && 'isGit' in program && program.isGit ? program.command : ['git'],
+    folder,
+  };
+}
+
+function commitsWithGit({ commit }: Policy, folder: string, env: Readonly<Record<string, string>>): boolean {
+  if (commit === null || !commit.tasks.some(isCommit)) return false;
+  const program = scmProgram(commit, folder, env);
+  return 'isGit' in program && program.isGit;
+}
+
+/** Forgets what is on record of a loop whose folder is in this workspace. */
+export function forgetRecords({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
+  return quietly(workspace, (repository) => removeRecords(repository, id));
+}
+
+/** A loop is put aside: what is on record of it is kept, under one name. */
+export function putRecordsAside({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
+  return quietly(workspace, (repository) => thinRecords(repository, id));
+}
+
+async function quietly(workspace: string, work: (repository: Repository) => Promise<void>): Promise<void> {
+  if (!isInRepository(workspace)) return;
   try {
-    // All trees of a repository have them in common, and a worktree may be gone.
-    await removeRecords({ command: program.command, folder: spec.workspace, env }, spec.id);
+    await work({ command: ['git'], folder: workspace, env: quietGit(startersEnvironment(process.env)) });
   } catch {
     // They are in nobody's way.
   }

@@ -22,12 +22,12 @@ import { sharedLimit } from '../control/limits.ts';
 import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint } from '../git/fingerprint.ts';
-import { exec } from '../process/exec.ts';
 import { processes } from '../process/processes.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
 import { reasonOf } from '../user-error.ts';
 import { checkAlias, linkBeside, nameBeside } from './aliases.ts';
+import { checkpoint, diffForPrompt, forPrompt } from './checkpoints.ts';
 import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
@@ -87,7 +87,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       return result;
     },
     ...clearScm(loopScm(loop)),
-    checkpoint: async () => ({ ref: null, error: 'this version takes no checkpoints' }),
+    checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
     family: (state) => family(folder, state),
     edits: (state) => loop.edits(state),
   };
@@ -202,35 +202,29 @@ function readIfThere(path: string): string | null {
 }
 
 /** What the sections of the plan ask for, and nothing else. */
-async function gather(
-  { spec, env, policy, readProgress }: WorkspaceSpec,
-  { plan }: Wanted<'run'>,
-  base: Base,
-): Promise<PromptInputs> {
+async function gather(loop: WorkspaceSpec, { plan }: Wanted<'run'>, base: Base): Promise<PromptInputs> {
+  const { spec, env, policy, readProgress } = loop;
   const failed = plan.sections.flatMap((section) => {
     if (section.kind === 'failed-check') return [section];
     return section.kind === 'check-errors' ? section.failed : [];
   });
   const has = (kind: string): boolean => plan.sections.some((section) => section.kind === kind);
   const checkOutput = Object.fromEntries(
-    failed.map(({ index, log, excerpt }) => [index, readExcerpt(resolve(spec.workspace, log), excerpt)]),
+    failed.map(({ index, log, excerpt }) => [
+      index,
+      forPrompt(readExcerpt(resolve(spec.workspace, log), excerpt), env),
+    ]),
   );
   const checkLog =
     policy().aliases && spec.worktree === undefined
       ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
       : {};
-  const diff =
-    has('diff') && spec.startCommit !== null
-      ? await exec(['git', 'diff', '--no-ext-diff', '--no-textconv', '--no-color', spec.startCommit], {
-          cwd: treeOf(spec),
-          env,
-        })
-      : null;
+  const diff = plan.sections.find((section) => section.kind === 'diff');
   const progress = has('progress') ? readProgress() : '';
   return {
     base: base.text,
     isSpecification: base.isSpecification,
-    diff: diff?.stdout.toString('utf8') ?? '',
+    diff: diff === undefined ? '' : await diffForPrompt(loop, diff.excerpt),
     progress,
     messages: '',
     checkOutput,

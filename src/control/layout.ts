@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
 /** Where everything of a loop is. */
 export class LoopFolder {
@@ -8,6 +8,10 @@ export class LoopFolder {
     this.path = path;
   }
 
+  /** The one that it lies in; a loop that was moved or copied with it may have been written elsewhere. */
+  get workspace(): string {
+    return dirname(dirname(dirname(this.path)));
+  }
   get spec(): string {
     return join(this.path, 'spec.json');
   }

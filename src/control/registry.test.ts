@@ -48,7 +48,6 @@ describe('the spec', () => {
     created: 'now',
     agent: { kind: 'custom', argv: [] },
     prompt: { text: 'do it' },
-    startCommit: null,
     parent: null,
   };
   const written = (argv: readonly string[], env: Record<string, string> = {}): readonly string[] => {

@@ -26,8 +26,6 @@ export interface Spec {
     readonly drop?: readonly string[];
   };
   readonly prompt: PromptSource;
-  /** The commit that the work began at; null outside of a repository. */
-  readonly startCommit: string | null;
   /** The work is done in a tree of its own, on a branch of its own; absent where it is done in the workspace. */
   readonly worktree?: Worktree;
   /** The run in which this loop was started, and the folder of its loop. */
@@ -109,6 +107,20 @@ const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
 /** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
 const SECRET_ASSIGNED =
   /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}/gi;
+
+/**
+ * The same for what an agent has to work with: code and error messages are full of words like `token`, and only what
+ * stands behind them like a key is one.
+ */
+export function hideLikelyKeys(text: string): string {
+  return text
+    .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(KEY_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
+}
+
+/** Letters and digits, and neither the name of something nor a call. */
+const KEY_ASSIGNED =
+  /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])/gi;
 
 /** The environment variable whose secret value stands in a text; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {

@@ -237,7 +237,8 @@ export class Engine implements Driver {
       }
       case 'checkpoint': {
         this.sync();
-        const taken = await workspace.checkpoint(effect);
+        const taken = await workspace.checkpoint(effect, task.interrupted);
+        if (taken === null) return;
         this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
         return;
       }

@@ -46,9 +46,8 @@ export interface Workspace {
   changes(effect: Wanted<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
   /** Null when it was interrupted. */
   commit(effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
-  checkpoint(
-    effect: Wanted<'checkpoint'>,
-  ): Promise<{ readonly ref: string | null; readonly error: string | null }>;
+  /** Null when it was interrupted. */
+  checkpoint(effect: Wanted<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Child loops that have come or gone, as events. */
   family(state: LoopState): readonly Happening[];
   /** What a person changed in the loop's files before the next iteration, as events. */
@@ -62,6 +61,12 @@ export type Changes = NonNullable<LoopState['turn']['changes']>;
 export interface Committed {
   readonly commit: string | null;
   readonly done: readonly string[];
+  readonly error: string | null;
+}
+
+/** Where the tree is on record, and why it is not; neither outside of a repository. */
+export interface Taken {
+  readonly ref: string | null;
   readonly error: string | null;
 }
 

@@ -18,6 +18,7 @@ export async function ask(
   { command, folder, env, interrupt }: Repository,
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
+  how: Pick<Parameters<typeof exec>[1], 'input' | 'enoughBytes' | 'patienceMs'> = {},
 ): Promise<Execution> {
   const [program, ...options] = command;
   const answer = await exec([program, ...options, ...args], {
@@ -25,6 +26,7 @@ export async function ask(
     env: { ...env, ...more },
     patienceMs: PATIENCE_MS,
     maxBytes: MOST_BYTES,
+    ...how,
     ...(interrupt === undefined ? {} : { interrupt }),
   });
   if (answer === null) throw new GitError(`${program} cannot be run in ${folder}`);

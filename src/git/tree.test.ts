@@ -1,7 +1,8 @@
 import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { readRecord, recordName, recordTree, removeRecords, writeTree } from './tree.ts';
+import { removeRecords } from './records.ts';
+import { readRecord, recordName, recordTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {

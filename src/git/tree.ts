@@ -11,7 +11,16 @@ import { dirname } from 'node:path';
 import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
 
 /** Writes the tree as it is now and tells its name; `scratch` is a file that nobody else uses. */
-export async function writeTree(repository: Repository, scratch: string): Promise<string> {
+export function writeTree(repository: Repository, scratch: string): Promise<string> {
+  return withTree(repository, scratch, async (tree) => tree);
+}
+
+/** The same for whoever needs the index of that tree, too: until they are done, it is in `scratch`. */
+export async function withTree<T>(
+  repository: Repository,
+  scratch: string,
+  use: (tree: string) => Promise<T>,
+): Promise<T> {
   const index = (
     await tell(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index'])
   ).replace(/\n$/, '');
@@ -24,27 +33,36 @@ export async function writeTree(repository: Repository, scratch: string): Promis
     const isHarmless = added.code === 1 && !/no space left|quota/i.test(added.stderr);
     if (added.code !== 0 && !isHarmless) throw failed(['add'], added);
     const forget = ['rm', '-r', '-f', '--cached', '--quiet', '--ignore-unmatch', '--', ...OURS];
-    await tell(repository, forget, inCopy);
-    return (await tell(repository, ['write-tree', '--missing-ok'], inCopy)).trim();
+    await tell(repository, [...CAREFULLY, ...forget], inCopy);
+    return await use(await treeIn(repository, scratch));
   } finally {
     rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
 }
 
+/** The tree that an index stands for. */
+export async function treeIn(repository: Repository, index: string): Promise<string> {
+  return (await tell(repository, ['write-tree', '--missing-ok'], { GIT_INDEX_FILE: index })).trim();
+}
+
 /** A monitor is a program of somebody's own, and the others are kept beside an index that is thrown away. */
-const CAREFULLY = [
-  'core.fsmonitor',
-  'core.untrackedCache',
-  'core.splitIndex',
-  'advice.addEmbeddedRepo',
-].flatMap((name) => ['-c', `${name}=false`]);
+export const CAREFULLY: readonly string[] = [
+  // Nor is it anything for a hook.
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.untrackedCache=false',
+  'core.splitIndex=false',
+  'advice.addEmbeddedRepo=false',
+].flatMap((setting) => ['-c', setting]);
 const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 
 /** With its time, by which git knows the files that it must look into: those changed when it was written, or later. */
 function copyIndex(index: Buffer, scratch: string): void {
   mkdirSync(dirname(scratch), { recursive: true });
+  // Of somebody who was killed.
   rmSync(scratch, { force: true });
+  rmSync(`${scratch}.lock`, { force: true });
   if (!existsSync(index)) return;
   try {
     const { atimeMs, mtimeMs } = statSync(index);
@@ -58,18 +76,29 @@ function copyIndex(index: Buffer, scratch: string): void {
 }
 
 /**
- * Puts a tree on record under a name in `refs/ralph/`: as a commit on what is checked out now, so that it is known what
- * it differs from, and nothing of it is thrown away.
+ * Puts a tree on record under a name in `refs/ralph/`: as a commit on another record or else on what is checked out now,
+ * so that it is known what it differs from, and nothing of it is thrown away.
  */
 export async function recordTree(
   repository: Repository,
-  { ref, tree, message }: { readonly ref: string; readonly tree: string; readonly message: string },
+  { ref, tree, message, trailers = [], on }: NewRecord,
 ): Promise<string> {
-  const head = await resolve(repository, 'HEAD^{commit}');
-  const parent = head === null ? [] : ['-p', head];
-  const commit = await tell(repository, ['commit-tree', tree, ...parent, '-m', message], OURSELVES);
-  await tell(repository, ['update-ref', ref, commit.trim()]);
+  const base = on ?? (await resolve(repository, 'HEAD^{commit}'));
+  const parent = base === null ? [] : ['-p', base];
+  const words = ['-m', message, ...(trailers.length === 0 ? [] : ['-m', trailers.join('\n')])];
+  const commit = await tell(repository, ['commit-tree', tree, ...parent, ...words], OURSELVES);
+  await tell(repository, [...CAREFULLY, 'update-ref', ref, commit.trim()]);
   return commit.trim();
+}
+
+export interface NewRecord {
+  readonly ref: string;
+  readonly tree: string;
+  readonly message: string;
+  /** `Ralph-Iteration: 7`. */
+  readonly trailers?: readonly string[];
+  /** The record before it. */
+  readonly on?: string | null;
 }
 
 /** It is nobody's work. */
@@ -97,17 +126,4 @@ export async function emptyTree(repository: Repository): Promise<string> {
 /** Where the records of a loop are: `start`, and a number for each checkpoint. */
 export function recordName(loop: string, what: string): string {
   return `refs/ralph/${loop.replaceAll(/\.{2,}/g, '.')}/${what}`;
-}
-
-/** Removes all records of a loop; one that cannot be removed is in nobody's way. */
-export async function removeRecords(repository: Repository, loop: string): Promise<void> {
-  const names = await ask(repository, ['for-each-ref', '--format=%(refname)', recordName(loop, '')]);
-  const refs =
-    names.code === 0
-      ? names.stdout
-          .toString('latin1')
-          .split('\n')
-          .filter((ref) => ref !== '')
-      : [];
-  await Promise.all(refs.map((ref) => ask(repository, ['update-ref', '-d', ref])));
 }

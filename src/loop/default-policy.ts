@@ -64,7 +64,7 @@ export const DEFAULT_POLICY: Policy = {
     setup: [],
     setupTimeoutMs: 30 * MINUTE,
   },
-  checkpoint: false,
+  checkpoint: true,
   children: null,
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },
   exitCodes: EXIT_CODES,

@@ -7,19 +7,23 @@ export function exec(
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
     readonly maxBytes?: number;
+    /** All that anybody wants of its output: whoever has said that much is ended and cut short. */
+    readonly enoughBytes?: number;
+    /** For its standard input. */
+    readonly input?: string;
     /** For one that may take long, or is a stranger's: after that time it is ended, with all that it started. */
     readonly patienceMs?: number;
     /** Ends it in the same way. */
     readonly interrupt?: AbortSignal;
   },
 ): Promise<Execution | null> {
-  const { cwd, env, maxBytes = 64 * 1024 * 1024, patienceMs, interrupt } = options;
+  const { cwd, env, maxBytes = 64 * 1024 * 1024, enoughBytes = Infinity, patienceMs, interrupt } = options;
   const [program, ...more] = argv;
   return new Promise((resolve) => {
     const child = spawn(program, more, {
       cwd,
       env,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       timeout: patienceMs ?? LONGEST_MS,
       killSignal: 'SIGKILL',
       // In a group of its own it does not hear what a person types at the terminal.
@@ -37,18 +41,30 @@ export function exec(
     const giveUp = end('SIGTERM');
     interrupt?.addEventListener('abort', giveUp);
     if (interrupt?.aborted === true) giveUp();
+    // Whoever does not read it has no use for it.
+    child.stdin.on('error', () => {}).end(options.input ?? '');
     const out: Buffer[] = [];
     const errors: Buffer[] = [];
     let size = 0;
+    let said = 0;
     const keep = (into: Buffer[]) => (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) into.push(chunk);
     };
-    child.stdout.on('data', keep(out));
+    child.stdout.on('data', keep(out)).on('data', (chunk: Buffer) => {
+      said += chunk.length;
+      if (said < enoughBytes) return;
+      child.stdout.destroy();
+      giveUp();
+    });
     child.stderr.on('data', keep(errors));
     child.once('error', () => resolve(null));
     const finish = (code: number | null): void =>
-      resolve({ code, stdout: Buffer.concat(out), stderr: Buffer.concat(errors).toString('utf8') });
+      resolve({
+        code: said >= enoughBytes ? 0 : code,
+        stdout: Buffer.concat(out).subarray(0, enoughBytes),
+        stderr: Buffer.concat(errors).toString('utf8'),
+      });
     child.once('close', finish);
     child.once('exit', (code) => {
       clearTimeout(patience);

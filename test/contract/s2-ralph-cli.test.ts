@@ -125,12 +125,11 @@ describe('the loop', () => {
   });
 
   it('S2.88 has no time limit for a run and no retry beyond the loop itself', () => {
-    const { timeouts, checks, checkpoint } = presets['ralph-cli'].policy;
-    expect({ ...timeouts, checks: checks.timeoutMs, checkpoint }).toMatchObject({
+    const { timeouts, checks } = presets['ralph-cli'].policy;
+    expect({ ...timeouts, checks: checks.timeoutMs }).toMatchObject({
       runMs: null,
       inactivityMs: null,
       checks: null,
-      checkpoint: false,
     });
   });
 });

@@ -51,9 +51,9 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.touches(effect.key);
       return life.takes(5, effect.key, () => commitIn(effect));
     },
-    checkpoint(effect) {
+    checkpoint(effect, interrupt) {
       life.touches(effect.key);
-      return life.takes(5, effect.key, () => ({ ref: 'ref', error: null }));
+      return life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null }));
     },
     family({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);

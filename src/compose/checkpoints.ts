@@ -1,0 +1,65 @@
+/** The tree of a loop after each iteration, and what has become of it since the start: as git has it on record. */
+import { join } from 'node:path';
+import type { LoopFolder } from '../control/layout.ts';
+import { hideLikelyKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import type { Taken, Wanted } from '../engine/ports.ts';
+import { diffSince } from '../git/diff.ts';
+import { isInRepository } from '../git/fingerprint.ts';
+import { takeCheckpoint } from '../git/records.ts';
+import { quietGit, type Repository } from '../git/repository.ts';
+import type { Excerpt } from '../loop/excerpt.ts';
+import type { Policy } from '../loop/policy.ts';
+import { reasonOf } from '../user-error.ts';
+import { bytesFor } from './excerpts.ts';
+import { checkMarker } from './run-environment.ts';
+import { gitOf, startOf } from './scm-start.ts';
+
+interface LoopInGit {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  /** Of whoever started the loop. */
+  readonly env: Readonly<Record<string, string>>;
+  /** As it is now. */
+  readonly policy: () => Policy;
+}
+
+/** Puts the tree on record; outside of a repository there is nothing to do, and whatever goes wrong ends nothing. */
+export async function checkpoint(
+  loop: LoopInGit,
+  { iteration, key }: Wanted<'checkpoint'>,
+  interrupt: AbortSignal,
+): Promise<Taken | null> {
+  const { spec, folder, env } = loop;
+  if (!isInRepository(treeOf(spec))) return { ref: null, error: null };
+  const { name, value } = checkMarker(spec, key);
+  const repository = repositoryOf(loop);
+  const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
+  try {
+    const ref = await takeCheckpoint(marked, spec, iteration, join(folder.path, 'checkpoint-index'));
+    return { ref, error: null };
+  } catch (error) {
+    return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
+  }
+}
+
+/** What has changed since the start, for a prompt: as much of it as is wanted, without secrets; nothing where it is not known. */
+export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<string> {
+  const { spec, folder, env } = loop;
+  if (!isInRepository(treeOf(spec))) return '';
+  try {
+    const scratch = join(folder.path, 'diff-index');
+    const diff = await diffSince(repositoryOf(loop), startOf(spec), { scratch, bytes: bytesFor(excerpt) });
+    return forPrompt(diff.toString('utf8'), env);
+  } catch {
+    return '';
+  }
+}
+
+/** What was not written for a prompt, as it may stand in one: it goes to a provider, and into logs. */
+export function forPrompt(text: string, env: Readonly<Record<string, string>>): string {
+  return hideLikelyKeys(hideSecrets(text, env));
+}
+
+function repositoryOf({ spec, env, policy }: LoopInGit): Repository {
+  return { ...gitOf(policy(), treeOf(spec), env), env: quietGit(env) };
+}
