@@ -135,6 +135,20 @@ function build(given: readonly string[], command: readonly string[], done: Done)
       done(await logs(name, options));
     });
 
+  add('diff <name> [what]', 'show what a loop has changed until now, in iteration N, or between two (A..B)')
+    .option('--stat', 'how much of each file, instead of the lines')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (name: string, what: string | undefined, options: object) => {
+      const { diff } = await import('./diff.ts');
+      done(await diff(name, what ?? null, options));
+    });
+  add('rewind <name> <checkpoint>', 'make the files again what they were after iteration N, or at the start')
+    .option('--cwd <folder>', 'the workspace')
+    .action(async (name: string, checkpoint: string, options: object) => {
+      const { rewind } = await import('./rewind.ts');
+      done(await rewind(name, checkpoint, options));
+    });
+
   const control = (name: string, description: string): Command =>
     add(name, description).option('--cwd <folder>', 'the workspace');
 

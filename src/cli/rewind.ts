@@ -1,0 +1,22 @@
+import { rewindLoop } from '../compose/rewind-loop.ts';
+import { findLoop } from './loops.ts';
+import { print } from './print.ts';
+import { workspaceOf } from './workspace.ts';
+
+/** `ralph rewind`: the files as they were at a checkpoint; what is there now can be had back. */
+export async function rewind(
+  name: string,
+  checkpoint: string,
+  options: { readonly cwd?: string },
+): Promise<number> {
+  const { change, back, repositories } = await rewindLoop(findLoop(workspaceOf(options), name), checkpoint);
+  if (back === null) print(`the files are as in ${checkpoint} already; nothing was changed\n`);
+  else {
+    print(`rewound the files of ${name} to ${checkpoint}: ${change}\n`);
+    print(`branch and index are as they were; get back what was there with: ralph rewind ${name} ${back}\n`);
+  }
+  for (const path of repositories) {
+    print(`note: ${path} is a repository of its own; what is checked out in it was left as it is\n`);
+  }
+  return 0;
+}

@@ -1,0 +1,176 @@
+/**
+ * The files of a workspace, as a record has them.
+ *
+ * 1. Nothing is lost: whatever is changed or removed is on record before, also what git ignores by now.
+ * 2. HEAD, the branch and the index stay as they are, and so do ignored files that the record does not have, `.ralph`, and
+ *    everything outside of the workspace.
+ * 3. Either git sees in advance that something is in the way and changes nothing, or the caller hears what is not as it
+ *    should be.
+ */
+import { lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
+import { CAREFULLY, treeIn, withTree, writeTree } from './tree.ts';
+
+export interface Restored {
+  /** `3 files changed, 4 insertions(+)`; null where everything was so already. */
+  readonly change: string | null;
+  /** Repositories in the repository: what is checked out in them is their own affair. */
+  readonly repositories: readonly string[];
+}
+
+/** It was begun and not finished, or could not even be begun. */
+export class RestoreError extends GitError {
+  readonly isUntouched: boolean;
+
+  constructor(message: string, isUntouched: boolean) {
+    super(message);
+    this.isUntouched = isUntouched;
+  }
+}
+
+/** Restores the files of a record. `keep` puts the tree that is there on record, before anything is done to it. */
+export function restoreFiles(repository: Repository, { to, scratch, keep }: RestoreOrder): Promise<Restored> {
+  return withTree(repository, scratch, async (before) => {
+    const wanted = await resolve(repository, `${to}^{tree}`);
+    if (wanted === null) throw new GitError(`${to} is gone`);
+    const now = await withIgnored(repository, scratch, before, wanted);
+    const target = await belowWorkspace(repository, now, wanted, `${scratch}-target`);
+    const steps = await differences(repository, now, target);
+    const repositories = steps.filter(({ isRepository }) => isRepository).map(({ path }) => utf8(path));
+    if (steps.length === repositories.length) return { change: null, repositories };
+    await keep(now);
+    const order = [...CAREFULLY, 'read-tree', '-m', '-u', now, target];
+    const answer = await ask(repository, order, { GIT_INDEX_FILE: scratch });
+    if (answer.code !== 0) {
+      const isUntouched = (await writeTree(repository, `${scratch}-after`)) === before;
+      throw new RestoreError(failed(['read-tree'], answer).message, isUntouched);
+    }
+    const left = await notRestored(repository, scratch, steps);
+    if (left.length > 0) throw new RestoreError(`not as they should be: ${left.join(', ')}`, false);
+    const words = ['diff', '--no-ext-diff', '--shortstat', now, target];
+    const change = (await tell(repository, words, { LC_ALL: 'C' })).trim();
+    return { change, repositories };
+  });
+}
+
+export interface RestoreOrder {
+  /** The record. */
+  readonly to: string;
+  /** A file that nobody else uses. */
+  readonly scratch: string;
+  readonly keep: (tree: string) => Promise<unknown>;
+}
+
+/**
+ * The tree that is there, with those files of the record that are there and that git ignores by now: they are about to be
+ * changed, too.
+ */
+async function withIgnored(
+  repository: Repository,
+  scratch: string,
+  now: string,
+  wanted: string,
+): Promise<string> {
+  const steps = await differences(repository, now, wanted);
+  const missing = steps.filter(({ isNew, isRepository }) => isNew && !isRepository);
+  const top = await topOf(repository);
+  const hidden = missing.filter(({ path }) => kindOf(`${top}/${path}`) === 'file');
+  if (hidden.length === 0) return now;
+  const list = `${scratch}-paths`;
+  try {
+    writeFileSync(list, hidden.map(({ path }) => `:(top,literal)${path}\0`).join(''), 'latin1');
+    const add = ['add', '--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
+    await tell(repository, [...CAREFULLY, ...add], { GIT_INDEX_FILE: scratch });
+  } finally {
+    rmSync(list, { force: true });
+  }
+  return treeIn(repository, scratch);
+}
+
+/** The tree that is there, with what is below the workspace as it is wanted. */
+async function belowWorkspace(
+  repository: Repository,
+  now: string,
+  wanted: string,
+  scratch: string,
+): Promise<string> {
+  const prefix = utf8((await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, ''));
+  if (prefix === '') return wanted;
+  const inScratch = { GIT_INDEX_FILE: scratch };
+  try {
+    await tell(repository, [...CAREFULLY, 'read-tree', now], inScratch);
+    const forget = ['rm', '-r', '-f', '--cached', '--quiet', '--ignore-unmatch', '--', '.'];
+    await tell(repository, [...CAREFULLY, ...forget], inScratch);
+    const part = await resolve(repository, `${wanted}:${prefix.replace(/\/$/, '')}`);
+    if (part !== null)
+      await tell(repository, [...CAREFULLY, 'read-tree', `--prefix=${prefix}`, part], inScratch);
+    return await treeIn(repository, scratch);
+  } finally {
+    rmSync(scratch, { force: true });
+    rmSync(`${scratch}.lock`, { force: true });
+  }
+}
+
+interface Step {
+  /** From the top of the repository, in Latin 1: one character a byte. */
+  readonly path: string;
+  readonly isNew: boolean;
+  readonly isGone: boolean;
+  readonly isRepository: boolean;
+}
+
+async function differences(repository: Repository, from: string, to: string): Promise<readonly Step[]> {
+  if (from === to) return [];
+  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, to, '--', '.'];
+  const fields = (await tell(repository, raw)).split('\0');
+  const found: Step[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [before = '', after = '', , , status = ''] = (fields[at] ?? '').split(' ');
+    found.push({
+      path: fields[at + 1] ?? '',
+      isNew: status === 'A',
+      isGone: status === 'D',
+      isRepository: before === ':160000' || after === '160000',
+    });
+  }
+  return found;
+}
+
+/** The files that are not as they should be now, some of them by name. */
+async function notRestored(
+  repository: Repository,
+  index: string,
+  steps: readonly Step[],
+): Promise<readonly string[]> {
+  const top = await topOf(repository);
+  const still = steps
+    .filter(
+      ({ path, isGone, isRepository }) => isGone && !isRepository && kindOf(`${top}/${path}`) === 'file',
+    )
+    .map(({ path }) => path);
+  const look = ['diff-files', '--name-only', '--ignore-submodules=all', '-z', '--', '.'];
+  const names = (await tell(repository, look, { GIT_INDEX_FILE: index })).split('\0').slice(0, -1);
+  const touched = new Set(steps.map(({ path }) => path));
+  const left = [...still, ...names.filter((path) => touched.has(path))].map(utf8);
+  return left.length > MOST_NAMES
+    ? [...left.slice(0, MOST_NAMES), `and ${left.length - MOST_NAMES} more`]
+    : left;
+}
+
+const MOST_NAMES = 5;
+
+async function topOf(repository: Repository): Promise<string> {
+  return (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+}
+
+function kindOf(path: string): 'file' | 'folder' | 'nothing' {
+  try {
+    return lstatSync(Buffer.from(path, 'latin1')).isDirectory() ? 'folder' : 'file';
+  } catch {
+    return 'nothing';
+  }
+}
+
+function utf8(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
