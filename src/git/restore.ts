@@ -7,7 +7,7 @@
  * 3. Either git sees in advance that something is in the way and changes nothing, or the caller hears what is not as it
  *    should be.
  */
-import { lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
 import { CAREFULLY, treeIn, withTree, writeTree } from './tree.ts';
 
@@ -38,6 +38,7 @@ export function restoreFiles(repository: Repository, { to, scratch, keep }: Rest
     const steps = await differences(repository, now, target);
     const repositories = steps.filter(({ isRepository }) => isRepository).map(({ path }) => utf8(path));
     if (steps.length === repositories.length) return { change: null, repositories };
+    await refuseInTheWay(repository, steps);
     await keep(now);
     const order = [...CAREFULLY, 'read-tree', '-m', '-u', now, target];
     const answer = await ask(repository, order, { GIT_INDEX_FILE: scratch });
@@ -74,17 +75,55 @@ async function withIgnored(
   const steps = await differences(repository, now, wanted);
   const missing = steps.filter(({ isNew, isRepository }) => isNew && !isRepository);
   const top = await topOf(repository);
-  const hidden = missing.filter(({ path }) => kindOf(`${top}/${path}`) === 'file');
-  if (hidden.length === 0) return now;
+  const found = missing.map(({ path }) => firstOnTheWay(top, path));
+  const hidden = new Set(found.filter((path) => kindOf(`${top}/${path}`) === 'file'));
+  if (hidden.size === 0) return now;
   const list = `${scratch}-paths`;
   try {
-    writeFileSync(list, hidden.map(({ path }) => `:(top,literal)${path}\0`).join(''), 'latin1');
+    writeFileSync(list, [...hidden].map((path) => `:(top,literal)${path}\0`).join(''), 'latin1');
     const add = ['add', '--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
     await tell(repository, [...CAREFULLY, ...add], { GIT_INDEX_FILE: scratch });
   } finally {
     rmSync(list, { force: true });
   }
   return treeIn(repository, scratch);
+}
+
+/** The first part of a path that is no folder, be it the whole of it. */
+function firstOnTheWay(top: string, path: string): string {
+  for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) {
+    const kind = kindOf(`${top}/${path.slice(0, end)}`);
+    if (kind !== 'folder') return kind === 'file' ? path.slice(0, end) : path;
+  }
+  return path;
+}
+
+/** A folder in the place of a file goes only with what is on record; to git, what it ignores is not worth keeping. */
+async function refuseInTheWay(repository: Repository, steps: readonly Step[]): Promise<void> {
+  const top = await topOf(repository);
+  const gone = new Set(steps.filter(({ isGone }) => isGone).map(({ path }) => path));
+  for (const { path, isNew, isRepository } of steps) {
+    if (!isNew || isRepository || firstOnTheWay(top, path) !== path) continue;
+    const first = strangerIn(top, path, gone);
+    if (first !== null)
+      throw new RestoreError(
+        `${utf8(path)} is a folder now, with files that git ignores (${utf8(first)}); move it out of the way`,
+        true,
+      );
+  }
+}
+
+/** A file in a folder that is not among these. */
+function strangerIn(top: string, folder: string, known: ReadonlySet<string>): string | null {
+  const folders = kindOf(`${top}/${folder}`) === 'folder' ? [folder] : [];
+  for (let inner = folders.pop(); inner !== undefined; inner = folders.pop()) {
+    for (const name of readdirSync(Buffer.from(`${top}/${inner}`, 'latin1'), 'latin1')) {
+      const path = `${inner}/${name}`;
+      if (kindOf(`${top}/${path}`) === 'folder') folders.push(path);
+      else if (!known.has(path)) return path;
+    }
+  }
+  return null;
 }
 
 /** The tree that is there, with what is below the workspace as it is wanted. */
@@ -144,10 +183,9 @@ async function notRestored(
 ): Promise<readonly string[]> {
   const top = await topOf(repository);
   const still = steps
-    .filter(
-      ({ path, isGone, isRepository }) => isGone && !isRepository && kindOf(`${top}/${path}`) === 'file',
-    )
-    .map(({ path }) => path);
+    .filter(({ isGone, isRepository }) => isGone && !isRepository)
+    .map(({ path }) => path)
+    .filter((path) => firstOnTheWay(top, path) === path && kindOf(`${top}/${path}`) === 'file');
   const look = ['diff-files', '--name-only', '--ignore-submodules=all', '-z', '--', '.'];
   const names = (await tell(repository, look, { GIT_INDEX_FILE: index })).split('\0').slice(0, -1);
   const touched = new Set(steps.map(({ path }) => path));

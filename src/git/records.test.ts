@@ -1,0 +1,246 @@
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { diffSince } from './diff.ts';
+import { lastOf, listRecords, nameBefore, nextRewind, takeCheckpoint, thinRecords } from './records.ts';
+import { recordName, recordTree, writeTree } from './tree.ts';
+
+const IT = { id: 'it-1a2b3c4d', name: 'it' };
+let at: GitFolder;
+beforeEach(() => {
+  at = new GitFolder();
+});
+afterEach(() => at.close());
+
+const begins = async (folder?: string) => {
+  const repository = at.repository(folder);
+  const tree = await writeTree(repository, at.scratch);
+  return recordTree(repository, { ref: recordName(IT.id, 'start'), tree, message: 'start' });
+};
+const takes = (iteration: number, folder?: string) =>
+  takeCheckpoint(at.repository(folder), IT, iteration, at.scratch);
+const records = async () => [...(await listRecords(at.repository(), IT.id)).keys()];
+const diff = async (bytes = 100_000, folder?: string) => {
+  const text = await diffSince(at.repository(folder), recordName(IT.id, 'start'), {
+    scratch: at.scratch,
+    bytes,
+  });
+  return text.toString('utf8');
+};
+
+describe('a checkpoint', () => {
+  it('has the whole tree and its iteration, and stands on the one before it', async () => {
+    at.write('a', '1');
+    at.commits();
+    at.write('a', 'dirty');
+    at.write('.gitignore', 'ignored\n');
+    at.write('ignored', 'x');
+    const before = [at.status, at.git('rev-parse', 'HEAD'), at.git('ls-files', '--stage', '--debug')];
+    await begins();
+    at.write('b', '1');
+    const ref = await takes(1);
+    expect(ref).toBe('refs/ralph/it-1a2b3c4d/1');
+    at.write('c', '1');
+    await takes(2);
+    expect(at.files('refs/ralph/it-1a2b3c4d/2')).toEqual(['.gitignore', 'a', 'b', 'c']);
+    const log = at.git(
+      'log',
+      '--format=%s|%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)|%(trailers:key=Ralph-Loop,valueonly,separator=%x2C)',
+      'refs/ralph/it-1a2b3c4d/2',
+    );
+    expect(log.split('\n').slice(0, -1)).toEqual([
+      'ralph: it, iteration 2|2|it',
+      'ralph: it, iteration 1|1|it',
+      'start||',
+      'begin||',
+    ]);
+    at.remove('b');
+    at.remove('c');
+    expect([at.status, at.git('rev-parse', 'HEAD'), at.git('ls-files', '--stage', '--debug')]).toEqual(
+      before,
+    );
+  });
+
+  it('is the same when it is taken again, and follows the last one where some are missing', async () => {
+    at.commits();
+    await begins();
+    await takes(1);
+    at.write('a', '1');
+    await takes(4);
+    at.write('a', '2');
+    await takes(4);
+    expect(await records()).toEqual(['start', '1', '4']);
+    expect(at.git('rev-parse', `${recordName(IT.id, '4')}^`)).toBe(
+      at.git('rev-parse', recordName(IT.id, '1')),
+    );
+    expect(at.git('show', `${recordName(IT.id, '4')}:a`)).toBe('2');
+  });
+
+  it('is taken without any commit, in the middle of a merge, and after the agent has gone elsewhere', async () => {
+    at.write('a', '1');
+    await begins();
+    await takes(1);
+    at.commits();
+    at.git('switch', '--quiet', '-c', 'other');
+    at.write('a', '2');
+    at.commits('other');
+    at.git('switch', '--quiet', 'main');
+    at.write('a', '3');
+    at.git('stash');
+    await takes(2);
+    at.git('stash', 'pop');
+    at.commits('main');
+    expect(() => at.git('merge', 'other')).toThrow('Command failed');
+    await takes(3);
+    expect(at.git('show', `${recordName(IT.id, '3')}:a`)).toContain('<<<<<<<');
+    expect(at.git('status')).toContain('Unmerged paths');
+    at.git('merge', '--abort');
+    at.git('checkout', '--quiet', '--detach', 'other');
+    at.git('branch', '--quiet', '--force', 'main', 'other');
+    await takes(4);
+    expect(at.git('show', `${recordName(IT.id, '2')}:a`)).toBe('1');
+    expect(at.git('show', `${recordName(IT.id, '4')}:a`)).toBe('2');
+  });
+
+  it('has a submodule by its commit, and leaves it alone', async () => {
+    const origin = `${at.folder}/origin`;
+    at.git('init', '--quiet', origin);
+    at.git('-C', origin, 'commit', '--quiet', '--allow-empty', '--message', 'one');
+    at.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'sub');
+    at.commits();
+    at.write('sub/dirty', '1');
+    await begins();
+    await takes(1);
+    expect(at.git('ls-tree', recordName(IT.id, '1'), 'sub')).toMatch(/^160000 commit/);
+    at.git('-C', 'sub', 'commit', '--quiet', '--allow-empty', '--message', 'two');
+    await takes(2);
+    expect(at.git('diff', '--submodule=log', recordName(IT.id, '1'), recordName(IT.id, '2'))).toContain(
+      '> two',
+    );
+    expect(at.git('-C', 'sub', 'status', '--porcelain')).toBe('?? dirty\n');
+  });
+
+  it('of a folder in a bigger repository is taken there', async () => {
+    at.write('sub/a', '1');
+    at.write('other', '1');
+    at.commits();
+    await begins('sub');
+    at.write('sub/a', '2');
+    at.write('other', '2');
+    await takes(1, 'sub');
+    expect(at.git('diff', '--name-only', recordName(IT.id, 'start'), recordName(IT.id, '1'))).toBe('sub/a\n');
+  });
+
+  it('wakes no hook', async () => {
+    at.commits();
+    for (const name of ['post-index-change', 'reference-transaction']) {
+      at.write(`.git/hooks/${name}`, '#!/bin/sh\n: >hook-was-here\nexit 1\n');
+      chmodSync(at.path(`.git/hooks/${name}`), 0o755);
+    }
+    await takes(1);
+    expect(at.status).toEqual([]);
+  });
+
+  it('is interrupted', async () => {
+    at.commits();
+    const interrupt = AbortSignal.abort();
+    await expect(takeCheckpoint({ ...at.repository(), interrupt }, IT, 1, at.scratch)).rejects.toThrow('git');
+    expect(await records()).toEqual([]);
+  });
+});
+
+describe('the records of a loop', () => {
+  it('have an order, and names for the next ones', async () => {
+    const names = ['start', '1', '2', '10', 'rewind-1', 'rewind-2'];
+    at.commits();
+    const tree = await writeTree(at.repository(), at.scratch);
+    for (const name of names.toReversed()) {
+      // oxlint-disable-next-line no-await-in-loop -- git locks one at a time
+      await recordTree(at.repository(), { ref: recordName(IT.id, name), tree, message: name });
+    }
+    expect(await records()).toEqual(names);
+    expect(nextRewind(names)).toBe('rewind-3');
+    expect([nameBefore(names, 1), nameBefore(names, 10), lastOf(names)]).toEqual(['start', '2', '10']);
+    expect([nextRewind(['start']), nameBefore(['7'], 7), lastOf([])]).toEqual(['rewind-1', null, null]);
+    await thinRecords(at.repository(), IT.id);
+    expect(await records()).toEqual(['10', 'rewind-1', 'rewind-2']);
+  });
+
+  it('outside of a repository are an error', async () => {
+    const outside = { ...at.repository(), folder: at.folder };
+    await expect(listRecords(outside, IT.id)).rejects.toThrow('not a git repository');
+  });
+});
+
+describe('the diff since the start', () => {
+  it('S3.49 has new files too, and every kind of change', async () => {
+    for (const name of ['changed', 'gone', 'old name', 'run']) at.write(name, `${name}\n`.repeat(20));
+    at.write('mine', 'before\n');
+    at.commits();
+    at.write('mine', 'changed by hand before the loop\n');
+    await begins();
+    expect(await diff()).toBe('');
+    at.write('changed', 'other\n');
+    at.remove('gone');
+    at.git('mv', 'old name', 'new name');
+    at.write('ü "new"', 'untracked\n');
+    chmodSync(at.path('run'), 0o755);
+    symlinkSync('nowhere', at.path('link'));
+    writeFileSync(at.path('binary'), Buffer.from([0, 1, 2, 255]));
+    const text = await diff();
+    expect(text).toContain('+untracked');
+    expect(text).toContain('rename from old name\nrename to new name');
+    expect(text).toContain('deleted file mode 100644');
+    expect(text).toContain('old mode 100644\nnew mode 100755');
+    expect(text).toContain('new file mode 120000');
+    expect(text).toContain('Binary files /dev/null and b/binary differ');
+    expect(text).not.toContain('by hand');
+  });
+
+  it('is the same whatever is configured, and runs nobody else’s program', async () => {
+    at.write('a', '1\n');
+    at.write('.gitattributes', '* diff=strange\n');
+    at.commits();
+    await begins();
+    at.write('a', '2\n');
+    const plain = await diff();
+    for (const setting of [
+      'diff.strange.textconv=false',
+      'diff.strange.command=false',
+      'diff.external=false',
+      'color.ui=always',
+      'diff.noprefix=true',
+      'diff.mnemonicPrefix=true',
+    ]) {
+      at.git('config', ...setting.split('='));
+    }
+    expect(await diff()).toBe(plain);
+    expect(plain).toContain('diff --git a/a b/a');
+  });
+
+  it('T093 is read only as far as it is wanted, and takes any bytes', async () => {
+    at.commits();
+    await begins();
+    writeFileSync(at.path('a'), Buffer.from([0xff, 0xfe, 0x0a]));
+    at.write('big', 'a line of text\n'.repeat(2_000_000));
+    const text = await diff(30_000);
+    expect(text.length).toBeLessThanOrEqual(30_000);
+    expect(text).toContain('+\uFFFD\uFFFD\n');
+    expect(text).toContain('+a line of text\n+a line');
+  });
+
+  it('of a folder in a bigger repository has only that folder', async () => {
+    at.write('sub/a', '1\n');
+    at.commits();
+    await begins('sub');
+    at.write('sub/a', '2\n');
+    at.write('top', '2\n');
+    at.git('add', 'top');
+    expect((await diff(100_000, 'sub')).match(/^diff .*$/gm)).toEqual(['diff --git a/sub/a b/sub/a']);
+  });
+
+  it('is nothing where no start is on record', async () => {
+    at.write('a', '1\n');
+    expect(await diff()).toBe('');
+  });
+});
