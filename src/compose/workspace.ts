@@ -220,7 +220,7 @@ async function gather(loop: WorkspaceSpec, { plan }: Wanted<'run'>, base: Base):
       ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
       : {};
   const diff = plan.sections.find((section) => section.kind === 'diff');
-  const progress = has('progress') ? readProgress() : '';
+  const progress = has('progress') ? forPrompt(readProgress(), env) : '';
   return {
     base: base.text,
     isSpecification: base.isSpecification,

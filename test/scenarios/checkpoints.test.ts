@@ -1,0 +1,390 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+const done = "echo '<promise>DONE</promise>'";
+const architect = ['-p', 'build it', '--preset', 'architect', '--check', 'false'];
+const works = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
+
+/** A user in the middle of something: a file is staged, one is changed, one is new. */
+function openDirty(): Stage {
+  const stage = openStage();
+  stage.write('staged', '1\n');
+  stage.git('add', 'staged');
+  stage.write('README.md', 'changed by hand\n');
+  stage.write('mine', 'new\n');
+  return stage;
+}
+const records = (stage: Stage): readonly string[] =>
+  stage
+    .git('for-each-ref', '--format=%(refname)', 'refs/ralph')
+    .split('\n')
+    .slice(0, -1)
+    .map((ref) => ref.replace(/^refs\/ralph\/it-[0-9a-f]{8}\//, ''));
+const ref = (stage: Stage, name: string): string =>
+  stage.git('for-each-ref', '--format=%(refname)', `refs/ralph/*/${name}`).trim();
+/** Without `.ralph`, whose settings are the user's. */
+const status = (stage: Stage): readonly string[] =>
+  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
+const left = (stage: Stage): readonly string[] => [
+  stage.git('rev-parse', 'HEAD'),
+  stage.git('symbolic-ref', 'HEAD'),
+  stage.git('ls-files', '--stage'),
+  stage.git('stash', 'list'),
+];
+
+describe('checkpoints', () => {
+  it('S3.16 are taken after every iteration, and nothing of the user’s is touched', async () => {
+    const stage = openDirty();
+    stage.plans('default', works);
+    stage.plans(3, `${works}; ${done}`);
+    const before = [status(stage), left(stage)];
+    expect((await stage.run('-p', 'work')).code).toBe(0);
+    expect(records(stage)).toEqual(['1', '2', '3', 'start']);
+    for (const name of ['log', 'new-1', 'new-2', 'new-3']) rmSync(stage.path(name));
+    expect([status(stage), left(stage)]).toEqual(before);
+    expect(stage.git('ls-tree', '--name-only', ref(stage, '2')).split('\n').slice(0, -1)).toEqual([
+      'README.md',
+      'log',
+      'mine',
+      'new-1',
+      'new-2',
+      'staged',
+    ]);
+    const story = stage.git(
+      'log',
+      '--format=%s (%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C))',
+      ref(stage, '3'),
+    );
+    expect(story.split('\n').slice(0, -1)).toEqual([
+      'ralph: it, iteration 3 (3)',
+      'ralph: it, iteration 2 (2)',
+      'ralph: it, iteration 1 (1)',
+      'ralph: it, before its first iteration ()',
+      'begin ()',
+    ]);
+    expect(stage.journal.filter(({ type }) => type === 'checkpoint.taken')).toMatchObject([
+      { iteration: 1, ref: ref(stage, '1'), error: null },
+      { iteration: 2, error: null },
+      { iteration: 3, error: null },
+    ]);
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    expect(records(stage)).toEqual([]);
+  });
+
+  it('are taken whatever the agent does with git, and of runs that failed', async () => {
+    const stage = openStage();
+    const git = 'git -c user.name=a -c user.email=a@b';
+    stage.plans(1, `${works}; git add -A; ${git} stash --quiet`);
+    stage.plans(2, `git checkout --quiet -b other; ${works}; git add new-2; ${git} commit --quiet -m two`);
+    stage.plans(3, `${works}; git checkout --quiet --force --detach; exit 3`);
+    stage.plans(4, `rm -rf .git; git init --quiet; ${works}; ${done}`);
+    const { code, stderr } = await stage.run('-p', 'work');
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('warning');
+    // The repository was made anew, and so were the records.
+    expect(records(stage)).toEqual(['4']);
+    expect(stage.journal.filter(({ type }) => type === 'checkpoint.taken')).toMatchObject(
+      [1, 2, 3, 4].map((iteration) => ({ iteration, error: null })),
+    );
+  });
+
+  it('outside of git there are none, which is said once', async () => {
+    const stage = openStage();
+    rmSync(stage.path('.git'), { recursive: true });
+    stage.plans(2, done);
+    const { code, stderr } = await stage.run('-p', 'work');
+    expect(code).toBe(0);
+    expect(stderr.match(/not a git repository: no diffs, no checkpoints/g)).toHaveLength(1);
+    expect(stderr).not.toContain('warning');
+    for (const command of [
+      ['diff', 'it'],
+      ['rewind', 'it', '1'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- two short commands
+      const refused = await stage.ralph(...command).ended;
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain('is not in a git repository: there are no diffs and no checkpoints');
+    }
+  });
+
+  it('that fail are warned of, and end nothing', async () => {
+    const stage = openStage();
+    stage.plans(1, ': >.git/index.broken; mv .git/index .git/index.good; echo broken >.git/index');
+    stage.plans(2, `mv .git/index.good .git/index; ${done}`);
+    const { code, stderr } = await stage.run('-p', 'work');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/warning: no checkpoint of iteration 1: git \w+ failed: .*index/);
+    expect(records(stage)).toEqual(['2', 'start']);
+    expect(stage.git('log', '--format=%s', ref(stage, '2')).split('\n')[1]).toContain('before its first');
+  });
+
+  it('that cannot even begin are told at the start', async () => {
+    const stage = openStage();
+    stage.write('.git/index', 'broken');
+    stage.plans(1, done);
+    const { code, stderr } = await stage.run('-p', 'work');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/no diffs, no checkpoints: git \w+ failed/);
+  });
+
+  it('go on after a kill between two iterations and in the middle of one', async () => {
+    const stage = openStage();
+    stage.plans('default', works);
+    stage.plans(3, `${waitFor()}; ${works}; ${done}`);
+    const ralph = stage.starts('-p', 'work');
+    await stage.called(3);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    expect(records(stage)).toEqual(['1', '2', 'start']);
+    const start = stage.git('rev-parse', ref(stage, 'start'));
+    // Its agent is still at work.
+    const refused = await stage.ralph('rewind', 'it', '1').ended;
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(
+      /the agent of "it" \(process \d+\) is still at work; .*ralph stop it --now/,
+    );
+    const resumed = stage.ralph('resume', 'it');
+    await resumed.until('found again');
+    stage.release();
+    expect((await resumed.ended).code).toBe(0);
+    expect(records(stage)).toEqual(['1', '2', '3', 'start']);
+    expect(stage.git('rev-parse', ref(stage, 'start'))).toBe(start);
+    expect(stage.git('log', '--format=%s', ref(stage, '3')).split('\n')).toHaveLength(6);
+  });
+
+  it('of an owner that was killed while it took one are taken again', async () => {
+    const stage = openStage();
+    const bin = join(stage.plan, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'git'),
+      [
+        '#!/bin/sh',
+        `case " $* " in *' write-tree '*) [ ! -e "$FAKE_PLAN/slow" ] || { : >"$FAKE_PLAN/taking"; ${waitFor()}; } ;; esac`,
+        'PATH="${PATH#*:}" exec git "$@"',
+        '',
+      ].join('\n'),
+      { mode: 0o755 },
+    );
+    stage.env['PATH'] = `${bin}:${stage.env['PATH'] ?? ''}`;
+    stage.plans(1, `${works}; : >"$FAKE_PLAN/slow"; ${done}`);
+    const ralph = stage.starts('-p', 'work');
+    await stage.appears(join(stage.plan, 'taking'));
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    rmSync(join(stage.plan, 'slow'));
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(stage.calls).toBe(1);
+    expect(stage.journal.filter(({ type }) => type === 'checkpoint.taken')).toMatchObject([{ error: null }]);
+    expect(stage.running).toEqual([]);
+  });
+
+  it('of a loop that was put aside keep their last name only', async () => {
+    const stage = openStage();
+    stage.plans('default', works);
+    await stage.run('-p', 'work', '-m', '2');
+    await stage.run('-p', 'work', '-m', '1');
+    expect(records(stage).toSorted()).toEqual(['1', '2', 'start']);
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    expect(records(stage)).toEqual(['2']);
+  });
+});
+
+describe('the second prompt', () => {
+  it('S3.17 S3.49 has the new files too, and no secrets (T086 T093)', async () => {
+    const stage = openDirty();
+    stage.env['MY_TOKEN'] = 'geheim-geheim';
+    const key = `sk-${'a1b2'.repeat(6)}`;
+    stage.plans(
+      1,
+      `printf 'const a = 1; // Unexpected token\\nkey = "${key}"\\npassword: hunter2hunter2\\n%s\\n' "$MY_TOKEN" >new.ts; printf '\\0\\1' >binary; printf '\\377\\376\\n' >latin`,
+    );
+    stage.write(
+      'check',
+      `echo "SyntaxError: Unexpected token 'export' ($MY_TOKEN)"; echo "Authorization: Bearer ${'x9'.repeat(10)}"; exit 1`,
+    );
+    await stage.run(...architect, '-m', '2', '--check', 'sh ./check');
+    expect(stage.given(1, 'stdin')).not.toContain('## Changes');
+    const prompt = stage.given(2, 'stdin');
+    expect(prompt).toContain('+++ b/new.ts');
+    expect(prompt).toContain(
+      '+const a = 1; // Unexpected token\n+key = "<redacted>"\n+password: <redacted>\n+<redacted>\n',
+    );
+    expect(prompt).toContain('Binary files /dev/null and b/binary differ');
+    expect(prompt).toContain('+\uFFFD\uFFFD\n');
+    expect(prompt).toContain(
+      "SyntaxError: Unexpected token 'export' (<redacted>)\nAuthorization: <redacted>\n",
+    );
+    for (const secret of [key, 'geheim', 'hunter2', 'x9x9', 'by hand', '.ralph'])
+      expect(prompt).not.toContain(secret);
+  });
+
+  it('S3.49 has a part of a huge diff, and none where git fails', async () => {
+    const stage = openStage();
+    stage.plans(1, 'head -c 60000000 /dev/zero | tr "\\0" "x" | fold -w 80 >big');
+    stage.plans(2, 'echo broken >.git/index');
+    await stage.run(...architect, '-m', '3');
+    expect(stage.given(2, 'stdin')).toMatch(/\+x+\n\+x+\n\.\.\. \(diff truncated\)\n```/);
+    expect(stage.given(3, 'stdin')).not.toContain('## Changes');
+  });
+});
+
+describe('ralph diff', () => {
+  const shows = async (stage: Stage, ...args: readonly string[]) => {
+    const { code, stdout, stderr } = await stage.ralph('diff', 'it', ...args).ended;
+    return { code, files: stdout.match(/(?<=^diff --git a\/)\S+/gm) ?? [], stdout, stderr };
+  };
+
+  it('shows what the loop has changed: until now, in an iteration, and between two', async () => {
+    const stage = openDirty();
+    stage.plans('default', works);
+    await stage.run('-p', 'work', '-m', '3');
+    stage.write('later', 'x\n');
+    stage.git('config', 'color.ui', 'auto');
+    expect((await shows(stage)).files).toEqual(['later', 'log', 'new-1', 'new-2', 'new-3']);
+    expect(await shows(stage, '2')).toMatchObject({ code: 0, files: ['log', 'new-2'], stderr: '' });
+    expect((await shows(stage, '1')).files).toEqual(['log', 'new-1']);
+    expect((await shows(stage, '1..3')).files).toEqual(['log', 'new-2', 'new-3']);
+    expect((await shows(stage, 'start..2')).files).toEqual(['log', 'new-1', 'new-2']);
+    expect((await shows(stage, '3..now')).files).toEqual(['later']);
+    expect((await shows(stage, '3..')).files).toEqual(['later']);
+    expect((await shows(stage, '3..1')).stdout).toContain('deleted file');
+    // The output is a pipe: no colours, and nobody waits for a key.
+    expect((await shows(stage, '2')).stdout).not.toContain('\u001B');
+    expect((await shows(stage, '2', '--stat')).stdout).toMatch(/^ log {3}\| 1 \+\n new-2 \| 1 \+\n 2 files/);
+  });
+
+  it('names what there is when asked for something else', async () => {
+    const stage = openStage();
+    stage.plans('default', works);
+    await stage.run('-p', 'work', '-m', '3');
+    for (const [asked, word] of [
+      ['7', '7'],
+      ['0', '0'],
+      ['1..x', 'x'],
+      ['--', ''],
+    ] as const) {
+      if (word === '') continue;
+      // oxlint-disable-next-line no-await-in-loop -- short commands
+      const { code, stderr } = await shows(stage, asked);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: `ralph: error: "it" has no checkpoint "${word}"; there are: start, 1 to 3\n`,
+      });
+    }
+    expect((await shows(stage, '1..2..3')).stderr).toContain(
+      'expected the number of an iteration, or two ends',
+    );
+    expect((await stage.ralph('diff', 'other').ended).code).toBe(2);
+  });
+
+  it('works while the loop runs, in a folder of the repository, and for one that is elsewhere', async () => {
+    const stage = openStage();
+    mkdirSync(stage.path('sub'));
+    stage.plans('default', works);
+    stage.plans(2, `${works}; ${waitFor()}`);
+    const args = ['-p', 'work', '-m', '2', '--cwd', stage.path('sub')];
+    const ralph = stage.starts(...args);
+    await stage.called(2);
+    await stage.appears(stage.path('sub/new-2'));
+    stage.write('outside', 'x');
+    const { stdout } = await stage.ralph('diff', 'it', '--cwd', 'sub').ended;
+    expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['sub/log', 'sub/new-1', 'sub/new-2']);
+    const refused = await stage.ralph('rewind', 'it', 'start', '--cwd', 'sub').ended;
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(
+      /"it" is running, owned by process \d+; .*ralph pause it.*ralph stop it --now/,
+    );
+    stage.release();
+    await ralph.ended;
+  });
+});
+
+describe('ralph rewind', () => {
+  const rewinds = (stage: Stage, to: string) => stage.ralph('rewind', 'it', to).ended;
+
+  it('makes the files what they were, says how to get back, and leaves index, branch and ignored files', async () => {
+    const stage = openDirty();
+    stage.write('.git/info/exclude', 'ignored\n');
+    stage.write('ignored', 'x');
+    stage.plans('default', `${works}; rm -f mine; echo "by $RALPH_ITERATION" >README.md`);
+    await stage.run('-p', 'work', '-m', '3');
+    const kept = left(stage);
+    const { code, stdout } = await rewinds(stage, '1');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^rewound the files of it to 1: 4 files changed, \d+ insertion.*\n.*: ralph rewind it rewind-1\n$/,
+    );
+    expect([stage.read('log'), stage.read('README.md'), stage.read('ignored')]).toEqual([
+      '1\n',
+      'by 1\n',
+      'x',
+    ]);
+    expect([existsSync(stage.path('new-3')), existsSync(stage.path('mine'))]).toEqual([false, false]);
+    await rewinds(stage, 'start');
+    expect(status(stage)).toEqual([' M README.md', 'A  staged', '?? mine']);
+    expect(stage.read('README.md')).toBe('changed by hand\n');
+    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect([stage.read('log'), existsSync(stage.path('new-3'))]).toEqual(['1\n2\n3\n', true]);
+    expect(left(stage)).toEqual(kept);
+    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('already; nothing was changed');
+    expect(records(stage)).toEqual(['1', '2', '3', 'rewind-1', 'rewind-2', 'rewind-3', 'start']);
+    const unknown = await rewinds(stage, '4');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('there are: start, 1 to 3, rewind-1, rewind-2, rewind-3');
+  });
+
+  it('lets a loop go on from there', async () => {
+    const stage = openStage();
+    stage.plans('default', works);
+    await stage.run('-p', 'work', '-m', '3');
+    await rewinds(stage, '1');
+    stage.plans(4, `${works}; ${done}`);
+    expect((await stage.ralph('resume', 'it', '-m', '5').ended).code).toBe(0);
+    expect(stage.read('log')).toBe('1\n4\n');
+    const { stdout } = await stage.ralph('diff', 'it', '1..4').ended;
+    expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['log', 'new-4']);
+  });
+
+  it('is refused while another loop works on the same files, and where something is in the way', async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo 1 >a');
+    await stage.run('-p', 'work', '-m', '1');
+    stage.plans(2, waitFor());
+    const other = stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent);
+    await stage.called(2);
+    const busy = await rewinds(stage, 'start');
+    expect(busy.code).toBe(2);
+    expect(busy.stderr).toContain('"other" is running on the same files as "it"');
+    stage.release();
+    await other.ended;
+    rmSync(stage.path('a'));
+    stage.write('.git/info/exclude', 'a/\n');
+    stage.write('a/precious', 'x');
+    const blocked = await rewinds(stage, '1');
+    expect(blocked.code).toBe(2);
+    expect(blocked.stderr).toContain('cannot rewind to 1, and nothing was changed: a is a folder now');
+    expect(records(stage)).not.toContain('rewind-1');
+  });
+
+  it('that fails in the middle says so, with the way back', async () => {
+    const stage = openStage();
+    stage.git('config', 'filter.bad.clean', 'cat');
+    stage.git('config', 'filter.bad.smudge', 'cat');
+    stage.git('config', 'filter.bad.required', 'true');
+    stage.write('.git/info/attributes', 'm filter=bad\n');
+    stage.plans('default', 'for f in a m z; do echo "$RALPH_ITERATION" >$f; done');
+    await stage.run('-p', 'work', '-m', '2');
+    stage.git('config', 'filter.bad.smudge', 'false');
+    const { code, stderr } = await rewinds(stage, '1');
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /"it" is only partly rewound to 1: .*; get back what was there with: ralph rewind it rewind-1/,
+    );
+    stage.git('config', 'filter.bad.smudge', 'cat');
+    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
+  });
+});
