@@ -1,7 +1,7 @@
 import { admits, classify, decide, evolve, explain, INITIAL, openRun, resolvePolicy } from '../src/index.ts';
 import type { Happening } from '../src/index.ts';
 
-const resolution = resolvePolicy({ preset: 'promise', limits: { iterations: 5 } });
+const resolution = resolvePolicy({ preset: 'promise', limits: { iterations: 5 }, checkpoint: false });
 if (!resolution.ok) throw new Error('a value is impossible; resolution.problems says which');
 
 let state = INITIAL;

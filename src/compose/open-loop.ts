@@ -26,13 +26,7 @@ import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop, type LoopReading } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
-import {
-  forgetRecords,
-  otherCommitters,
-  putRecordsAside,
-  recordStart,
-  refuseCommit,
-} from './scm-start.ts';
+import { forgetRecords, otherCommitters, putRecordsAside, recordStart, refuseCommit } from './scm-start.ts';
 import { self } from './self.ts';
 import { wantsSetUp } from './set-up.ts';
 import { moveAside } from './workspace.ts';
