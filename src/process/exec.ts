@@ -24,8 +24,6 @@ export function exec(
       cwd,
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: patienceMs ?? LONGEST_MS,
-      killSignal: 'SIGKILL',
       // In a group of its own it does not hear what a person types at the terminal.
       detached: patienceMs !== undefined,
     });
@@ -36,7 +34,8 @@ export function exec(
         // It was quicker.
       }
     };
-    const patience = patienceMs === undefined ? undefined : setTimeout(end('SIGKILL'), patienceMs);
+    // Not node's own, which outlives a program that never came to life, and keeps us here.
+    const patience = setTimeout(end('SIGKILL'), patienceMs ?? LONGEST_MS);
     // Gently: git takes its locks back.
     const giveUp = end('SIGTERM');
     interrupt?.addEventListener('abort', giveUp);
@@ -58,7 +57,10 @@ export function exec(
       giveUp();
     });
     child.stderr.on('data', keep(errors));
-    child.once('error', () => resolve(null));
+    child.once('error', () => {
+      clearTimeout(patience);
+      resolve(null);
+    });
     const finish = (code: number | null): void =>
       resolve({
         code: said >= enoughBytes ? 0 : code,
