@@ -303,6 +303,23 @@ describe('an old worktree', () => {
     expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(0);
   });
 
+  it('S3.57 that goes away under its loop ends it at once, and nobody works elsewhere instead', async () => {
+    const stage = openRepository();
+    stage.plans(1, `cd /; rm -rf '${sibling(stage)}'`);
+    const { code, stderr } = await runs(stage, '-m', '3');
+    expect({ code, calls: stage.calls, status: status(stage) }).toEqual({ code: 3, calls: 1, status: '' });
+    expect(stderr).toContain(`the folder ${sibling(stage)} is not there`);
+    expect((await stage.ralph('resume', 'it').ended).stderr).toContain('git worktree add');
+    expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
+  });
+
+  it('S3.35 has the file that says it is done, where that is named', async () => {
+    const stage = openRepository();
+    stage.plans(1, 'touch FINISHED');
+    expect((await stage.run('-p', 'x', '--worktree', '--done-file', 'FINISHED', '-m', '1')).code).toBe(0);
+    expect(status(stage)).toBe('');
+  });
+
   it('S3.58 keeps its loop from being removed, and is removed on its own', async () => {
     const stage = openRepository();
     stage.plans('default', work);
