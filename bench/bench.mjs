@@ -3,12 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { checkpoint } from './checkpoint.mjs';
 import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { startUp } from './start-up.mjs';
 import { stopping } from './stopping.mjs';
 
-const parts = { iterations, startUp, output, memoryOverTime, stopping };
+const parts = { iterations, startUp, output, memoryOverTime, stopping, checkpoint };
 const chosen = process.argv.slice(2);
 const rows = [];
 for (const [name, measure] of Object.entries(parts)) {

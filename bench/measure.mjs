@@ -106,6 +106,15 @@ export function medians(rounds, measurements) {
   return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
 }
 
+/** The same for measurements that are waited for. */
+export async function mediansAsync(rounds, measurements) {
+  const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measure] of Object.entries(measurements)) results[name].push(await measure());
+  }
+  return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
+}
+
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)];

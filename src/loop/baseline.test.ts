@@ -8,7 +8,7 @@ const guarded = { preset: 'default', checks: { commands, baseline: true } };
 describe('the baseline', () => {
   it('runs every check once, before anything else, and is told in the first prompt', () => {
     const told = play(guarded, { runs: [claims()], checks: [1, 0, 0, 0] });
-    expect(told.started.map(({ key }) => key).filter((key) => /^(?:check|run)/.test(key))).toEqual([
+    expect(told.started.map(({ key }) => key).filter((key) => /^(?:check|run):/.test(key))).toEqual([
       'check:0.1',
       'check:0.2',
       'run:1.1',

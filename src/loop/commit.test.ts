@@ -31,6 +31,32 @@ const asking: Happening = {
 };
 const worked = given(commits, ...begun, exited('1.1', 0));
 
+describe('a checkpoint', () => {
+  const recorded = { ...plain, checkpoint: true };
+
+  it('is taken after every turn that was not cut short, whatever came of it, before anything follows', () => {
+    const taken: Happening = { type: 'checkpoint.taken', iteration: 1, ref: null, error: 'no room' };
+    for (const code of [0, 1]) {
+      const turn = [...begun, exited('1.1', code)];
+      expect(wanted(given(recorded, ...turn))).toEqual({
+        type: 'checkpoint',
+        key: 'checkpoint:1',
+        iteration: 1,
+      });
+      expect(wanted(given(recorded, ...turn, taken))).toMatchObject({ type: 'wait' });
+    }
+  });
+
+  it('comes after the verdict and before the end', () => {
+    const told = play({ ...recorded, limits: { unchanged: null } }, { runs: [claims()] });
+    expect(told.journal.map(({ type }) => type).slice(-3)).toEqual([
+      'claim.accepted',
+      'checkpoint.taken',
+      'loop.ended',
+    ]);
+  });
+});
+
 describe('before a commit', () => {
   it('somebody looks whether there is anything to commit', () => {
     expect(wanted(worked)).toMatchObject({ type: 'changes', key: 'changes:1', commit });

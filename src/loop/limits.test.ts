@@ -115,7 +115,7 @@ describe('a usage limit', () => {
 });
 
 describe('being stuck', () => {
-  const stuck = { completion: { detectors: [] } };
+  const stuck = { completion: { detectors: [] }, checkpoint: false };
   const probe = (run: number, phase: 'before' | 'after', fingerprint: string | null): Happening => ({
     type: 'probe.finished',
     key: `probe:${run}.1:${phase}`,

@@ -54,6 +54,7 @@ describe('the order of one turn', () => {
       'run.output',
       'run.ended',
       'probe.finished',
+      'checkpoint.taken',
       'timer.fired',
       'probe.finished',
       'loop.ended',

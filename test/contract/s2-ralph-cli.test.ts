@@ -83,6 +83,7 @@ describe('the loop', () => {
       'checks.started',
       'check.finished',
       'check.finished',
+      'checkpoint.taken',
       'iteration.started',
       'run.planned',
       'run.started',
@@ -92,6 +93,7 @@ describe('the loop', () => {
       'check.finished',
       'claim.made',
       'claim.accepted',
+      'checkpoint.taken',
       'loop.ended',
     ]);
     expect(promptOfRun(told, '2.1')).toContain('Guardrail "lint" failed with exit code 1.');

@@ -45,7 +45,7 @@ describe('the flow', () => {
   it('S3.16 goes prompt, agent, checks, verdict, and only then to the limits', () => {
     const told = play(architect({ iterations: 1 }), { runs: [claims()], checks: [0] });
     expect(reason(told)).toBe('all_checks_passed');
-    expect(told.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2']);
+    expect(told.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2', 'checkpoint:1']);
   });
 
   it('refuses a configuration without checks', () => {
@@ -60,10 +60,12 @@ describe('the flow', () => {
     const told = play(architect(), { runs: [exits(1), claims()] });
     expect(told.started.map(({ key }) => key)).toEqual([
       'run:1.1',
+      'checkpoint:1',
       'wait:1.1',
       'run:2.1',
       'check:2.1',
       'check:2.2',
+      'checkpoint:2',
     ]);
     expect(report(told.journal).iterations[0]).toMatchObject({
       error: 'agent exited with code 1',

@@ -105,10 +105,14 @@ describe('the prompt file', () => {
 
 describe('pause and resume', () => {
   it('S4.40 ends a backoff at once', () => {
-    const told = play(swarm(9, { limits: { iterations: 9, failures: null } }), { runs: [exits(1)] }, [
-      // Runs take a second each: the fourth ends after 4 + 1 + 2 + 4 seconds, and its wait would last for eight.
-      { atMs: 13_000, control: { type: 'pause' } },
-    ]);
+    const told = play(
+      swarm(9, { limits: { iterations: 9, failures: null }, checkpoint: false }),
+      { runs: [exits(1)] },
+      [
+        // Runs take a second each: the fourth ends after 4 + 1 + 2 + 4 seconds, and its wait would last for eight.
+        { atMs: 13_000, control: { type: 'pause' } },
+      ],
+    );
     expect(told.outcome).toBeNull();
     expect(told.waits).toEqual([1000, 2000, 4000, 8000, -2000]);
     expect(told.world.clock).toBe(1_000_000 + 13_000);
@@ -188,7 +192,7 @@ describe('the end', () => {
   });
 
   it('S4.55 waits for the last agent before the loop is complete', () => {
-    const told = play(swarm(1), { runs: [exits(0, { ms: 3000 })] });
+    const told = play(swarm(1, { checkpoint: false }), { runs: [exits(0, { ms: 3000 })] });
     expect(told.world.clock).toBe(1_000_000 + 3000);
     expect(told.world.alive()).toEqual([]);
   });

@@ -225,7 +225,7 @@ describe('a harness that is killed between two agents', () => {
   it('goes on with a wait where it was, and counts the failure once', async () => {
     const script = 'echo >>turns; test "$RALPH_ITERATION" = 2 || exit 1; echo "<promise>DONE</promise>"';
     const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.plain(script)]);
-    await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
+    await rig.loop('a').journals('checkpoint.taken');
     const wait = () => decide(rig.loop('a').state).find(({ type }) => type === 'wait');
     const before = wait();
     expect(before).toMatchObject({ why: 'backoff' });

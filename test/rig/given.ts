@@ -55,9 +55,10 @@ export function ending(state: LoopState): Outcome | null {
   return effect?.type === 'record' && effect.event.type === 'loop.ended' ? effect.event.outcome : null;
 }
 
-/** Only a tag can claim, and nothing has to be looked at before or after a run. */
+/** Only a tag can claim, nothing has to be looked at before or after a run, and nothing is put on record. */
 export const plain: PolicyInput & { readonly completion: object } = {
   limits: { unchanged: null },
+  checkpoint: false,
   completion: {
     detectors: [
       {

@@ -166,7 +166,7 @@ describe('a commit', () => {
     expect(stage.git('show', '--format=', '--name-only', 'HEAD')).toBe('deep/a b\nwork\n');
     expect(status(stage)).toEqual(before);
     expect(stage.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).toMatch(
-      /^refs\/ralph\/it-[0-9a-f]{8}\/start\n$/,
+      /^refs\/ralph\/(it-[0-9a-f]{8})\/1\nrefs\/ralph\/\1\/start\n$/,
     );
     expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
     expect(stage.git('for-each-ref', 'refs/ralph')).toBe('');

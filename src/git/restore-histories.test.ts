@@ -1,0 +1,119 @@
+import * as fc from 'fast-check';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { RestoreError, restoreFiles } from './restore.ts';
+import { recordTree, writeTree } from './tree.ts';
+
+/** Some of them are folders where others are files, and some are ignored now and then. */
+const NAMES = ['a', 'a/b', 'a/b/c', 'd', 'd/e', 'f g', 'h/i', 'h/j'];
+const IGNORED = ['a', 'a/b', 'd/', 'h/i', 'f g', 'h'];
+const state = fc.record({
+  deeds: fc.array(fc.tuple(fc.constantFrom(...NAMES), fc.option(fc.constantFrom('1', '2'), { freq: 3 })), {
+    maxLength: 6,
+  }),
+  ignored: fc.subarray(IGNORED, { maxLength: 2 }),
+  staged: fc.boolean(),
+});
+type State = Readonly<{
+  deeds: readonly (readonly [string, string | null])[];
+  ignored: readonly string[];
+  staged: boolean;
+}>;
+type Files = ReadonlyMap<string, string>;
+
+it('restores in any history what is on record, and loses nothing', async () => {
+  const histories = fc.asyncProperty(fc.array(state, { minLength: 2, maxLength: 3 }), async (states) => {
+    const at = new GitFolder();
+    try {
+      for (const [index, one] of states.entries()) {
+        live(at, one);
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await record(at, String(index), await writeTree(at.repository(), at.scratch));
+      }
+      await lookOn(at, '0');
+    } finally {
+      at.close();
+    }
+  });
+  await expect(
+    fc.assert(histories, { numRuns: Number(process.env['RALPH_HISTORIES'] ?? 6) }),
+  ).resolves.toBeUndefined();
+});
+
+const record = (at: GitFolder, name: string, tree: string) =>
+  recordTree(at.repository(), { ref: `refs/ralph/it/${name}`, tree, message: name });
+
+/** Holds a rewind, and the way back from it, against what a person would expect. */
+async function lookOn(at: GitFolder, to: string): Promise<void> {
+  const [before, index] = [filesIn(at.work), at.git('ls-files', '--stage')];
+  const rewinds = (target: string, kept: string) =>
+    restoreFiles(at.repository(), {
+      to: `refs/ralph/it/${target}`,
+      scratch: at.scratch,
+      keep: (tree) => record(at, kept, tree),
+    });
+  const came = await rewinds(to, 'rewind-1').catch((error: unknown) => error);
+  if (came instanceof RestoreError) return mustBeUntouched(at, came, before);
+  if (came instanceof Error) throw came;
+  const after = filesIn(at.work);
+  const hasChanged = at.git('for-each-ref', 'refs/ralph/it/rewind-1') !== '';
+  const kept = hasChanged ? filesOf(at, 'refs/ralph/it/rewind-1') : before;
+  for (const [path, text] of filesOf(at, `refs/ralph/it/${to}`))
+    expect([path, after.get(path)]).toEqual([path, text]);
+  for (const [path, text] of before)
+    expect([path, after.get(path) === text || kept.get(path) === text]).toEqual([path, true]);
+  // What is new to the eye was on record.
+  const wanted = filesOf(at, `refs/ralph/it/${to}`);
+  for (const [path, text] of after)
+    expect([path, wanted.get(path) ?? before.get(path)]).toEqual([path, text]);
+  expect(at.git('ls-files', '--stage')).toBe(index);
+  if (hasChanged) await rewinds('rewind-1', 'rewind-2');
+  expect(sorted(filesIn(at.work))).toEqual(sorted(before));
+}
+
+function mustBeUntouched(at: GitFolder, { isUntouched }: RestoreError, before: Files): void {
+  expect([isUntouched, sorted(filesIn(at.work))]).toEqual([true, sorted(before)]);
+}
+
+function live(at: GitFolder, { deeds, ignored, staged }: State): void {
+  for (const [name, text] of deeds) {
+    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
+      if (isFile(at.path(folder))) rmSync(at.path(folder));
+    }
+    rmSync(at.path(name), { recursive: true, force: true });
+    if (text === null) continue;
+    mkdirSync(dirname(at.path(name)), { recursive: true });
+    writeFileSync(at.path(name), text);
+  }
+  if (staged) at.git('add', '--all');
+  at.write('.gitignore', ignored.map((name) => `/${name}\n`).join(''));
+}
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function filesIn(folder: string, prefix = ''): Files {
+  const files = new Map<string, string>();
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name === '.git') continue;
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) files.set(prefix + entry.name, readFileSync(path, 'utf8'));
+    else for (const [name, text] of filesIn(path, `${prefix}${entry.name}/`)) files.set(name, text);
+  }
+  return files;
+}
+
+function filesOf(at: GitFolder, what: string): Files {
+  return new Map(at.files(what).map((name) => [name, at.git('show', `${what}:${name}`)]));
+}
+
+function sorted(files: Files): readonly (readonly [string, string])[] {
+  return [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
