@@ -144,6 +144,23 @@ describe('restoring the files of a record', () => {
     ]);
   });
 
+  it('leaves what is ignored on both ways, also where the rules themselves come and go', async () => {
+    at.write('a', '1');
+    at.write('sub/a', '1');
+    await records('1', 'sub');
+    at.write('sub/.gitignore', 'modules/\n');
+    at.write('sub/modules/x', 'x');
+    at.write('sub/new', '1');
+    await restores('1', 'sub');
+    expect([existsSync(at.path('sub/new')), text('sub/modules/x')]).toEqual([false, 'x']);
+    await restores('rewind-1', 'sub');
+    expect([text('sub/new'), text('sub/modules/x'), text('sub/.gitignore')]).toEqual([
+      '1',
+      'x',
+      'modules/\n',
+    ]);
+  });
+
   it('changes nothing where an ignored folder is in the way', async () => {
     at.write('a', 'file');
     at.write('b', '1');

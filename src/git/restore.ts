@@ -8,6 +8,7 @@
  *    should be.
  */
 import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { foldersOf } from './changes.ts';
 import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
 import { CAREFULLY, treeIn, withTree, writeTree } from './tree.ts';
 
@@ -40,15 +41,23 @@ export function restoreFiles(repository: Repository, { to, scratch, keep }: Rest
     if (steps.length === repositories.length) return { change: null, repositories };
     await refuseInTheWay(repository, steps);
     await keep(now);
-    const order = [...CAREFULLY, 'read-tree', '-m', '-u', now, target];
-    const answer = await ask(repository, order, { GIT_INDEX_FILE: scratch });
-    if (answer.code !== 0) {
+    const turn = async (from: string, into: string): Promise<void> => {
+      const order = [...CAREFULLY, 'read-tree', '-m', '-u', from, into];
+      const answer = await ask(repository, order, { GIT_INDEX_FILE: scratch });
+      if (answer.code === 0) return;
       const isUntouched = (await writeTree(repository, `${scratch}-after`)) === before;
       throw new RestoreError(failed(['read-tree'], answer).message, isUntouched);
-    }
-    const left = await notRestored(repository, scratch, steps);
+    };
+    const late = removedLate(steps);
+    const half = await treeWith(repository, target, late, `${scratch}-target`);
+    await turn(now, half);
+    const ignored = await ignoredAmong(repository, late);
+    const end = await treeWith(repository, target, ignored, `${scratch}-target`);
+    if (end !== half) await turn(half, end);
+    const others = steps.filter((step) => !ignored.includes(step));
+    const left = await notRestored(repository, scratch, others);
     if (left.length > 0) throw new RestoreError(`not as they should be: ${left.join(', ')}`, false);
-    const words = ['diff', '--no-ext-diff', '--shortstat', now, target];
+    const words = ['diff', '--no-ext-diff', '--shortstat', now, end];
     const change = (await tell(repository, words, { LC_ALL: 'C' })).trim();
     return { change, repositories };
   });
@@ -87,6 +96,59 @@ async function withIgnored(
     rmSync(list, { force: true });
   }
   return treeIn(repository, scratch);
+}
+
+/**
+ * What goes only once it is known whether the record's own `.gitignore` has it: then it stays, since nobody knows whether
+ * it was there. What is in the way of something else cannot wait.
+ */
+function removedLate(steps: readonly Step[]): readonly Step[] {
+  const isRule = ({ path }: Step): boolean => path.split('/').at(-1) === '.gitignore';
+  if (!steps.some(isRule)) return [];
+  const files = new Set(steps.filter(({ isNew }) => isNew).map(({ path }) => path));
+  const folders = foldersOf([...files]);
+  return steps.filter(
+    (step) =>
+      step.isGone &&
+      !step.isRepository &&
+      !isRule(step) &&
+      !folders.has(step.path) &&
+      ![...foldersOf([step.path])].some((folder) => files.has(folder)),
+  );
+}
+
+/** Those that git ignores now. */
+async function ignoredAmong(repository: Repository, steps: readonly Step[]): Promise<readonly Step[]> {
+  if (steps.length === 0) return [];
+  const prefix = (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
+  const names = steps.map(({ path }) => path.slice(prefix.length));
+  const input = Buffer.from(names.map((name) => `${name}\0`).join(''), 'latin1');
+  const answer = await ask(repository, ['check-ignore', '-z', '--stdin'], {}, { input });
+  if (answer.code !== 0 && answer.code !== 1) throw failed(['check-ignore'], answer);
+  const ignored = new Set(answer.stdout.toString('latin1').split('\0'));
+  return steps.filter((_, index) => ignored.has(names[index] ?? ''));
+}
+
+/** A tree with these files as they were before. */
+async function treeWith(
+  repository: Repository,
+  tree: string,
+  steps: readonly Step[],
+  scratch: string,
+): Promise<string> {
+  if (steps.length === 0) return tree;
+  const inScratch = { GIT_INDEX_FILE: scratch };
+  const input = Buffer.from(steps.map(({ was, path }) => `${was}\t${path}\0`).join(''), 'latin1');
+  try {
+    await tell(repository, [...CAREFULLY, 'read-tree', tree], inScratch);
+    const add = [...CAREFULLY, 'update-index', '-z', '--index-info'];
+    const answer = await ask(repository, add, inScratch, { input });
+    if (answer.code !== 0) throw failed(['update-index'], answer);
+    return await treeIn(repository, scratch);
+  } finally {
+    rmSync(scratch, { force: true });
+    rmSync(`${scratch}.lock`, { force: true });
+  }
 }
 
 /** The first part of a path that is no folder, be it the whole of it. */
@@ -156,19 +218,22 @@ interface Step {
   readonly isNew: boolean;
   readonly isGone: boolean;
   readonly isRepository: boolean;
+  /** Its mode and object before. */
+  readonly was: string;
 }
 
 async function differences(repository: Repository, from: string, to: string): Promise<readonly Step[]> {
   if (from === to) return [];
-  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, to, '--', '.'];
+  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
   const fields = (await tell(repository, raw)).split('\0');
   const found: Step[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [before = '', after = '', , , status = ''] = (fields[at] ?? '').split(' ');
+    const [before = '', after = '', object = '', , status = ''] = (fields[at] ?? '').split(' ');
     found.push({
       path: fields[at + 1] ?? '',
       isNew: status === 'A',
       isGone: status === 'D',
+      was: `${before.slice(1)} ${object}`,
       isRepository: before === ':160000' || after === '160000',
     });
   }

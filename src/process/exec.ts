@@ -10,7 +10,7 @@ export function exec(
     /** All that anybody wants of its output: whoever has said that much is ended and cut short. */
     readonly enoughBytes?: number;
     /** For its standard input. */
-    readonly input?: string;
+    readonly input?: string | Buffer;
     /** For one that may take long, or is a stranger's: after that time it is ended, with all that it started. */
     readonly patienceMs?: number;
     /** Ends it in the same way. */
