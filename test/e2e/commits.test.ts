@@ -58,7 +58,7 @@ describe('a commit message', () => {
     await again.prints('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}\n');
     await again.exits(1);
     expect((await program.ended).code).toBe(0);
-    expect(subject()).toBe('ralph: a, iteration 2');
+    expect(subject()).toBe('a task');
     expect(rig.loop('a').state.failures.total).toBe(0);
   });
 
