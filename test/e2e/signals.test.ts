@@ -145,7 +145,7 @@ describe('a second signal', () => {
     exits(end, 130);
     expect(turn.heard).toEqual(['SIGTERM']);
     expect(lives(server)).toBe(false);
-    expect(end.stderr).toContain('Received signal again, ending the agent...');
+    expect(end.stderr).toContain('Received signal again, ending what is running...');
     expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'signal' });
     expect(rig.left()).toEqual([]);
   });

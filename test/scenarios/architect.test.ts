@@ -147,7 +147,7 @@ describe('architect', () => {
     );
   });
 
-  it('S3.29 S3.48 the second prompt has task, instructions, diff, failed check and progress, in this order (T086)', async () => {
+  it('S3.2 S3.29 S3.48 the second prompt has task, instructions, diff, failed check and progress, in this order (T086)', async () => {
     const stage = openStage();
     stage.plans(1, 'echo changed >> README.md');
     await stage.run(...architect, '-m', '2', '--check', 'true', '--check', 'echo broken; false');
