@@ -1,7 +1,7 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import type { OwnedLoop } from '../compose/owned-loop.ts';
+import type { EndedLoop } from '../compose/loop-result.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { withoutSecrets } from '../compose/secrets.ts';
 import { effective } from '../config/effective.ts';
@@ -28,7 +28,7 @@ export interface Work {
   /** Whether any agent that is installed will do. */
   readonly anyAgent?: boolean;
   /** Told of the loop once it does not go on. */
-  readonly ended?: (loop: OwnedLoop) => void;
+  readonly ended?: (loop: EndedLoop) => void;
   /** The first line that a person reads. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
@@ -74,16 +74,16 @@ export async function begin(work: Work): Promise<number> {
     worktree: settings.worktree === true,
     parent: null,
   };
-  if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
   const parent = insideRun(process.env);
   if (parent === null) {
     const loop = await createLoop(request);
+    if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
     const code = await drive(loop, view);
     work.ended?.(loop);
     return code;
   }
   const { runAsChild } = await import('./child.ts');
-  return runAsChild(request, parent, view);
+  return runAsChild(request, parent, view, work.ended);
 }
 
 /** Which files were read, and what they come to. */

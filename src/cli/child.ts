@@ -1,5 +1,6 @@
 import { followLoop } from '../compose/follow-loop.ts';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
+import type { EndedLoop } from '../compose/loop-result.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
 import { startOwner } from '../compose/start-owner.ts';
@@ -15,8 +16,9 @@ export async function runAsChild(
   request: LoopRequest,
   parent: { readonly run: string; readonly folder: string },
   options: ViewOptions,
+  ended?: (loop: EndedLoop) => void,
 ): Promise<number> {
-  return leaveToOwner(await createLoop({ ...request, parent }), parent.run, options);
+  return leaveToOwner(await createLoop({ ...request, parent }), parent.run, options, ended);
 }
 
 /** Gives a loop to an owner that the clean-up after our run does not reach, and shows what it does. */
@@ -24,10 +26,14 @@ export async function leaveToOwner(
   loop: OwnedLoop,
   parentRun: string,
   options: ViewOptions,
+  ended?: (loop: EndedLoop) => void,
 ): Promise<number> {
   const { folder, spec } = loop;
   loop.close();
   await startOwner(folder, startersEnvironment(process.env), parentRun);
   const view = new Console(spec.name, options);
-  return finish(view, await followLoop(folder, view), options);
+  const end = await followLoop(folder, view);
+  const code = finish(view, end, options);
+  ended?.({ folder, spec, end: () => end });
+  return code;
 }

@@ -49,8 +49,11 @@ export interface LoopIteration {
   readonly error: string | null;
 }
 
+/** Whoever drives it. */
+export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end'>;
+
 /** The result of a loop that does not go on, from its journal. */
-export function loopResult(loop: OwnedLoop): LoopResult {
+export function loopResult(loop: EndedLoop): LoopResult {
   return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
 }
 

@@ -1,7 +1,7 @@
 /** Becoming the owner of a loop: a new one, or one that somebody left. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, realpathSync, renameSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
 import { nameFrom, problemWithName } from '../control/names.ts';
@@ -91,7 +91,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       name,
       workspace,
       created: new Date().toISOString(),
-      agent: request.agent,
+      agent: made === undefined ? request.agent : anchored(request.agent, workspace),
       prompt: request.prompt,
       ...(made === undefined ? {} : { worktree: made }),
       parent: request.parent,
@@ -127,6 +127,12 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
     release();
     throw asUserError(error, folder.at.path);
   }
+}
+
+/** A program that was named from the workspace is not looked for from the worktree. */
+function anchored(agent: Spec['agent'], workspace: string): Spec['agent'] {
+  const [program = '', ...more] = agent.argv;
+  return program.includes('/') ? { ...agent, argv: [resolve(workspace, program), ...more] } : agent;
 }
 
 /** Becomes the owner of a loop that has none, to go on with it. */

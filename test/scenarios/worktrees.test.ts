@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from './stage.ts';
 import {
@@ -47,6 +47,14 @@ describe('a worktree', () => {
     stage.git('worktree', 'remove', '.architect-ralph-worktree');
     stage.git('branch', '-D', 'architect/ralph-loop');
     expect(stage.git('ls-files')).toBe('README.md\nhalf\nwork\n');
+  });
+
+  it('has an agent that was named from the workspace', async () => {
+    const stage = openRepository();
+    stage.plans(1, work);
+    const agent = `./${relative(stage.workspace, stage.agent)}`;
+    const { code } = await stage.ralph('run', '-p', 'x', '--worktree', '--name', 'it', '--', agent).ended;
+    expect({ code, cwd: stage.given(1, 'cwd') }).toEqual({ code: 0, cwd: `${sibling(stage)}\n` });
   });
 
   it('S3.13 is not made by default, nor where the settings are overruled', async () => {
