@@ -13,6 +13,9 @@ export async function checkpoint() {
   const box = scratch();
   const git = (...args) => execFileSync('git', args, { cwd: box.workspace, env: box.env });
   git('init', '--quiet');
+  // Nobody tidies up in between.
+  git('config', 'gc.auto', '0');
+  git('config', 'maintenance.auto', 'false');
   for (let index = 0; index < FILES; index++) {
     const folder = join(box.workspace, `folder-${Math.floor(index / A_FOLDER)}`);
     if (index % A_FOLDER === 0) mkdirSync(folder);

@@ -23,14 +23,13 @@ interface LoopInGit {
   readonly policy: () => Policy;
 }
 
-/** Puts the tree on record; outside of a repository there is nothing to do, and whatever goes wrong ends nothing. */
+/** Puts the tree on record; whatever goes wrong ends nothing. */
 export async function checkpoint(
   loop: LoopInGit,
   { iteration, key }: Wanted<'checkpoint'>,
   interrupt: AbortSignal,
 ): Promise<Taken | null> {
   const { spec, folder, env } = loop;
-  if (!isInRepository(treeOf(spec))) return { ref: null, error: null };
   const { name, value } = checkMarker(spec, key);
   const repository = repositoryOf(loop);
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };

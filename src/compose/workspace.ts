@@ -21,7 +21,7 @@ import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
 import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
-import { fingerprint } from '../git/fingerprint.ts';
+import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { processes } from '../process/processes.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
@@ -87,6 +87,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       return result;
     },
     ...clearScm(loopScm(loop)),
+    hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
     family: (state) => family(folder, state),
     edits: (state) => loop.edits(state),

@@ -22,6 +22,9 @@ import type { Driver, Ports, Wanted } from './ports.ts';
 import { endRun, performRun } from './run.ts';
 import { Task } from './task.ts';
 
+/** Outside of a repository nothing is on record, and nothing is the matter. */
+const NOWHERE = { ref: null, error: null } as const;
+
 export class Engine implements Driver {
   readonly #ports: Ports;
   readonly #tasks = new Map<string, Task>();
@@ -236,8 +239,9 @@ export class Engine implements Driver {
         return;
       }
       case 'checkpoint': {
-        this.sync();
-        const taken = await workspace.checkpoint(effect, task.interrupted);
+        const touches = workspace.hasRecords();
+        if (touches) this.sync();
+        const taken = touches ? await workspace.checkpoint(effect, task.interrupted) : NOWHERE;
         if (taken === null) return;
         this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
         return;

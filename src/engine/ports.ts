@@ -46,6 +46,8 @@ export interface Workspace {
   changes(effect: Wanted<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
   /** Null when it was interrupted. */
   commit(effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
+  /** Whether there is a repository to put the tree on record in. */
+  hasRecords(): boolean;
   /** Null when it was interrupted. */
   checkpoint(effect: Wanted<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Child loops that have come or gone, as events. */

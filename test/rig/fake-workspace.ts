@@ -51,6 +51,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.touches(effect.key);
       return life.takes(5, effect.key, () => commitIn(effect));
     },
+    hasRecords: () => true,
     checkpoint(effect, interrupt) {
       life.touches(effect.key);
       return life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null }));
