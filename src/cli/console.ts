@@ -8,7 +8,7 @@
 import { fstatSync } from 'node:fs';
 import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
 import type { Viewer } from '../compose/owned-loop.ts';
-import { hideKeys } from '../compose/secrets.ts';
+import { hideKeys, hideLikelyKeys } from '../compose/secrets.ts';
 import { duration } from '../compose/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions, painter } from './line-options.ts';
@@ -121,7 +121,7 @@ export class Console implements Viewer {
   began(effect: Effect): void {
     const line = lineAtStart(effect);
     if (line !== null) this.status(line);
-    if (effect.type === 'check') this.detail(`Running guardrail: ${effect.check.command}`);
+    if (effect.type === 'check') this.detail(`Running guardrail: ${hideKeys(effect.check.command)}`);
   }
 
   prompted(text: string): void {
@@ -140,7 +140,7 @@ export class Console implements Viewer {
   /** A line of our own. */
   status(line: string): void {
     if (this.#options.quiet === true) return;
-    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${hideKeys(oneLine(line))}`);
+    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${hideLikelyKeys(oneLine(line))}`);
   }
 
   /** A line on the standard error, whatever else is there. */
@@ -249,7 +249,7 @@ function aboutProvider(event: AgentEvent): readonly string[] {
 
 /** As document 001 has them: without the name of the loop, since some come before there is one. */
 export function detailLine(line: string): string {
-  return `${paint('cyan', '[ralph]')} ${hideKeys(oneLine(line))}`;
+  return `${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
 }
 
 /** Whether both outputs go to the same terminal, file or pipe. */

@@ -6,7 +6,7 @@ import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report, type LoopReport } from '../loop/report.ts';
 import type { OwnedLoop } from './owned-loop.ts';
 import { readEvents } from './read-loop.ts';
-import { hideKeys } from './secrets.ts';
+import { hideLikelyKeys } from './secrets.ts';
 
 /** What came of a loop, in the words of document 002; times are in seconds. */
 export interface LoopResult {
@@ -70,7 +70,7 @@ export function resultOf(
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
         const path = resolve(spec.workspace, log);
-        return { name, passed, output: hideKeys(excerpt(readExcerpt(path, OUTPUT), OUTPUT)) };
+        return { name, passed, output: hideLikelyKeys(excerpt(readExcerpt(path, OUTPUT), OUTPUT)) };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,

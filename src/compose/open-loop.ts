@@ -109,14 +109,15 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       notes.push(`warning: the loop ${other} commits here too; one may commit what the other has changed`);
     }
     // What a set-up leaves behind is none of the loop's work.
-    if (!wantsSetUp(spec, policy)) {
-      const note = await recordStart({ spec, folder: folder.at, env: request.env, policy });
-      if (note !== null) notes.push(note);
-    }
+    const note = wantsSetUp(spec, policy)
+      ? null
+      : await recordStart({ spec, folder: folder.at, env: request.env, policy });
+    if (note !== null) notes.push(note);
     if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder.at);
     const { env, perform } = request;
     const loop = new OwnedLoop({ spec, folder: folder.at, env, release, perform });
-    loop.create(policy);
+    // Where nothing could be put on record, nobody need try after every iteration.
+    loop.create(note === null ? policy : { ...policy, checkpoint: false });
     loop.notes = notes;
     return loop;
   } catch (error) {

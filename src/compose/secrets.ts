@@ -1,6 +1,6 @@
 import { hideKeys, hideSecrets, redact } from '../control/spec.ts';
 
-export { hideKeys } from '../control/spec.ts';
+export { hideKeys, hideLikelyKeys } from '../control/spec.ts';
 
 /** A value as it may be shown: no secrets of the environment, nothing that looks like a key. */
 export function withoutSecrets(value: unknown, env: Readonly<Record<string, string>>): unknown {

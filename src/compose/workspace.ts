@@ -19,7 +19,7 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
-import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import { hideKeys, hideLikelyKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { processes } from '../process/processes.ts';
@@ -174,7 +174,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
-  loop.prompted(hideKeys(hideSecrets(text.slice(0, 1000), loop.env)));
+  loop.prompted(hideLikelyKeys(hideSecrets(text.slice(0, 1000), loop.env)));
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };
 }

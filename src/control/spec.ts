@@ -93,7 +93,7 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
   return hidden;
 }
 
-/** A text without what looks like a secret, whoever's it is. */
+/** A command without what looks like a secret, whoever's it is. */
 export function hideKeys(text: string): string {
   return text
     .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
@@ -109,12 +109,13 @@ const SECRET_ASSIGNED =
   /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}/gi;
 
 /**
- * The same for what an agent has to work with: code and error messages are full of words like `token`, and only what
- * stands behind them like a key is one.
+ * The same for code and for sentences: they are full of words like `token`, and only what stands behind them like a key
+ * is one.
  */
 export function hideLikelyKeys(text: string): string {
   return text
     .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
     .replaceAll(KEY_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
 
