@@ -95,6 +95,7 @@ function promptOf(task: string | null, { spec }: LoopOptions): LoopRequest['prom
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new UserError(`spec file not found: ${spec}`);
   if (found.isDirectory()) throw new UserError(`spec file is a folder: ${spec}`);
+  if (text.trim() === '' && found.size === 0) throw new UserError(`spec file is empty: ${spec}`);
   return { text, spec: path };
 }
 

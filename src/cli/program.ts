@@ -83,7 +83,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     done(await runLoop(task ?? null, options, command));
   });
 
-  const loop = add('loop [task]', 'run an agent until every check passes and it says the word (for CI)');
+  const loop = add(
+    'loop [task]',
+    'run an agent until every check passes and it says the word (for CI; no limit cuts a run short but --iteration-timeout)',
+  );
   if (isCalled('loop')) loopOptions(loop);
   loop
     .usage('TASK --check COMMAND [options] -- COMMAND…')

@@ -2,7 +2,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { LoopResult } from '../index.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 
 export const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
 export type ReportForm = (typeof REPORT_FORMS)[number];
@@ -18,7 +18,8 @@ export interface ReportOptions {
 export function checkReport({ file }: ReportOptions): void {
   if (file === null) return;
   try {
-    writeFileSync(file, '', { flag: 'a' });
+    // Nobody may take an earlier result for this one's.
+    writeFileSync(file, '');
   } catch (error) {
     throw new UserError(`--report-file: cannot write ${file}: ${reasonOf(error)}`);
   }
@@ -34,8 +35,16 @@ function stepSummary(): string {
   return process.env['GITHUB_STEP_SUMMARY'] ?? '';
 }
 
-/** Writes it; a report that cannot be written does not change how the loop ended. */
-export function writeReport({ form, file }: ReportOptions, result: LoopResult): void {
+/** Writes it; a report that cannot be written is told, and does not change how the loop ended. */
+export function writeReport(options: ReportOptions, result: LoopResult): void {
+  try {
+    write(options, result);
+  } catch (error) {
+    warn(`ralph: error: the report cannot be written: ${reasonOf(error)}\n`);
+  }
+}
+
+function write({ form, file }: ReportOptions, result: LoopResult): void {
   const text = form === 'json' ? `${JSON.stringify(result, null, 2)}\n` : markdown(result, form === 'github');
   if (file !== null) writeFileSync(file, text);
   else if (isPrinted({ form, file })) print(text);

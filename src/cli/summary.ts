@@ -63,13 +63,16 @@ function commits({ commits: count, lastCommit }: EndRecord): string {
 }
 
 /** Where the work is, and what to do with it. */
-function worktree({ worktree: tree, name, status }: EndRecord): readonly [string, string][] {
+function worktree({ worktree: tree, name, status, commitError }: EndRecord): readonly [string, string][] {
   if (tree === null) return [];
   const { path, branch } = tree;
   return [
     ['worktree', `${path} (branch ${branch})`],
     status === 'done'
-      ? ['merge with', `ralph worktree merge ${name}, or: git merge ${branch}`]
+      ? [
+          'merge with',
+          `ralph worktree merge ${name}${commitError === null ? `, or: git merge ${branch}` : ''}`,
+        ]
       : ['', 'what is not committed stays there as it is'],
   ];
 }

@@ -1,7 +1,7 @@
 /** The tree of a loop after each iteration, and what has become of it since the start: as git has it on record. */
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
-import { hideLikelyKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import { hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Taken, Wanted } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
@@ -13,6 +13,7 @@ import { reasonOf } from '../user-error.ts';
 import { bytesFor } from './excerpts.ts';
 import { checkMarker } from './run-environment.ts';
 import { gitOf, startOf } from './scm-start.ts';
+import { masked } from './secrets.ts';
 
 interface LoopInGit {
   readonly spec: Spec;
@@ -48,15 +49,10 @@ export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<
   try {
     const scratch = join(folder.path, 'diff-index');
     const diff = await diffSince(repositoryOf(loop), startOf(spec), { scratch, bytes: bytesFor(excerpt) });
-    return forPrompt(diff.toString('utf8'), env);
+    return masked(diff.toString('utf8'), env);
   } catch {
     return '';
   }
-}
-
-/** What was not written for a prompt, as it may stand in one: it goes to a provider, and into logs. */
-export function forPrompt(text: string, env: Readonly<Record<string, string>>): string {
-  return hideLikelyKeys(hideSecrets(text, env));
 }
 
 function repositoryOf({ spec, env, policy }: LoopInGit): Repository {

@@ -6,7 +6,8 @@ import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report, type LoopReport } from '../loop/report.ts';
 import type { OwnedLoop } from './owned-loop.ts';
 import { readEvents } from './read-loop.ts';
-import { hideLikelyKeys } from './secrets.ts';
+import { startersEnvironment } from './run-environment.ts';
+import { masked } from './secrets.ts';
 
 /** What came of a loop, in the words of document 002; times are in seconds. */
 export interface LoopResult {
@@ -62,6 +63,7 @@ export function resultOf(
   end: EndRecord,
   spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },
 ): LoopResult {
+  const environment = startersEnvironment(process.env);
   return {
     iterations: account.iterations.map((one) => ({
       iteration: one.iteration,
@@ -70,7 +72,7 @@ export function resultOf(
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
         const path = resolve(spec.workspace, log);
-        return { name, passed, output: hideLikelyKeys(excerpt(readExcerpt(path, OUTPUT), OUTPUT)) };
+        return { name, passed, output: masked(excerpt(readExcerpt(path, OUTPUT), OUTPUT), environment) };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,

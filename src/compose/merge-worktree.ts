@@ -14,7 +14,7 @@ import { takeLock } from '../control/lock.ts';
 import type { Spec, Worktree } from '../control/spec.ts';
 import { changesSince } from '../git/changes.ts';
 import { prepareCommit, settle, takeBack } from '../git/commit.ts';
-import { ask, failed, resolve, tell, type Repository } from '../git/repository.ts';
+import { ask, failed, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
 import { openRun } from '../loop/run.ts';
@@ -24,10 +24,12 @@ import type { Marker } from '../process/table.ts';
 import { UserError } from '../user-error.ts';
 import { howItFailed } from './end-record.ts';
 import { lastLines } from './excerpts.ts';
+import { endStep } from './leftovers.ts';
 import { quoted } from './quoted.ts';
 import { readLoopAt, type LoopReading } from './read-loop.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { startOf } from './scm-start.ts';
+import { masked } from './secrets.ts';
 import { self } from './self.ts';
 import { setUp } from './set-up.ts';
 import { ahead, clearly, gitIn, isOwn, mergeFolder, tipOf } from './worktree.ts';
@@ -72,6 +74,8 @@ export async function withLoop<T>(loop: LoopReading, work: () => Promise<T>): Pr
         `the agent of "${spec.name}" (process ${agent.pid}) is still at work; end it with: ralph stop ${spec.name} --now`,
       );
     }
+    // Nor may what its owner did not live to end go on in it.
+    await endStep((readLoopAt(folder) ?? loop).state, spec);
     return await work();
   } finally {
     lock.release();
@@ -152,7 +156,7 @@ class Merge {
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(
-        `${path} is not on its branch ${branch} any more${checkedOut === null ? '' : `, but on ${checkedOut}`}; go back with: git -C ${quoted(path)} switch ${branch}`,
+        `${path} is not on its branch ${branch} any more${checkedOut === null ? '' : `, but on ${checkedOut}`}; its commits go onto it with: git -C ${quoted(path)} switch -C ${branch}`,
       );
     }
     if (changes.length === 0) return;
@@ -247,7 +251,7 @@ class Merge {
         say(`check passed: ${command}`);
         continue;
       }
-      const words = lastLines(log, 3);
+      const words = masked(lastLines(log, 3), env);
       red.push(
         `failed     ${command} (${howItFailed(result.code, result.timedOut)})${words === '' ? '' : `: ${words}`} — ${log}`,
       );
@@ -258,7 +262,7 @@ class Merge {
   #red(red: readonly string[]): UserError {
     const { name } = this.#loop.spec;
     const { path, branch, from } = this.#worktree;
-    const merge = `git -C ${quoted(path)} merge ${from ?? 'main'}`;
+    const merge = `git -C ${quoted(path)} merge ${from ?? 'HEAD'}`;
     return new UserError(
       [
         `the merged result does not pass the checks: nothing was merged`,
@@ -280,7 +284,13 @@ class Merge {
         `${into} is not as it was when the merge began${problem === null ? '' : ` (${problem})`}; nothing was merged, try again`,
         1,
       );
-    await tell(this.#here, ['merge', '--ff-only', '--quiet', commit]);
+    // To git an ignored file is not worth keeping; to us it is.
+    const merged = await ask(this.#here, ['merge', '--ff-only', '--no-overwrite-ignore', '--quiet', commit]);
+    if (merged.code !== 0)
+      throw new UserError(
+        `nothing was merged: ${failed(['merge'], merged).message}; put those files away first`,
+        1,
+      );
   }
 }
 

@@ -35,6 +35,7 @@ import { quoted } from './quoted.ts';
 import { prepareFolder } from './ralph-folder.ts';
 import { runEnvironment, runMarker } from './run-environment.ts';
 import { recordStart } from './scm-start.ts';
+import { masked } from './secrets.ts';
 import { self } from './self.ts';
 import { isSetUp, noteSetUp, setUp, setUpFolder, setUpMarker, wantsSetUp } from './set-up.ts';
 import { loopWorkspace } from './workspace.ts';
@@ -78,11 +79,16 @@ export class OwnedLoop {
     this.#release = release;
     this.#env = env;
     const promptFile = 'file' in spec.prompt ? spec.prompt.file : null;
-    const files = new ProjectionFiles(folder, spec.workspace, () => ({
-      workspace: spec.workspace,
-      promptFile,
-      end: files.state.outcome === null ? null : this.end(),
-    }));
+    const files = new ProjectionFiles(
+      folder,
+      spec.workspace,
+      () => ({
+        workspace: spec.workspace,
+        promptFile,
+        end: files.state.outcome === null ? null : this.end(),
+      }),
+      (text) => masked(text, env),
+    );
     this.#files = files;
     const journal = openJournal(folder.journal, files, {
       // The lock went with the folder: whoever has it now is the owner.

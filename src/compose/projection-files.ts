@@ -29,6 +29,8 @@ export class ProjectionFiles implements JournalReader {
   readonly #folder: LoopFolder;
   readonly #workspace: string;
   readonly #about: () => AboutLoop;
+  /** What a check has printed, as it may be told. */
+  readonly #mask: (text: string) => string;
   #mark: (() => JournalMark) | null = null;
   #state: LoopState = INITIAL;
   #account: Account = NO_ACCOUNT;
@@ -44,10 +46,11 @@ export class ProjectionFiles implements JournalReader {
   #writtenLimit: number | null = null;
   #writtenAt: number | null = null;
 
-  constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop) {
+  constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop, mask: (text: string) => string) {
     this.#folder = folder;
     this.#workspace = workspace;
     this.#about = about;
+    this.#mask = mask;
     this.#snapshot = readSnapshot(folder.snapshot);
     this.known = this.#snapshot?.mark ?? null;
   }
@@ -74,7 +77,7 @@ export class ProjectionFiles implements JournalReader {
   take(event: LoopEvent, after?: LoopState): void {
     const before = this.#state;
     const known = this.#account;
-    const first = (log: string): string => firstLine(resolve(this.#workspace, log));
+    const first = (log: string): string => this.#mask(firstLine(resolve(this.#workspace, log)));
     if (completesIteration(event, before, known))
       this.#entries.push(() => progressEntry(before, known, first));
     this.#state = after ?? evolve(before, event);
@@ -116,7 +119,7 @@ export class ProjectionFiles implements JournalReader {
 
   /** The files were removed: makes them anew from the whole journal. */
   rebuild(): void {
-    const anew = new ProjectionFiles(this.#folder, this.#workspace, this.#about);
+    const anew = new ProjectionFiles(this.#folder, this.#workspace, this.#about, this.#mask);
     readJournal(this.#folder.journal, { take: (event) => anew.take(event) });
     anew.goLive();
     this.#logBytes = anew.#logBytes;

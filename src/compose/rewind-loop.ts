@@ -5,11 +5,13 @@ import { ask } from '../git/repository.ts';
 import { lastOf, nextRewind } from '../git/records.ts';
 import { RestoreError, restoreFiles, type Restored } from '../git/restore.ts';
 import { recordName, recordTree } from '../git/tree.ts';
+import { isInside } from '../git/worktree.ts';
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
 import { inWords, recordNamed, recordsOf, type LoopRecords } from './loop-records.ts';
-import { readLoopAt, readLoops, type LoopReading } from './read-loop.ts';
+import { endStep } from './leftovers.ts';
+import { readAllLoops, readLoopAt, type LoopReading } from './read-loop.ts';
 import { self } from './self.ts';
 
 export interface Rewound extends Restored {
@@ -24,7 +26,10 @@ export async function rewindLoop(loop: LoopReading, word: string): Promise<Rewou
   const lock = await takeLock(folder.lock, self());
   if (!lock.taken) throw atWork(spec.name, lock.owner?.pid ?? null, spec.name);
   try {
-    refuseWhileAtWork(readLoopAt(folder) ?? loop);
+    const now = readLoopAt(folder) ?? loop;
+    refuseWhileAtWork(now);
+    // Nor may what its owner did not live to end go on.
+    await endStep(now.state, now.spec);
     const records = await recordsOf(loop);
     if (!records.hasFiles) throw new UserError(`the files that "${spec.name}" worked on are gone`);
     return await restore(loop, word, records);
@@ -79,8 +84,11 @@ function refuseWhileAtWork(loop: LoopReading): void {
       `the agent of "${spec.name}" (process ${agent.pid}) is still at work; end it first: ralph stop ${spec.name} --now`,
     );
   }
-  const others = readLoops(folder.workspace).filter((other) => other.folder.path !== folder.path);
-  const busy = others.find((other) => other.owner !== null && treeOf(other.spec) === treeOf(spec));
+  const [here, others] = [treeOf(spec), readAllLoops().filter((other) => other.folder.path !== folder.path)];
+  const busy = others.find(({ owner, spec: other }) => {
+    const there = treeOf(other);
+    return owner !== null && (there === here || isInside(here, there) || isInside(there, here));
+  });
   if (busy !== undefined) throw atWork(busy.spec.name, busy.owner, spec.name);
 }
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
-import { hideLikelyKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import { treeOf, type Spec } from '../control/spec.ts';
 import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
@@ -35,6 +35,7 @@ import { lastLines } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { scmProgram, type ScmProgram } from './scm-program.ts';
 import { startOf } from './scm-start.ts';
+import { masked } from './secrets.ts';
 
 export interface ScmSpec {
   readonly spec: Spec;
@@ -116,7 +117,7 @@ class Commit {
       const came = await this.#carryOutTask(program, task, index);
       if (came === 'interrupted') return null;
       if (came === 'nothing') return this.#ends(null);
-      if (came !== 'done') return this.#ends(hideSecrets(hideLikelyKeys(came.error), env));
+      if (came !== 'done') return this.#ends(masked(came.error, env));
       this.#done = [...this.#done.slice(0, index), task];
       this.#note();
     }
@@ -232,7 +233,7 @@ function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): s
   if (message === 'missing') return null;
   if (message === 'plain')
     return plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
-  return commitMessage(hideLikelyKeys(hideSecrets(answerIn(folder.run(message.run), agent), env)));
+  return commitMessage(masked(answerIn(folder.run(message.run), agent), env));
 }
 
 /** Where the logs of an iteration's tasks are, and what was done. */

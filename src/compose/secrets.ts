@@ -1,6 +1,11 @@
-import { hideKeys, hideSecrets, redact } from '../control/spec.ts';
+import { hideKeys, hideLikelyKeys, hideSecrets, redact } from '../control/spec.ts';
 
 export { hideKeys, hideLikelyKeys } from '../control/spec.ts';
+
+/** Words as they may be told to others. */
+export function masked(text: string, env: Readonly<Record<string, string>>): string {
+  return hideLikelyKeys(hideSecrets(text, env));
+}
 
 /** A value as it may be shown: no secrets of the environment, nothing that looks like a key. */
 export function withoutSecrets(value: unknown, env: Readonly<Record<string, string>>): unknown {

@@ -9,6 +9,7 @@ import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';
 import type { Marker } from '../process/table.ts';
 import { lastLines } from './excerpts.ts';
+import { masked } from './secrets.ts';
 import { checkMarker } from './run-environment.ts';
 
 /** Whether a loop that is about to begin has something to set up. */
@@ -52,8 +53,10 @@ export async function setUp(
       const how = result.timedOut
         ? `no end after ${(timeoutMs ?? 0) / 1000} s`
         : `exit code ${result.code ?? 'unknown'}`;
-      const words = lastLines(log, 5);
-      return { failed: `set-up failed: ${command} (${how})${words === '' ? '' : `: ${words}`} — ${log}` };
+      const words = masked(lastLines(log, 5), where.env);
+      return {
+        failed: `set-up failed: ${command} (${how})${words === '' ? '' : `: ${words}`} — ${log}; with other set-up commands in the settings it has to begin anew: --fresh`,
+      };
     }
     say(`set-up done: ${command} (${took})`);
   }

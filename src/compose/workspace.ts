@@ -19,7 +19,7 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { sharedLimit } from '../control/limits.ts';
-import { hideKeys, hideLikelyKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
+import { hideKeys, hideSecrets, treeOf, type Spec } from '../control/spec.ts';
 import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { processes } from '../process/processes.ts';
@@ -27,11 +27,12 @@ import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
 import { reasonOf } from '../user-error.ts';
 import { checkAlias, linkBeside, nameBeside } from './aliases.ts';
-import { checkpoint, diffForPrompt, forPrompt } from './checkpoints.ts';
+import { checkpoint, diffForPrompt } from './checkpoints.ts';
 import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { loopScm } from './scm.ts';
+import { masked } from './secrets.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show } = loop;
@@ -174,7 +175,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
-  loop.prompted(hideLikelyKeys(hideSecrets(text.slice(0, 1000), loop.env)));
+  loop.prompted(masked(text.slice(0, 1000), loop.env));
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };
 }
@@ -213,7 +214,7 @@ async function gather(loop: WorkspaceSpec, { plan }: Wanted<'run'>, base: Base):
   const checkOutput = Object.fromEntries(
     failed.map(({ index, log, excerpt }) => [
       index,
-      forPrompt(readExcerpt(resolve(spec.workspace, log), excerpt), env),
+      masked(readExcerpt(resolve(spec.workspace, log), excerpt), env),
     ]),
   );
   const checkLog =
@@ -221,7 +222,7 @@ async function gather(loop: WorkspaceSpec, { plan }: Wanted<'run'>, base: Base):
       ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
       : {};
   const diff = plan.sections.find((section) => section.kind === 'diff');
-  const progress = has('progress') ? forPrompt(readProgress(), env) : '';
+  const progress = has('progress') ? masked(readProgress(), env) : '';
   return {
     base: base.text,
     isSpecification: base.isSpecification,

@@ -46,7 +46,9 @@ export async function withTree<T>(
 
 /** The tree that an index stands for. */
 export async function treeIn(repository: Repository, index: string): Promise<string> {
-  return (await tell(repository, ['write-tree', '--missing-ok'], { GIT_INDEX_FILE: index })).trim();
+  return (
+    await tell(repository, [...CAREFULLY, 'write-tree', '--missing-ok'], { GIT_INDEX_FILE: index })
+  ).trim();
 }
 
 /** A monitor is a program of somebody's own, and the others are kept beside an index that is thrown away. */

@@ -211,3 +211,10 @@ it('S3.36 S3.41 S3.58 works in a worktree, whose place is in the result, and cle
   expect(existsSync(place)).toBe(false);
   expect(git('branch', '--list', 'architect/*')).toBe('');
 });
+
+it('does not take a limit for granted that it does not know', () => {
+  const config = { ...pass, max_iterations: 2 };
+  expect(() => new ArchitectLoop(config, answers(''), '/')).toThrow(
+    'unknown option max_iterations (did you mean maxIterations?)',
+  );
+});

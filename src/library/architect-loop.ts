@@ -7,6 +7,7 @@ import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import { isJournaled, type SeenEvent } from './recent-events.ts';
+import { refuseUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../compose/loop-result.ts';
 
 /** `RalphConfig` of the document. A limit of 0 is none. */
@@ -95,6 +96,7 @@ export class ArchitectLoop {
     workspaceRoot: string = process.cwd(),
     options: ArchitectOptions = {},
   ) {
+    refuseUnknown(config, ['task', 'checks', ...Object.keys(DEFAULTS)]);
     this.config = { ...DEFAULTS, ...withoutUndefined(config) };
     this.#factory = factory;
     this.#workspace = workspaceRoot;

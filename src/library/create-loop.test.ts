@@ -338,3 +338,24 @@ describe('what is wrong with a spec', () => {
     await expect(wrong).rejects.toMatchObject({ name: 'UserError' });
   });
 });
+
+it('says what is wrong with what no type has checked, and keeps no name', async () => {
+  const workspace = openLibraryFolder();
+  const spec = {
+    prompt: 'x',
+    agent: async () => ({ text: '<promise>DONE</promise>' }),
+    workspace,
+    name: 'q',
+  };
+  for (const [wrong, message] of [
+    [{ signal: {} }, 'signal must be an AbortSignal'],
+    [{ checks: 'true' }, 'checks must be a list'],
+    [{ name: 5 }, 'name must be a text'],
+    [{ env: { A: 1 } }, 'env must be an object of texts'],
+    [{ agent: { command: 'sh -c true' } }, 'agent.command must be a list of words'],
+  ] as const) {
+    // oxlint-disable-next-line no-await-in-loop, typescript/no-unsafe-type-assertion -- what a program without types may do
+    await expect(runLoop({ ...spec, ...wrong } as never)).rejects.toThrow(message);
+  }
+  expect((await runLoop(spec)).success).toBe(true);
+});

@@ -5,7 +5,6 @@ import { chooseAgent, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import type { LoopRequest } from '../compose/open-loop.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
-import { closest } from '../config/closest.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/settings.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
@@ -21,6 +20,7 @@ import {
 } from '../loop/validate.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { performer, type AgentFunction } from './function-agent.ts';
+import { refuseUnknown } from './unknown-options.ts';
 
 /** A loop: what is to be done, by whom, and what must hold. Limits have the names that they have in the settings. */
 export interface LoopSpec extends LoopSettings {
@@ -92,7 +92,8 @@ export interface LoopCheck {
 }
 
 export async function requestOf(spec: LoopSpec): Promise<LoopRequest> {
-  refuseUnknown(spec);
+  refuseUnknown(spec, Object.keys(KNOWN));
+  refuseMisshapen(spec);
   const workspace = resolve(spec.workspace ?? '.');
   if (statSync(workspace, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new UserError(`workspace must be a folder that is there, got ${JSON.stringify(workspace)}`);
@@ -216,14 +217,40 @@ const TIMES = [
   'setupTimeout',
 ] as const;
 
-/** A limit that nobody keeps because of a typo would be worse than a message. */
-function refuseUnknown(spec: LoopSpec): void {
-  if (!isObject(spec)) throw new UserError(`a loop is described by an object, got ${shown(spec)}`);
-  const names: readonly string[] = Object.keys(KNOWN);
-  const unknown = Object.keys(spec).find((key) => !names.includes(key));
-  if (unknown === undefined) return;
-  const near = closest(unknown, names);
-  throw new UserError(`unknown option ${unknown}${near === null ? '' : ` (did you mean ${near}?)`}`);
+/** What the types say, for those who have none. */
+function refuseMisshapen({ workspace, name, env, checks, signal, agent }: LoopSpec): void {
+  const problem =
+    wrong('workspace', 'a text', workspace, isText) ??
+    wrong('name', 'a text', name, isText) ??
+    wrong('checks', 'a list', checks, Array.isArray) ??
+    wrong('signal', 'an AbortSignal', signal, (value) => value instanceof AbortSignal) ??
+    wrong(
+      'env',
+      'an object of texts',
+      env,
+      (value) => isObject(value) && Object.values(value).every(isText),
+    ) ??
+    (isObject(agent) && 'command' in agent
+      ? wrong('agent.command', 'a list of words, with a program first', agent.command, isCommand)
+      : null);
+  if (problem !== null) throw new UserError(problem);
+}
+
+function wrong(
+  name: string,
+  expected: string,
+  value: unknown,
+  holds: (value: unknown) => boolean,
+): string | null {
+  return value === undefined || holds(value) ? null : `${name} must be ${expected}, got ${shown(value)}`;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isCommand(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
 }
 
 const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {

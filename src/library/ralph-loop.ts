@@ -9,6 +9,7 @@ import { openLoop } from './create-loop.ts';
 import type { AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
+import { refuseUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../compose/loop-result.ts';
 
 /** Runs the root agent once. An error, thrown or returned, is a failed attempt; attempts count from 0. */
@@ -41,6 +42,15 @@ export interface RalphLoopOptions {
   readonly projectTask?: { readonly projectId: string; readonly taskId: string } | undefined;
 }
 
+const OPTIONS: readonly string[] = [
+  'rootRunner',
+  'maxRestarts',
+  'waitTimeout',
+  'pollInterval',
+  'restartDelay',
+  'projectTask',
+] satisfies (keyof RalphLoopOptions)[];
+
 export class RalphLoop {
   /** The folder of the task: `DONE` is looked for here. */
   readonly runDir: string;
@@ -61,6 +71,7 @@ export class RalphLoop {
     if (typeof messageBus?.append !== 'function') throw new UserError('message bus is nil');
     this.runDir = resolve(runDir);
     refuseNoFolder(this.runDir);
+    refuseUnknown(options, OPTIONS);
     const { maxRestarts = 100, waitTimeout = 300, pollInterval = 1, restartDelay = 1 } = options;
     this.messageBus = messageBus;
     this.maxRestarts = maxRestarts;

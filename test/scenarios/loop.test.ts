@@ -210,4 +210,26 @@ describe('ralph loop', () => {
       expect((await loop(stage, ...args, ...wrong)).stderr).toContain(message);
     }
   });
+
+  it('a report that cannot be written does not change how it ended, and none is left of an earlier loop', async () => {
+    const stage = openStage();
+    stage.write('d/x', '');
+    stage.plans(1, `rm -r d; ${complete}`);
+    const lost = await loop(stage, 'x', '--check', 'true', '--report', 'json', '--report-file', 'd/x');
+    expect(lost.code).toBe(0);
+    expect(lost.stderr).toContain('the report cannot be written: there is no such file');
+    stage.write('old.json', '{"success":true}');
+    const args = ['--check', 'true', '--report', 'json', '--report-file', 'old.json', '--agent', 'nosuch'];
+    expect((await stage.ralph('loop', 'x', ...args).ended).code).toBe(2);
+    expect(stage.read('old.json')).toBe('');
+  });
+
+  it('keeps the secrets of the environment out of reports and of the progress', async () => {
+    const stage = openStage();
+    stage.env['MY_API_KEY'] = 'supersecretvalue12345';
+    const args = ['x', '-m', '1', '--check', 'echo $MY_API_KEY; false', '--report', 'markdown'];
+    const { stdout, stderr } = await loop(stage, ...args);
+    expect(stdout).toContain('## Ralph loop');
+    expect(`${stdout}${stderr}${stage.read('.ralph/loops/it/progress.md')}`).not.toContain('supersecret');
+  });
 });

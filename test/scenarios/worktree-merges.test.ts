@@ -200,4 +200,25 @@ describe('a merge', () => {
       '?? rest\n',
     );
   });
+
+  it('keeps what git ignores in the main tree, though to git it is not worth keeping', async () => {
+    const stage = openRepository();
+    stage.write('.gitignore', 'precious\n');
+    stage.git('add', '.gitignore');
+    stage.git('commit', '--quiet', '--message', 'ignore it');
+    stage.write('precious', 'mine');
+    stage.plans(1, `: >.gitignore; echo theirs >precious; ${work}`);
+    expect((await runs(stage)).code).toBe(0);
+    expect(await worktree(stage, 'merge', 'it')).toMatchObject({ code: 1, stderr: says('precious') });
+    expect([stage.read('precious'), subjects(stage, 'main')[0]]).toEqual(['mine', 'ignore it']);
+  });
+
+  it('says how the commits of an agent that has left the branch get onto it', async () => {
+    const stage = openRepository();
+    stage.plans(1, `git checkout --quiet --detach; git commit --quiet --allow-empty -m own; ${work}`);
+    await runs(stage);
+    const { code, stderr } = await worktree(stage, 'merge', 'it');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`switch -C ralph/it`);
+  });
 });
