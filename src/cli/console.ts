@@ -124,9 +124,10 @@ export class Console implements Viewer {
     if (effect.type === 'check') this.detail(`Running guardrail: ${hideKeys(effect.check.command)}`);
   }
 
-  prompted(text: string): void {
+  prompted(text: () => string): void {
+    if (this.#options.verbose !== true) return;
     this.detail(
-      `Prompt: ${Array.from(text.slice(0, 2 * PREVIEW))
+      `Prompt: ${Array.from(text().slice(0, 2 * PREVIEW))
         .slice(0, PREVIEW)
         .join('')}`,
     );

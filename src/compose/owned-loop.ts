@@ -45,7 +45,7 @@ export interface Viewer extends Observer {
   /** The agent said or did something, at this moment. */
   agent?(event: AgentEvent & { readonly at: number }): void;
   /** What the agent is about to be asked, without secrets. */
-  prompted?(text: string): void;
+  prompted?(text: () => string): void;
   seen?(event: LoopEvent, state: LoopState, account: Account): void;
   /** Something that is no event, and may take a while. */
   status?(line: string): void;

@@ -102,7 +102,7 @@ export interface WorkspaceSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly agent: Agent;
   readonly show: (event: AgentEvent) => void;
-  readonly prompted: (text: string) => void;
+  readonly prompted: (text: () => string) => void;
   /** As it is now. */
   readonly policy: () => Policy;
   /** What tokens cost, where that has to be estimated. */
@@ -175,7 +175,7 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
-  loop.prompted(masked(text.slice(0, 1000), loop.env));
+  loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };
 }

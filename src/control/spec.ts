@@ -93,10 +93,12 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
   return hidden;
 }
 
+const SECRET_VALUES = new RegExp(SECRET_VALUE, 'g');
+
 /** A command without what looks like a secret, whoever's it is. */
 export function hideKeys(text: string): string {
   return text
-    .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(SECRET_VALUES, REDACTED)
     .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
     .replaceAll(SECRET_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
@@ -114,7 +116,7 @@ const SECRET_ASSIGNED =
  */
 export function hideLikelyKeys(text: string): string {
   return text
-    .replaceAll(new RegExp(SECRET_VALUE, 'g'), REDACTED)
+    .replaceAll(SECRET_VALUES, REDACTED)
     .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
     .replaceAll(KEY_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
