@@ -5,14 +5,11 @@
  * A file that was changed before the loop and again in it is the loop's, all of it: nobody can tell the lines apart.
  */
 import { lstatSync } from 'node:fs';
+import { A_REPOSITORY, differences, type Difference } from './differences.ts';
 import { emptyTree, readRecord, writeTree } from './tree.ts';
-import { resolve, tell, type Repository } from './repository.ts';
+import { resolve, tell, topOf, type Repository } from './repository.ts';
 
-export interface Change {
-  /** From the top of the repository, in Latin 1: one character a byte. */
-  readonly path: string;
-  readonly kind: 'new' | 'changed' | 'gone';
-}
+export type Change = Pick<Difference, 'path' | 'kind'>;
 
 /** The changes since the record of this name was made. */
 export async function changesSince(
@@ -23,7 +20,7 @@ export async function changesSince(
   const start = await readRecord(repository, ref);
   const now = await writeTree(repository, scratch);
   const head = (await resolve(repository, 'HEAD^{commit}')) ?? (await emptyTree(repository));
-  const different = await differences(repository, head, now);
+  const different = (await differences(repository, head, now)).filter(({ path }) => !isLoopState(path));
   if (different.length === 0) return [];
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
@@ -38,22 +35,9 @@ export async function changesSince(
     .map(({ path, kind }) => ({ path, kind }));
 }
 
-interface Difference extends Change {
-  readonly isRepository: boolean;
-}
-
-async function differences(repository: Repository, from: string, to: string): Promise<readonly Difference[]> {
-  if (from === to) return [];
-  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
-  const fields = (await tell(repository, raw)).split('\0');
-  const found: Difference[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const path = fields[at + 1] ?? '';
-    const [, mode = '', , , status = ''] = (fields[at] ?? '').split(' ');
-    const kind = status === 'A' ? 'new' : status === 'D' ? 'gone' : 'changed';
-    if (!path.split('/').includes('.ralph')) found.push({ path, kind, isRepository: mode === '160000' });
-  }
-  return found;
+/** Whatever a repository has of it. */
+function isLoopState(path: string): boolean {
+  return path.split('/').includes('.ralph');
 }
 
 /** A repository in the repository is committed only where it is known as a submodule: nobody else could fetch it. */
@@ -61,7 +45,7 @@ async function strangeRepositories(
   repository: Repository,
   changes: readonly Difference[],
 ): Promise<ReadonlySet<string>> {
-  const nested = changes.filter(({ isRepository, kind }) => isRepository && kind !== 'changed');
+  const nested = changes.filter(({ modes, kind }) => modes[1] === A_REPOSITORY && kind !== 'changed');
   if (nested.length === 0) return new Set();
   const known = await indexed(repository);
   return new Set(nested.filter(({ path }) => !known.has(path)).map(({ path }) => path));
@@ -74,7 +58,7 @@ async function emptyFolders(
 ): Promise<ReadonlySet<string>> {
   const gone = changes.filter(({ kind }) => kind === 'gone');
   if (gone.length === 0) return new Set();
-  const top = (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+  const top = await topOf(repository);
   const filled = foldersOf(changes.filter(({ kind }) => kind !== 'gone').map(({ path }) => path));
   return new Set(
     gone.map(({ path }) => path).filter((path) => !filled.has(path) && isFolder(`${top}/${path}`)),

@@ -57,6 +57,11 @@ export async function resolve(repository: Repository, what: string): Promise<str
   return answer.code === 0 ? answer.stdout.toString('latin1').trim() : null;
 }
 
+/** The top of the tree that the folder is in, byte for byte. */
+export async function topOf(repository: Repository): Promise<string> {
+  return (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+}
+
 export function failed(args: readonly string[], { code, stderr }: Execution): GitError {
   const lines = stderr
     .split('\n')

@@ -8,8 +8,9 @@
  *    should be.
  */
 import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { A_REPOSITORY, differences } from './differences.ts';
 import { foldersOf } from './changes.ts';
-import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
+import { ask, failed, GitError, resolve, tell, type Repository, topOf } from './repository.ts';
 import { CAREFULLY, treeIn, withTree, writeTree } from './tree.ts';
 
 export interface Restored {
@@ -36,7 +37,7 @@ export function restoreFiles(repository: Repository, { to, scratch, keep }: Rest
     if (wanted === null) throw new GitError(`${to} is gone`);
     const now = await withIgnored(repository, scratch, before, wanted);
     const target = await belowWorkspace(repository, now, wanted, `${scratch}-target`);
-    const steps = await differences(repository, now, target);
+    const steps = await stepsBetween(repository, now, target);
     const repositories = steps.filter(({ isRepository }) => isRepository).map(({ path }) => utf8(path));
     if (steps.length === repositories.length) return { change: null, repositories };
     await refuseInTheWay(repository, steps);
@@ -81,7 +82,7 @@ async function withIgnored(
   now: string,
   wanted: string,
 ): Promise<string> {
-  const steps = await differences(repository, now, wanted);
+  const steps = await stepsBetween(repository, now, wanted);
   const missing = steps.filter(({ isNew, isRepository }) => isNew && !isRepository);
   const top = await topOf(repository);
   const found = missing.map(({ path }) => firstOnTheWay(top, path));
@@ -222,22 +223,14 @@ interface Step {
   readonly was: string;
 }
 
-async function differences(repository: Repository, from: string, to: string): Promise<readonly Step[]> {
-  if (from === to) return [];
-  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
-  const fields = (await tell(repository, raw)).split('\0');
-  const found: Step[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [before = '', after = '', object = '', , status = ''] = (fields[at] ?? '').split(' ');
-    found.push({
-      path: fields[at + 1] ?? '',
-      isNew: status === 'A',
-      isGone: status === 'D',
-      was: `${before.slice(1)} ${object}`,
-      isRepository: before === ':160000' || after === '160000',
-    });
-  }
-  return found;
+async function stepsBetween(repository: Repository, from: string, to: string): Promise<readonly Step[]> {
+  return (await differences(repository, from, to)).map(({ path, kind, modes, object }) => ({
+    path,
+    isNew: kind === 'new',
+    isGone: kind === 'gone',
+    isRepository: modes.includes(A_REPOSITORY),
+    was: `${modes[0]} ${object}`,
+  }));
 }
 
 /** The files that are not as they should be now, some of them by name. */
@@ -261,10 +254,6 @@ async function notRestored(
 }
 
 const MOST_NAMES = 5;
-
-async function topOf(repository: Repository): Promise<string> {
-  return (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
-}
 
 function kindOf(path: string): 'file' | 'folder' | 'nothing' {
   try {

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { ask, resolve, tell, type GitError, type Repository } from './repository.ts';
+import { ask, resolve, tell, type GitError, type Repository, topOf as topBytes } from './repository.ts';
 
 export interface LinkedTree {
   readonly path: string;
@@ -54,7 +54,7 @@ export async function treeAt(repository: Repository, path: string): Promise<Link
 
 /** The top of the tree that a folder is in. */
 export async function topOf(repository: Repository): Promise<string> {
-  return utf8(await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+  return utf8(await topBytes(repository));
 }
 
 /** The branch that is checked out; null on none. */

@@ -1,0 +1,32 @@
+import { tell, type Repository } from './repository.ts';
+
+/** A file in which two trees differ. */
+export interface Difference {
+  /** From the top of the repository, in Latin 1: one character a byte. */
+  readonly path: string;
+  readonly kind: 'new' | 'changed' | 'gone';
+  /** What it was, and what it is: `100644`, `160000` for a repository, `000000` for nothing. */
+  readonly modes: readonly [string, string];
+  /** The object that it was. */
+  readonly object: string;
+}
+
+/** The files below the workspace that differ between two trees. */
+export async function differences(
+  repository: Repository,
+  from: string,
+  to: string,
+): Promise<readonly Difference[]> {
+  if (from === to) return [];
+  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
+  const fields = (await tell(repository, raw)).split('\0');
+  const found: Difference[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [before = '', after = '', object = '', , status = ''] = (fields[at] ?? '').split(' ');
+    const kind = status === 'A' ? 'new' : status === 'D' ? 'gone' : 'changed';
+    found.push({ path: fields[at + 1] ?? '', kind, modes: [before.slice(1), after], object });
+  }
+  return found;
+}
+
+export const A_REPOSITORY = '160000';
