@@ -6,7 +6,7 @@ import type { Taken, Wanted } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
-import { quietGit, type Repository } from '../git/repository.ts';
+import type { Repository } from '../git/repository.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
@@ -56,5 +56,5 @@ export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<
 }
 
 function repositoryOf({ spec, env, policy }: LoopInGit): Repository {
-  return { ...gitOf(policy(), treeOf(spec), env), env: quietGit(env) };
+  return gitOf(policy(), treeOf(spec), env);
 }

@@ -3,7 +3,8 @@ import { nameBefore } from '../git/records.ts';
 import { writeTree } from '../git/tree.ts';
 import { runAttached } from '../process/attached.ts';
 import { UserError } from '../user-error.ts';
-import { inWords, recordNamed, recordsOf, type LoopRecords } from './loop-records.ts';
+import { inWords } from './git.ts';
+import { recordNamed, recordsOf, type LoopRecords } from './loop-records.ts';
 import type { LoopReading } from './read-loop.ts';
 import { startersEnvironment } from './run-environment.ts';
 

@@ -1,3 +1,4 @@
+import { GitError } from '../git/repository.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { startersEnvironment } from './run-environment.ts';
@@ -8,4 +9,14 @@ export async function runGit(cwd: string, args: readonly string[]): Promise<stri
   if (result === null) throw new UserError('git is needed and not installed');
   if (result.code !== 0) throw new UserError(`git ${args.join(' ')} failed: ${result.stderr.trim()}`);
   return result.stdout.toString('utf8');
+}
+
+/** What git refuses is for people to put right. */
+export async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GitError) throw new UserError(error.message, 2, { cause: error });
+    throw error;
+  }
 }

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { treeOf } from '../control/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { listRecords } from '../git/records.ts';
-import { GitError, quietGit, type Repository } from '../git/repository.ts';
+import type { Repository } from '../git/repository.ts';
 import { UserError } from '../user-error.ts';
+import { inWords } from './git.ts';
 import type { LoopReading } from './read-loop.ts';
 import { startersEnvironment } from './run-environment.ts';
 import { gitOf } from './scm-start.ts';
@@ -30,7 +31,7 @@ export async function recordsOf({ spec, state, folder }: LoopReading): Promise<L
     );
   }
   const env = startersEnvironment(process.env);
-  const repository = { ...gitOf(state.policy, place, env), env: quietGit(env) };
+  const repository = gitOf(state.policy, place, env);
   const records = await inWords(() => listRecords(repository, spec.id));
   if (records.size === 0) {
     throw new UserError(
@@ -65,14 +66,4 @@ function listed(names: readonly string[]): string {
     }
   });
   return shown.join(', ');
-}
-
-/** What git refuses is for people to put right. */
-export async function inWords<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof GitError) throw new UserError(error.message, 2, { cause: error });
-    throw error;
-  }
 }

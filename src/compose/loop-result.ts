@@ -58,7 +58,7 @@ export function loopResult(loop: EndedLoop): LoopResult {
   return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
 }
 
-export function resultOf(
+function resultOf(
   account: LoopReport,
   end: EndRecord,
   spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },

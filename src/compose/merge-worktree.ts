@@ -32,7 +32,8 @@ import { startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
 import { self } from './self.ts';
 import { setUp } from './set-up.ts';
-import { ahead, clearly, gitIn, isOwn, mergeFolder, tipOf } from './worktree.ts';
+import { inWords } from './git.ts';
+import { ahead, gitIn, isOwn, mergeFolder, tipOf } from './worktree.ts';
 
 export interface MergeRequest {
   readonly env: Readonly<Record<string, string>>;
@@ -55,7 +56,7 @@ export async function mergeWorktree(loop: LoopReading, request: MergeRequest): P
   const { worktree } = loop.spec;
   if (worktree === undefined)
     throw new UserError(`"${loop.spec.name}" has no worktree: it works in the workspace`);
-  return clearly(() => withLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
+  return inWords(() => withLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
 }
 
 /** Does something to the tree of a loop that nobody drives, and that nobody drives meanwhile. */
@@ -68,14 +69,15 @@ export async function withLoop<T>(loop: LoopReading, work: () => Promise<T>): Pr
     );
   }
   try {
-    const agent = openRun((readLoopAt(folder) ?? loop).state)?.receipt ?? null;
+    const { state } = readLoopAt(folder) ?? loop;
+    const agent = openRun(state)?.receipt ?? null;
     if (agent !== null && processes.lives(agent)) {
       throw new UserError(
         `the agent of "${spec.name}" (process ${agent.pid}) is still at work; end it with: ralph stop ${spec.name} --now`,
       );
     }
     // Nor may what its owner did not live to end go on in it.
-    await endStep((readLoopAt(folder) ?? loop).state, spec);
+    await endStep(state, spec);
     return await work();
   } finally {
     lock.release();

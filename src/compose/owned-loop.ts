@@ -228,7 +228,10 @@ export class OwnedLoop {
       if (this.#isRecovery) await endStep(this.state, this.spec);
       this.#price = await priceFor(this.spec.agent);
       this.#hear();
-      if (await this.#setUp()) await this.#recordStart();
+      const isReady = await this.#setUp();
+      // A new loop without a set-up has just been put on record.
+      if (isReady && (this.#isRecovery || wantsSetUp(this.spec, this.state.policy)))
+        await this.#recordStart();
       return await this.#engine.run();
     } finally {
       stopListening();

@@ -49,7 +49,7 @@ export function otherCommitters(spec: Spec, { commit }: Policy): readonly string
 export async function recordStart(loop: StartSpec): Promise<string | null> {
   const { spec, folder, env, policy } = loop;
   if (!isInRepository(treeOf(spec))) return 'not a git repository: no diffs, no checkpoints';
-  const repository = { ...gitOf(policy, treeOf(spec), env), env: quietGit(env) };
+  const repository = gitOf(policy, treeOf(spec), env);
   const ref = startOf(spec);
   try {
     if ((await resolve(repository, ref)) !== null) return null;
@@ -64,15 +64,12 @@ export async function recordStart(loop: StartSpec): Promise<string | null> {
 }
 
 /** The user's own git, with the options that they gave it where they want commits. */
-export function gitOf(
-  { commit }: Policy,
-  folder: string,
-  env: Readonly<Record<string, string>>,
-): Pick<Repository, 'command' | 'folder'> {
+export function gitOf({ commit }: Policy, folder: string, env: Readonly<Record<string, string>>): Repository {
   const program = commit === null ? null : scmProgram(commit, folder, env);
   return {
     command: program !== null && 'isGit' in program && program.isGit ? program.command : ['git'],
     folder,
+    env: quietGit(env),
   };
 }
 

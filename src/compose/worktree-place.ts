@@ -40,14 +40,15 @@ import { quoted } from './quoted.ts';
 import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from './read-loop.ts';
 import { scmProgram } from './scm-program.ts';
 import { self } from './self.ts';
-import { clearly, count, describeWork, discard, gitIn, isOwn } from './worktree.ts';
+import { inWords } from './git.ts';
+import { count, describeWork, discard, gitIn, isOwn } from './worktree.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 /** Refuses what could never work, before anything of the loop is there. */
 export async function refuseWorktree({ commit }: Policy, workspace: string, env: Environment): Promise<void> {
   const repository = gitIn(workspace, env);
-  const problem = await clearly(() => problemWithPlace(repository));
+  const problem = await inWords(() => problemWithPlace(repository));
   if (problem !== null) throw new UserError(`--worktree needs a git repository: ${problem}`);
   if ((await resolve(repository, 'HEAD^{commit}')) === null) {
     throw new UserError(

@@ -106,15 +106,6 @@ export function inTree(policy: Policy, workspace: string, { folder }: Worktree):
   return { ...policy, completion: { ...policy.completion, detectors } };
 }
 
-/** Trouble with git, in words for a user. */
-export async function clearly<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof GitError ? new UserError(error.message, 2, { cause: error }) : error;
-  }
-}
-
 /** The last commit of a branch; null where there is none. */
 export function tipOf(repository: Repository, branch: string): Promise<string | null> {
   return resolve(repository, `refs/heads/${branch}^{commit}`);

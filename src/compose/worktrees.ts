@@ -5,7 +5,8 @@ import { isNothing, workIn, type Work } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
 import { tidyMerge, withLoop } from './merge-worktree.ts';
-import { clearly, describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
+import { inWords } from './git.ts';
+import { describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
 
 export interface WorktreeSummary {
   /** The loop's. */
@@ -29,7 +30,7 @@ export async function listWorktrees(
   env: Environment,
 ): Promise<readonly WorktreeSummary[]> {
   const loops = readLoops(workspace).filter(({ spec }) => spec.worktree !== undefined);
-  const found = await clearly(() => Promise.all(loops.map((loop) => describe(loop, env))));
+  const found = await inWords(() => Promise.all(loops.map((loop) => describe(loop, env))));
   return found.filter((one) => one !== null);
 }
 
@@ -66,7 +67,7 @@ export async function removeWorktree(
   if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it works in the workspace`);
   const { path, branch } = worktree;
   const repository = gitIn(spec.workspace, env);
-  return clearly(() =>
+  return inWords(() =>
     withLoop(loop, async () => {
       const isThere = await isOwn(spec, env);
       if (!isThere && !(await hasBranch(loop, env))) return null;

@@ -1,6 +1,7 @@
 /** Reads the settings files of a workspace, or says in which line of which file something is wrong. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
 import { brokenAt, linesOf } from './locate.ts';
@@ -152,8 +153,4 @@ function lineOf(lines: ReadonlyMap<string, number>, path: string): number {
 
 function failure(problems: readonly string[]): UserError {
   return new UserError(`failed to load settings: ${problems.join('\n  ')}`);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

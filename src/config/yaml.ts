@@ -1,6 +1,7 @@
 /** The configuration file of document 002: a block `ralph_loop` (or `ralph`) in YAML, as settings. */
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
+import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
 import { mergeSettings, type Settings } from './settings.ts';
@@ -105,8 +106,4 @@ function isAmount(value: unknown): value is number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

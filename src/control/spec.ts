@@ -67,7 +67,8 @@ export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string,
 /** Stands for a secret that is kept elsewhere. */
 export const REDACTED = '<redacted>';
 
-const SECRET_NAME = /(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)/i;
+const SECRET_WORD = String.raw`(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)`;
+const SECRET_NAME = new RegExp(SECRET_WORD, 'i');
 const SECRET_VALUE =
   /\b(?:Bearer|Basic)\s+[\w+/=.~-]{8,}|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_][\w-]{12,}|\bAKIA\w{12,}/;
 
@@ -97,33 +98,38 @@ const SECRET_VALUES = new RegExp(SECRET_VALUE, 'g');
 
 /** A command without what looks like a secret, whoever's it is. */
 export function hideKeys(text: string): string {
-  return text
-    .replaceAll(SECRET_VALUES, REDACTED)
-    .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
-    .replaceAll(SECRET_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
+  return hideAssigned(text, SECRET_ASSIGNED);
 }
-
-/** `https://bob:secret@host`. */
-const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
-
-/** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
-const SECRET_ASSIGNED =
-  /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}/gi;
 
 /**
  * The same for code and for sentences: they are full of words like `token`, and only what stands behind them like a key
  * is one.
  */
 export function hideLikelyKeys(text: string): string {
+  return hideAssigned(text, KEY_ASSIGNED);
+}
+
+function hideAssigned(text: string, assigned: RegExp): string {
   return text
     .replaceAll(SECRET_VALUES, REDACTED)
     .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
-    .replaceAll(KEY_ASSIGNED, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
+    .replaceAll(assigned, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
 
+/** `https://bob:secret@host`. */
+const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
+
+/** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
+const SECRET_ASSIGNED = new RegExp(
+  String.raw`(${SECRET_WORD}[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}`,
+  'gi',
+);
+
 /** Letters and digits, and neither the name of something nor a call. */
-const KEY_ASSIGNED =
-  /((?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)[\w-]*)(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])/gi;
+const KEY_ASSIGNED = new RegExp(
+  String.raw`(${SECRET_WORD}[\w-]*)(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
+  'gi',
+);
 
 /** The environment variable whose secret value stands in a text; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {

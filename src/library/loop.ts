@@ -1,11 +1,9 @@
 import type { OwnedLoop } from '../compose/owned-loop.ts';
-import { readEvents } from '../compose/read-loop.ts';
 import type { StopCause } from '../loop/outcome.ts';
-import { report } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
-import { resultOf, type LoopResult } from '../compose/loop-result.ts';
+import { loopResult, type LoopResult } from '../compose/loop-result.ts';
 
 /** A loop that this program owns. It does nothing before `run()`, prints nothing and handles no signals. */
 export class Loop {
@@ -86,8 +84,7 @@ export class Loop {
     try {
       const stop = await this.#owned.drive({ appended: show, agent: show });
       if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
-      const { spec, folder } = this.#owned;
-      return resultOf(report(readEvents(folder)), this.#owned.end(), spec);
+      return loopResult(this.#owned);
     } finally {
       this.#leave();
     }
