@@ -27,7 +27,14 @@ export async function changesSince(
   const touched = await names(start.tree, now);
   // One that was committed since is the loop's also where it is again as it was at the beginning.
   const committed = await names(start.base, head);
-  const ours = different.filter(({ path }) => touched.has(path) || committed.has(path));
+  const isOurs = ({ path }: Change): boolean => touched.has(path) || committed.has(path);
+  const places = new Set(
+    different.filter((one) => one.kind === 'gone' && isOurs(one)).map(({ path }) => path),
+  );
+  // Git cannot commit that a file is gone without the folder that has taken its place.
+  const isInPlace = ({ path }: Change): boolean =>
+    [...foldersOf([path])].some((folder) => places.has(folder));
+  const ours = different.filter((one) => isOurs(one) || isInPlace(one));
   const strangers = await strangeRepositories(repository, ours);
   const emptied = await emptyFolders(repository, ours);
   return ours
