@@ -16,7 +16,7 @@ type Deed = { readonly name: string; readonly text: string | null; readonly stag
 const deeds = fc.array(
   fc.record({
     name: fc.constantFrom(...NAMES),
-    text: fc.option(fc.constantFrom('1', '2', '3'), { freq: 2 }),
+    text: fc.option(fc.constantFrom<string>('1', '2', '3'), { freq: 2 }),
     staged: fc.boolean(),
   }),
   { maxLength: 8 },
