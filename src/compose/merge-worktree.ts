@@ -10,27 +10,24 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
-import { takeLock } from '../control/lock.ts';
 import type { Spec, Worktree } from '../control/spec.ts';
 import { changesSince } from '../git/changes.ts';
 import { prepareCommit, settle, takeBack } from '../git/commit.ts';
 import { ask, failed, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
-import { openRun } from '../loop/run.ts';
 import { processes } from '../process/processes.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/table.ts';
 import { UserError } from '../user-error.ts';
 import { howItFailed } from './end-record.ts';
 import { lastLines } from './excerpts.ts';
-import { endStep } from './leftovers.ts';
+import { withIdleLoop } from './idle-loop.ts';
 import { quoted } from './quoted.ts';
-import { readLoopAt, type LoopReading } from './read-loop.ts';
+import type { LoopReading } from './read-loop.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
-import { self } from './self.ts';
 import { setUp } from './set-up.ts';
 import { inWords } from './git.ts';
 import { ahead, gitIn, isOwn, mergeFolder, tipOf } from './worktree.ts';
@@ -56,32 +53,7 @@ export async function mergeWorktree(loop: LoopReading, request: MergeRequest): P
   const { worktree } = loop.spec;
   if (worktree === undefined)
     throw new UserError(`"${loop.spec.name}" has no worktree: it works in the workspace`);
-  return inWords(() => withLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
-}
-
-/** Does something to the tree of a loop that nobody drives, and that nobody drives meanwhile. */
-export async function withLoop<T>(loop: LoopReading, work: () => Promise<T>): Promise<T> {
-  const { folder, spec } = loop;
-  const lock = await takeLock(folder.lock, self());
-  if (!lock.taken) {
-    throw new UserError(
-      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; wait for its end, or end it: ralph stop ${spec.name}`,
-    );
-  }
-  try {
-    const { state } = readLoopAt(folder) ?? loop;
-    const agent = openRun(state)?.receipt ?? null;
-    if (agent !== null && processes.lives(agent)) {
-      throw new UserError(
-        `the agent of "${spec.name}" (process ${agent.pid}) is still at work; end it with: ralph stop ${spec.name} --now`,
-      );
-    }
-    // Nor may what its owner did not live to end go on in it.
-    await endStep(state, spec);
-    return await work();
-  } finally {
-    lock.release();
-  }
+  return inWords(() => withIdleLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
 }
 
 /** Removes what a merge that was killed has left behind. */

@@ -1,19 +1,15 @@
 import { join } from 'node:path';
-import { takeLock } from '../control/lock.ts';
 import { treeOf } from '../control/spec.ts';
 import { ask } from '../git/repository.ts';
 import { lastOf, nextRewind } from '../git/records.ts';
 import { RestoreError, restoreFiles, type Restored } from '../git/restore.ts';
 import { recordName, recordTree } from '../git/tree.ts';
 import { isInside } from '../git/worktree.ts';
-import { openRun } from '../loop/run.ts';
-import { processes } from '../process/processes.ts';
 import { UserError } from '../user-error.ts';
 import { inWords } from './git.ts';
+import { stillRunning, withIdleLoop } from './idle-loop.ts';
 import { recordNamed, recordsOf, type LoopRecords } from './loop-records.ts';
-import { endStep } from './leftovers.ts';
-import { readAllLoops, readLoopAt, type LoopReading } from './read-loop.ts';
-import { self } from './self.ts';
+import { readAllLoops, type LoopReading } from './read-loop.ts';
 
 export interface Rewound extends Restored {
   /** The record of what was there before; null where nothing had to be changed. */
@@ -21,22 +17,13 @@ export interface Rewound extends Restored {
 }
 
 /** Makes the files of a loop's tree again what they were at a checkpoint. What is there now is put on record first. */
-export async function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
-  const { folder, spec } = loop;
-  // Nobody may begin to work on them meanwhile.
-  const lock = await takeLock(folder.lock, self());
-  if (!lock.taken) throw atWork(spec.name, lock.owner?.pid ?? null, spec.name);
-  try {
-    const now = readLoopAt(folder) ?? loop;
-    refuseWhileAtWork(now);
-    // Nor may what its owner did not live to end go on.
-    await endStep(now.state, now.spec);
+export function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
+  return withIdleLoop(loop, async () => {
+    refuseWhileOthersWork(loop);
     const records = await recordsOf(loop);
-    if (!records.hasFiles) throw new UserError(`the files that "${spec.name}" worked on are gone`);
-    return await restore(loop, word, records);
-  } finally {
-    lock.release();
-  }
+    if (!records.hasFiles) throw new UserError(`the files that "${loop.spec.name}" worked on are gone`);
+    return restore(loop, word, records);
+  });
 }
 
 async function restore({ folder, spec }: LoopReading, word: string, found: LoopRecords): Promise<Rewound> {
@@ -76,26 +63,14 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
   });
 }
 
-/** Files must not change under an agent: that of this loop, or of another one in the same tree. */
-function refuseWhileAtWork(loop: LoopReading): void {
-  const { spec, state, folder } = loop;
-  const agent = openRun(state)?.receipt ?? null;
-  if (agent !== null && processes.lives(agent)) {
-    throw new UserError(
-      `the agent of "${spec.name}" (process ${agent.pid}) is still at work; end it first: ralph stop ${spec.name} --now`,
-    );
-  }
+/** Nor may files change under the agent of another loop in the same tree. */
+function refuseWhileOthersWork({ spec, folder }: LoopReading): void {
   const [here, others] = [treeOf(spec), readAllLoops().filter((other) => other.folder.path !== folder.path)];
   const busy = others.find(({ owner, spec: other }) => {
     const there = treeOf(other);
     return owner !== null && (there === here || isInside(here, there) || isInside(there, here));
   });
-  if (busy !== undefined) throw atWork(busy.spec.name, busy.owner, spec.name);
-}
-
-function atWork(busy: string, pid: number | null, name: string): UserError {
-  const where = busy === name ? '' : ` on the same files as "${name}"`;
-  return new UserError(
-    `"${busy}" is running${where}, owned by process ${pid ?? '?'}; let it rest first: ralph pause ${busy}, or end it: ralph stop ${busy} --now`,
-  );
+  if (busy !== undefined) {
+    throw stillRunning(busy.spec.name, busy.owner, ` on the same files as "${spec.name}"`);
+  }
 }

@@ -4,7 +4,8 @@ import { readLoops } from './read-loop.ts';
 import { isNothing, workIn, type Work } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
-import { tidyMerge, withLoop } from './merge-worktree.ts';
+import { withIdleLoop } from './idle-loop.ts';
+import { tidyMerge } from './merge-worktree.ts';
 import { inWords } from './git.ts';
 import { describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
 
@@ -68,7 +69,7 @@ export async function removeWorktree(
   const { path, branch } = worktree;
   const repository = gitIn(spec.workspace, env);
   return inWords(() =>
-    withLoop(loop, async () => {
+    withIdleLoop(loop, async () => {
       const isThere = await isOwn(spec, env);
       if (!isThere && !(await hasBranch(loop, env))) return null;
       await tidyMerge(spec, worktree, repository);

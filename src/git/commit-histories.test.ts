@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
+import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { changesSince } from './changes.ts';
 import { prepareCommit, settle } from './commit.ts';
 import { recordTree, writeTree } from './tree.ts';
@@ -21,7 +22,6 @@ const deeds = fc.array(
   }),
   { maxLength: 8 },
 );
-type Files = ReadonlyMap<string, string>;
 
 it('commits in any history what the loop has changed, and leaves everything else as it was', async () => {
   const histories = fc.asyncProperty(
@@ -53,12 +53,12 @@ function write(name: string, text: string): Deed {
 /** Lets the loop work and commit, and holds every commit against what a person would expect. */
 async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Promise<void> {
   const repository = at.repository();
-  const [start, base] = [filesIn(at.work), filesOf(at)];
+  const [start, base] = [filesIn(at.work), filesOf(at, 'HEAD')];
   const tree = await writeTree(repository, at.scratch);
   await recordTree(repository, { ref: START, tree, message: 'start' });
   for (const work of byLoop) {
     doAll(at, work, false);
-    const [now, head, index] = [filesIn(at.work), filesOf(at), indexOf(at)];
+    const [now, head, index] = [filesIn(at.work), filesOf(at, 'HEAD'), indexOf(at)];
     const isChanged = (path: string): boolean => now.get(path) !== head.get(path);
     const isOurs = (path: string): boolean =>
       isChanged(path) && (now.get(path) !== start.get(path) || head.get(path) !== base.get(path));
@@ -84,7 +84,7 @@ async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Prom
       else for (const other of expected.keys()) if (excludes(path, other)) expected.delete(other);
       if (text !== undefined) expected.set(path, text);
     }
-    expect(sorted(filesOf(at))).toEqual(sorted(expected));
+    expect(sorted(filesOf(at, 'HEAD'))).toEqual(sorted(expected));
     expect(sorted(filesIn(at.work))).toEqual(sorted(now));
     const untouched = (files: Files): Files =>
       new Map([...files].filter(([path]) => !ours.some((one) => one === path || excludes(one, path))));
@@ -99,15 +99,7 @@ function excludes(a: string, b: string): boolean {
 
 function doAll(at: GitFolder, all: readonly Deed[], mayStage: boolean): void {
   for (const { name, text, staged } of all) {
-    const path = at.path(name);
-    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
-      if (kindOf(at.path(folder)) === 'file') rmSync(at.path(folder));
-    }
-    rmSync(path, { recursive: true, force: true });
-    if (text !== null) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
-    }
+    put(at, name, text);
     prune(at.work);
     if (mayStage && staged && text !== null) at.git('add', '--', name);
   }
@@ -123,35 +115,7 @@ function prune(folder: string): void {
   }
 }
 
-function kindOf(path: string): 'file' | 'folder' | 'nothing' {
-  try {
-    return lstatSync(path).isDirectory() ? 'folder' : 'file';
-  } catch {
-    return 'nothing';
-  }
-}
-
-function filesIn(folder: string, prefix = ''): Files {
-  const files = new Map<string, string>();
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.name === '.git') continue;
-    const path = join(folder, entry.name);
-    if (!entry.isDirectory()) files.set(prefix + entry.name, readFileSync(path, 'utf8'));
-    else for (const [name, text] of filesIn(path, `${prefix}${entry.name}/`)) files.set(name, text);
-  }
-  return files;
-}
-
-/** The files of the last commit. */
-function filesOf(at: GitFolder): Files {
-  return new Map(at.files('HEAD').map((name) => [name, at.git('show', `HEAD:${name}`)]));
-}
-
 function indexOf(at: GitFolder): Files {
   const entries = at.git('ls-files', '--stage', '-z').split('\0').slice(0, -1);
   return new Map(entries.map((entry) => [entry.split('\t')[1] ?? '', entry.split('\t')[0] ?? '']));
-}
-
-function sorted(files: Files): readonly (readonly [string, string])[] {
-  return [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

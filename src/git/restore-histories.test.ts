@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
+import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { RestoreError, restoreFiles } from './restore.ts';
 import { recordTree, writeTree } from './tree.ts';
 
@@ -21,7 +20,6 @@ type State = Readonly<{
   ignored: readonly string[];
   staged: boolean;
 }>;
-type Files = ReadonlyMap<string, string>;
 
 it('restores in any history what is on record, and loses nothing', async () => {
   const histories = fc.asyncProperty(fc.array(state, { minLength: 2, maxLength: 3 }), async (states) => {
@@ -89,42 +87,7 @@ function mustBeUntouched(at: GitFolder, { isUntouched }: RestoreError, before: F
 }
 
 function live(at: GitFolder, { deeds, ignored, staged }: State): void {
-  for (const [name, text] of deeds) {
-    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
-      if (isFile(at.path(folder))) rmSync(at.path(folder));
-    }
-    rmSync(at.path(name), { recursive: true, force: true });
-    if (text === null) continue;
-    mkdirSync(dirname(at.path(name)), { recursive: true });
-    writeFileSync(at.path(name), text);
-  }
+  for (const [name, text] of deeds) put(at, name, text);
   if (staged) at.git('add', '--all');
   at.write('.gitignore', ignored.map((name) => `/${name}\n`).join(''));
-}
-
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
-function filesIn(folder: string, prefix = ''): Files {
-  const files = new Map<string, string>();
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.name === '.git') continue;
-    const path = join(folder, entry.name);
-    if (!entry.isDirectory()) files.set(prefix + entry.name, readFileSync(path, 'utf8'));
-    else for (const [name, text] of filesIn(path, `${prefix}${entry.name}/`)) files.set(name, text);
-  }
-  return files;
-}
-
-function filesOf(at: GitFolder, what: string): Files {
-  return new Map(at.files(what).map((name) => [name, at.git('show', `${what}:${name}`)]));
-}
-
-function sorted(files: Files): readonly (readonly [string, string])[] {
-  return [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
