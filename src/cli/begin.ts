@@ -1,18 +1,19 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../compose/choose-agent.ts';
 import { checkSpendLimits } from '../compose/money.ts';
 import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import type { EndedLoop } from '../compose/loop-result.ts';
+import { loopResult, type EndedLoop } from '../compose/loop-result.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { withoutSecrets } from '../compose/secrets.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/settings.ts';
 import { parseVariables } from '../config/values.ts';
-import type { Policy } from '../index.ts';
+import type { LoopResult, Policy } from '../index.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { viewOf, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
+import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** What a command that starts a loop has understood. */
@@ -27,8 +28,8 @@ export interface Work {
   readonly defaults: Settings;
   /** Whether any agent that is installed will do. */
   readonly anyAgent?: boolean;
-  /** Told of the loop once it does not go on. */
-  readonly ended?: (loop: EndedLoop) => void;
+  /** Told what came of the loop once it does not go on. */
+  readonly ended?: (result: LoopResult) => void;
   /** The first line that a person reads. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
@@ -36,13 +37,14 @@ export interface Work {
 /** Puts a loop together from all that was said, and drives it to its end. */
 export async function begin(work: Work): Promise<number> {
   const { options, command, settings: flags } = work;
+  const report = reportFrom(options);
   const workspace = workspaceOf(options);
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
   const { settings, policy } = effective(files, flags, workspace);
   const given = parseVariables('--env', options.env);
   const env = { ...startersEnvironment(process.env), ...given };
-  const view = viewOf(options, settings);
+  const view = viewBeside(report, viewOf(options, settings));
   if (options.verbose === true) tellSettings(files, settings, env);
   const choice = withSettings(
     {
@@ -74,16 +76,22 @@ export async function begin(work: Work): Promise<number> {
     worktree: settings.worktree === true,
     parent: null,
   };
+  const ended = (loop: EndedLoop): void => {
+    if (report === null && work.ended === undefined) return;
+    const result = loopResult(loop);
+    work.ended?.(result);
+    report?.write(result);
+  };
   const parent = insideRun(process.env);
   if (parent === null) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
     const code = await drive(loop, view);
-    work.ended?.(loop);
+    ended(loop);
     return code;
   }
   const { runAsChild } = await import('./child.ts');
-  return runAsChild(request, parent, view, work.ended);
+  return runAsChild(request, parent, view, ended);
 }
 
 /** Which files were read, and what they come to. */

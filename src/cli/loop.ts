@@ -1,25 +1,15 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loopResult } from '../compose/loop-result.ts';
 import type { LoopRequest } from '../compose/open-loop.ts';
 import { mergeSettings, type Settings } from '../config/settings.ts';
 import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { begin } from './begin.ts';
-import { flagSettings, oneOf, type RunOptions } from './options.ts';
+import { flagSettings, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
-import {
-  checkReport,
-  isPrinted,
-  iterationLines,
-  REPORT_FORMS,
-  writeReport,
-  type ReportOptions,
-} from './report.ts';
+import { iterationLines } from './report.ts';
 
 export interface LoopOptions extends RunOptions {
-  readonly report?: string;
-  readonly reportFile?: string;
   readonly spec?: string;
   readonly config?: string;
 }
@@ -32,37 +22,19 @@ export async function loop(
 ): Promise<number> {
   const prompt = promptOf(task, options);
   const settings = await loopSettings(options);
-  const reporting = reportOptions(options);
-  if (reporting !== null) checkReport(reporting);
   return begin({
     prompt,
     options,
     command,
-    settings:
-      reporting !== null && isPrinted(reporting) ? { ...settings, streamAgentOutput: false } : settings,
+    settings,
     // What was red before is not the agent's doing.
     defaults: { baseline: true },
     anyAgent: settings.agent?.name === undefined,
     opening,
-    ended(done) {
-      const result = loopResult(done);
+    ended(result) {
       if (options.quiet !== true) for (const line of iterationLines(result)) warn(`${line}\n`);
-      if (reporting !== null) writeReport(reporting, result);
     },
   });
-}
-
-function reportOptions({ report, reportFile, json }: LoopOptions): ReportOptions | null {
-  if (report === undefined) {
-    if (reportFile === undefined) return null;
-    throw new UserError('--report-file needs --report json, markdown or github');
-  }
-  const form = oneOf('--report', report, REPORT_FORMS);
-  if (json === true && reportFile === undefined)
-    throw new UserError(
-      '--report and --json both want the standard output; give one of them a --report-file',
-    );
-  return { form, file: reportFile ?? null };
 }
 
 /** The command line over the configuration file; nothing is as good as no limit. */

@@ -14,6 +14,8 @@ export interface ViewOptions {
   readonly timestamps?: boolean;
   readonly outputLines?: string;
   readonly outputChars?: string;
+  readonly report?: string;
+  readonly reportFile?: string;
 }
 
 export interface LimitOptions extends ViewOptions {

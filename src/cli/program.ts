@@ -265,9 +265,7 @@ function runOptions(command: Command): Command {
 function loopOptions(command: Command): Command {
   return workOptions(command)
     .option('--spec <file>', 'a specification in place of the task, read anew in every iteration')
-    .option('-c, --config <file>', 'a configuration file in YAML, with a block ralph_loop')
-    .option('--report <form>', 'the result for others: json, markdown or github')
-    .option('--report-file <file>', 'where it goes instead of the standard output');
+    .option('-c, --config <file>', 'a configuration file in YAML, with a block ralph_loop');
 }
 
 /** What every command has that starts a loop. */
@@ -324,7 +322,9 @@ function viewOptions(command: Command): Command {
     .option('--emoji', 'show emoji (where the terminal has them, they are shown anyway)')
     .option('--no-emoji', 'show [OK] and [ERR] instead')
     .option('--output-lines <number>', "lines of a tool's output (3)")
-    .option('--output-chars <number>', 'characters of each of them (120)');
+    .option('--output-chars <number>', 'characters of each of them (120)')
+    .option('--report <form>', 'the result for others: json, markdown or github')
+    .option('--report-file <file>', 'where it goes instead of the standard output');
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

@@ -2,32 +2,67 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { LoopResult } from '../index.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { oneOf, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';
 
-export const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
-export type ReportForm = (typeof REPORT_FORMS)[number];
+const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
 
-/** Where a report goes, and in which form. */
-export interface ReportOptions {
-  readonly form: ReportForm;
-  /** Null for the standard output; with `github` that is the step's summary, where there is one. */
-  readonly file: string | null;
+/** The report that was asked for; a file that cannot be written is refused before anything has begun. */
+export function reportFrom({ report, reportFile, json }: ViewOptions): Report | null {
+  if (report === undefined) {
+    if (reportFile === undefined) return null;
+    throw new UserError('--report-file needs --report json, markdown or github');
+  }
+  const form = oneOf('--report', report, REPORT_FORMS);
+  if (json === true && reportFile === undefined)
+    throw new UserError(
+      '--report and --json both want the standard output; give one of them a --report-file',
+    );
+  if (reportFile !== undefined) clear(reportFile);
+  return new Report(form, reportFile ?? null);
 }
 
-/** Refuses a file that cannot be written before anything has begun. */
-export function checkReport({ file }: ReportOptions): void {
-  if (file === null) return;
+/** Nobody may take an earlier result for this one's. */
+function clear(file: string): void {
   try {
-    // Nobody may take an earlier result for this one's.
     writeFileSync(file, '');
   } catch (error) {
     throw new UserError(`--report-file: cannot write ${file}: ${reasonOf(error)}`);
   }
 }
 
-/** Whether it goes where the agent's words would go. */
-export function isPrinted({ form, file }: ReportOptions): boolean {
-  return file === null && !(form === 'github' && stepSummary() !== '');
+export class Report {
+  readonly #form: (typeof REPORT_FORMS)[number];
+  /** Null for the standard output; with `github` that is the step's summary, where there is one. */
+  readonly #file: string | null;
+
+  constructor(form: (typeof REPORT_FORMS)[number], file: string | null) {
+    this.#form = form;
+    this.#file = file;
+  }
+
+  /** Whether it goes where the agent's words would go. */
+  get isPrinted(): boolean {
+    return this.#file === null && !(this.#form === 'github' && stepSummary() !== '');
+  }
+
+  /** Writes it; a report that cannot be written is told, and does not change how the loop ended. */
+  write(result: LoopResult): void {
+    try {
+      this.#write(result);
+    } catch (error) {
+      warn(`ralph: error: the report cannot be written: ${reasonOf(error)}\n`);
+    }
+  }
+
+  #write(result: LoopResult): void {
+    const form = this.#form;
+    const text =
+      form === 'json' ? `${JSON.stringify(result, null, 2)}\n` : markdown(result, form === 'github');
+    if (this.#file !== null) writeFileSync(this.#file, text);
+    else if (this.isPrinted) print(text);
+    else appendFileSync(stepSummary(), text);
+  }
 }
 
 /** Where GitHub's runner wants to have what a step has to say. */
@@ -35,28 +70,23 @@ function stepSummary(): string {
   return process.env['GITHUB_STEP_SUMMARY'] ?? '';
 }
 
-/** Writes it; a report that cannot be written is told, and does not change how the loop ended. */
-export function writeReport(options: ReportOptions, result: LoopResult): void {
-  try {
-    write(options, result);
-  } catch (error) {
-    warn(`ralph: error: the report cannot be written: ${reasonOf(error)}\n`);
-  }
-}
-
-function write({ form, file }: ReportOptions, result: LoopResult): void {
-  const text = form === 'json' ? `${JSON.stringify(result, null, 2)}\n` : markdown(result, form === 'github');
-  if (file !== null) writeFileSync(file, text);
-  else if (isPrinted({ form, file })) print(text);
-  else appendFileSync(stepSummary(), text);
+/** Where a report is printed, it is all that is. */
+export function viewBeside<T extends ViewOptions>(report: Report | null, view: T): T {
+  return report?.isPrinted === true ? { ...view, streamAgentOutput: false } : view;
 }
 
 /** One line for every iteration, as document 002 ends. */
 export function iterationLines({ iterations }: LoopResult): readonly string[] {
-  return iterations.map(({ iteration, allChecksPassed, completionTagFound, stepsTaken, cost }) => {
-    const verdict = `[${allChecksPassed ? 'PASS' : 'FAIL'}]${completionTagFound ? ' [TAG]' : ''}`;
-    return `  Iter ${iteration}: ${verdict} steps=${stepsTaken} cost=$${cost.toFixed(4)}`;
+  return iterations.map((one) => {
+    const verdict = `[${one.allChecksPassed ? 'PASS' : 'FAIL'}]${one.completionTagFound ? ' [TAG]' : ''}`;
+    return `  Iter ${one.iteration}: ${verdict} steps=${one.stepsTaken} cost=${dollars(one.cost, one.costIsKnown)}`;
   });
+}
+
+/** What nobody has said is not nothing. */
+function dollars(cost: number, isKnown: boolean): string {
+  if (!isKnown && cost === 0) return 'unknown';
+  return `${isKnown ? '' : 'over '}$${cost.toFixed(4)}`;
 }
 
 function markdown(result: LoopResult, folds: boolean): string {
@@ -70,7 +100,7 @@ function markdown(result: LoopResult, folds: boolean): string {
     '',
     '| iterations | cost | time |',
     '| --- | --- | --- |',
-    `| ${result.totalIterations} | $${totalCost.toFixed(4)} | ${totalDuration.toFixed(1)} s |`,
+    `| ${result.totalIterations} | ${dollars(totalCost, result.costIsKnown)} | ${totalDuration.toFixed(1)} s |`,
     '',
     ...(result.worktreePath === '' ? [] : [`Worktree: \`${result.worktreePath}\``, '']),
     '| iteration | checks | word | steps | cost | time | error |',
@@ -83,7 +113,7 @@ function markdown(result: LoopResult, folds: boolean): string {
         checks,
         one.completionTagFound ? 'yes' : 'no',
         String(one.stepsTaken),
-        `$${one.cost.toFixed(4)}`,
+        dollars(one.cost, one.costIsKnown),
         `${one.duration.toFixed(1)} s`,
         one.error === null ? '' : escaped(one.error.split('\n', 1)[0] ?? ''),
       ];

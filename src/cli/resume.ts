@@ -1,3 +1,4 @@
+import { loopResult, type EndedLoop } from '../compose/loop-result.ts';
 import { takeOver } from '../compose/open-loop.ts';
 import { requireWorktree } from '../compose/worktree.ts';
 import { checkSpendLimits } from '../compose/money.ts';
@@ -12,19 +13,24 @@ import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
+import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
 /** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
 export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
+  const report = reportFrom(options);
   const given = parseVariables('--env', options.env);
   const workspace = workspaceOf(options);
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
   const policy = changedPolicy(found.state.policy, options, workspace);
-  const view = viewOf(options, mergeSettings((await readSettings(workspace)).merged, viewSettings(options)));
+  const settings = mergeSettings((await readSettings(workspace)).merged, viewSettings(options));
+  const view = viewBeside(report, viewOf(options, settings));
   if (policy !== null) await checkSpendLimits(policy.limits, found.spec.agent);
   if (found.owner !== null) {
+    if (report !== null)
+      throw new UserError(`"${name}" is running: only whoever drives it can write a report of its end`);
     if (policy !== null)
       throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
     if (!found.state.control.paused && options.now !== true) {
@@ -47,10 +53,15 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (options.now === true || (now.outcome === null && now.control.paused)) {
     loop.receive({ type: 'resume', now: options.now === true });
   }
+  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
   const parent = insideRun(process.env);
-  if (parent === null) return drive(loop, view);
+  if (parent === null) {
+    const code = await drive(loop, view);
+    ended(loop);
+    return code;
+  }
   const { leaveToOwner } = await import('./child.ts');
-  return leaveToOwner(loop, parent.run, view);
+  return leaveToOwner(loop, parent.run, view, ended);
 }
 
 export interface ResumeOptions extends LimitOptions {

@@ -15,6 +15,8 @@ export interface LoopResult {
   readonly totalIterations: number;
   /** In dollars, as far as it is known. */
   readonly totalCost: number;
+  /** Whether every run has said what it cost. */
+  readonly costIsKnown: boolean;
   /** In seconds. */
   readonly totalDuration: number;
   readonly success: boolean;
@@ -35,8 +37,9 @@ export interface LoopIteration {
   /** From 1. */
   readonly iteration: number;
   readonly stepsTaken: number;
-  /** In dollars. */
+  /** In dollars, as far as it is known. */
   readonly cost: number;
+  readonly costIsKnown: boolean;
   /** In seconds. */
   readonly duration: number;
   readonly checkResults: readonly {
@@ -69,6 +72,7 @@ function resultOf(
       iteration: one.iteration,
       stepsTaken: one.stepsTaken,
       cost: one.cost,
+      costIsKnown: one.costIsKnown,
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
         const path = resolve(spec.workspace, log);
@@ -80,6 +84,7 @@ function resultOf(
     })),
     totalIterations: account.iterations.length,
     totalCost: account.totalCost,
+    costIsKnown: account.costIsKnown,
     totalDuration: account.totalDuration / 1000,
     success: account.success,
     stopReason: account.stopReason ?? account.outcome?.type ?? 'paused',

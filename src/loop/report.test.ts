@@ -16,6 +16,17 @@ describe('report', () => {
     expect(totalCost).toBeCloseTo(state.spent.usd, 10);
   });
 
+  it('does not take what nobody has said for nothing', () => {
+    const { journal } = play({}, { runs: [limited(2000, costs(0.1, 1)), claims()] });
+    expect(report(journal)).toMatchObject({ totalCost: 0.1, costIsKnown: false });
+    const { journal: told } = play({}, { runs: [claims(costs(0, 1))] });
+    expect(report(told)).toMatchObject({
+      totalCost: 0,
+      costIsKnown: true,
+      iterations: [{ costIsKnown: true, runs: [{ cost: 0 }] }],
+    });
+  });
+
   it('does not take an iteration without checks for one that passed them', () => {
     const { journal } = play({ limits: { iterations: 1 } }, { runs: [exits(0)] });
     expect(report(journal).iterations[0]).toMatchObject({ checkResults: [], allChecksPassed: false });

@@ -14,6 +14,8 @@ export interface LoopReport {
   readonly iterations: readonly IterationReport[];
   /** Sum over all runs, as far as known. */
   readonly totalCost: number;
+  /** Whether every run has said what it cost. */
+  readonly costIsKnown: boolean;
   /** From the first event to the last, in milliseconds. */
   readonly totalDuration: number;
   readonly success: boolean;
@@ -29,6 +31,7 @@ export interface IterationReport {
   readonly iteration: number;
   readonly stepsTaken: number;
   readonly cost: number;
+  readonly costIsKnown: boolean;
   readonly duration: number;
   readonly startedAt: number;
   readonly runs: readonly RunReport[];
@@ -42,7 +45,8 @@ export interface IterationReport {
 export interface RunReport {
   readonly run: string;
   readonly purpose: Purpose;
-  readonly cost: number;
+  /** Null where nobody said. */
+  readonly cost: number | null;
   readonly steps: number;
 }
 
@@ -84,7 +88,8 @@ export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
       if (last === undefined || ('iteration' in event && event.iteration !== last.iteration)) return timed;
       const updated = { ...inIteration(last, event, account.checks), duration: event.at - last.startedAt };
       const iterations = [...account.iterations.slice(0, -1), updated];
-      return { ...timed, iterations, totalCost: iterations.reduce((sum, { cost }) => sum + cost, 0) };
+      const totalCost = iterations.reduce((sum, { cost }) => sum + cost, 0);
+      return { ...timed, iterations, totalCost, costIsKnown: iterations.every((one) => one.costIsKnown) };
     }
     case 'owner.changed':
     case 'run.started':
@@ -121,15 +126,17 @@ function inIteration(entry: IterationReport, event: InIteration, checks: readonl
     case 'run.planned':
       return {
         ...entry,
-        runs: [...entry.runs, { run: event.run, purpose: event.purpose, cost: 0, steps: 0 }],
+        costIsKnown: false,
+        runs: [...entry.runs, { run: event.run, purpose: event.purpose, cost: null, steps: 0 }],
       };
     case 'run.output': {
       // A snapshot is absolute: it takes the place of the one before it.
       const runs = entry.runs.map((run) =>
-        run.run === event.run ? { ...run, cost: event.cost?.usd ?? 0, steps: event.steps } : run,
+        run.run === event.run ? { ...run, cost: event.cost?.usd ?? null, steps: event.steps } : run,
       );
-      const sum = (of: 'cost' | 'steps'): number => runs.reduce((total, run) => total + run[of], 0);
-      return { ...entry, runs, cost: sum('cost'), stepsTaken: sum('steps') };
+      const sum = (of: 'cost' | 'steps'): number => runs.reduce((total, run) => total + (run[of] ?? 0), 0);
+      const costIsKnown = runs.every(({ cost }) => cost !== null);
+      return { ...entry, runs, cost: sum('cost'), costIsKnown, stepsTaken: sum('steps') };
     }
     case 'run.ended': {
       const isWork = entry.runs.some(({ run, purpose }) => run === event.run && purpose === 'work');
@@ -160,6 +167,7 @@ const BLANK: IterationReport = {
   iteration: 0,
   stepsTaken: 0,
   cost: 0,
+  costIsKnown: true,
   duration: 0,
   startedAt: 0,
   runs: [],
@@ -173,6 +181,7 @@ const BLANK: IterationReport = {
 const EMPTY: LoopReport = {
   iterations: [],
   totalCost: 0,
+  costIsKnown: true,
   totalDuration: 0,
   success: false,
   stopReason: null,

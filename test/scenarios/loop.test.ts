@@ -184,7 +184,7 @@ describe('ralph loop', () => {
       ],
     });
     expect(json.stderr).toContain(
-      '  Iter 1: [FAIL] steps=0 cost=$0.0000\n  Iter 2: [PASS] [TAG] steps=0 cost=$0.0000\n',
+      '  Iter 1: [FAIL] steps=0 cost=unknown\n  Iter 2: [PASS] [TAG] steps=0 cost=unknown\n',
     );
 
     await stage.shell('rm fixed').ended;
@@ -192,7 +192,7 @@ describe('ralph loop', () => {
     const page = await loop(stage, ...args, '--report', 'markdown', '--report-file', 'report.md');
     expect(page.code).toBe(1);
     expect(stage.read('report.md')).toMatch(/^## Ralph loop `it`: max_iterations\n/);
-    expect(stage.read('report.md')).toContain('| 1 | fail (0/1) | no | 0 | $0.0000 |');
+    expect(stage.read('report.md')).toContain('| 1 | fail (0/1) | no | 0 | unknown |');
     expect(stage.read('report.md')).toContain('```\nno `fix` | yet\n```');
 
     const summary = stage.path('summary.md');
@@ -222,6 +222,34 @@ describe('ralph loop', () => {
     const args = ['--check', 'true', '--report', 'json', '--report-file', 'old.json', '--agent', 'nosuch'];
     expect((await stage.ralph('loop', 'x', ...args).ended).code).toBe(2);
     expect(stage.read('old.json')).toBe('');
+  });
+
+  it('is told of by every command that drives it to its end', async () => {
+    const stage = openStage();
+    const reports = ['--report', 'json', '--report-file', 'r.json'];
+    stage.plans('default', 'echo working');
+    const run = stage.ralph(
+      'run',
+      'x',
+      '--name',
+      'it',
+      '-m',
+      '1',
+      '--restart-delay',
+      '0',
+      ...reports,
+      '--',
+      stage.agent,
+    );
+    expect((await run.ended).code).toBe(1);
+    expect(JSON.parse(stage.read('r.json'))).toMatchObject({
+      success: false,
+      totalIterations: 1,
+      costIsKnown: false,
+    });
+    const more = await stage.ralph('resume', 'it', '-m', '3', '--report', 'markdown').ended;
+    expect(more.code).toBe(1);
+    expect(more.stdout).toMatch(/^## Ralph loop `it`: max_iterations\n[^]*\n\| 3 \| unknown \|/);
   });
 
   it('keeps the secrets of the environment out of reports and of the progress', async () => {
