@@ -1,5 +1,6 @@
 /** A loop's result for others than the one who started it: a program, a page, a pull request. */
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { costText } from '../compose/loop-result.ts';
 import type { LoopResult } from '../index.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { oneOf, type ViewOptions } from './options.ts';
@@ -79,14 +80,8 @@ export function viewBeside<T extends ViewOptions>(report: Report | null, view: T
 export function iterationLines({ iterations }: LoopResult): readonly string[] {
   return iterations.map((one) => {
     const verdict = `[${one.allChecksPassed ? 'PASS' : 'FAIL'}]${one.completionTagFound ? ' [TAG]' : ''}`;
-    return `  Iter ${one.iteration}: ${verdict} steps=${one.stepsTaken} cost=${dollars(one.cost, one.costIsKnown)}`;
+    return `  Iter ${one.iteration}: ${verdict} steps=${one.stepsTaken} cost=${costText(one.cost, one.costIsKnown)}`;
   });
-}
-
-/** What nobody has said is not nothing. */
-function dollars(cost: number, isKnown: boolean): string {
-  if (!isKnown && cost === 0) return 'unknown';
-  return `${isKnown ? '' : 'over '}$${cost.toFixed(4)}`;
 }
 
 function markdown(result: LoopResult, folds: boolean): string {
@@ -100,7 +95,7 @@ function markdown(result: LoopResult, folds: boolean): string {
     '',
     '| iterations | cost | time |',
     '| --- | --- | --- |',
-    `| ${result.totalIterations} | ${dollars(totalCost, result.costIsKnown)} | ${totalDuration.toFixed(1)} s |`,
+    `| ${result.totalIterations} | ${costText(totalCost, result.costIsKnown)} | ${totalDuration.toFixed(1)} s |`,
     '',
     ...(result.worktreePath === '' ? [] : [`Worktree: \`${result.worktreePath}\``, '']),
     '| iteration | checks | word | steps | cost | time | error |',
@@ -113,7 +108,7 @@ function markdown(result: LoopResult, folds: boolean): string {
         checks,
         one.completionTagFound ? 'yes' : 'no',
         String(one.stepsTaken),
-        dollars(one.cost, one.costIsKnown),
+        costText(one.cost, one.costIsKnown),
         `${one.duration.toFixed(1)} s`,
         one.error === null ? '' : escaped(one.error.split('\n', 1)[0] ?? ''),
       ];

@@ -9,6 +9,8 @@ import { readEvents } from './read-loop.ts';
 import { startersEnvironment } from './run-environment.ts';
 import { masked } from './secrets.ts';
 
+export { costText } from '../loop/report.ts';
+
 /** What came of a loop, in the words of document 002; times are in seconds. */
 export interface LoopResult {
   readonly iterations: readonly LoopIteration[];

@@ -79,16 +79,16 @@ export class OwnedLoop {
     this.#release = release;
     this.#env = env;
     const promptFile = 'file' in spec.prompt ? spec.prompt.file : null;
-    const files = new ProjectionFiles(
-      folder,
-      spec.workspace,
-      () => ({
+    const files = new ProjectionFiles(folder, {
+      workspace: spec.workspace,
+      about: () => ({
         workspace: spec.workspace,
         promptFile,
         end: files.state.outcome === null ? null : this.end(),
       }),
-      (text) => masked(text, env),
-    );
+      mask: (text) => masked(text, env),
+      warn: (line) => this.#viewer.status?.(line),
+    });
     this.#files = files;
     const journal = openJournal(folder.journal, files, {
       // The lock went with the folder: whoever has it now is the owner.

@@ -15,6 +15,7 @@ import { stateFile, type AboutLoop } from '../journal/state-file.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
+import { reasonOf } from '../user-error.ts';
 import { firstLine } from './excerpts.ts';
 
 /** How long a change may take to show in the files. */
@@ -23,14 +24,19 @@ const SHOWN_AFTER_MS = 200;
 /** A journal that is this much longer than its snapshot gets a new one. */
 const EVENTS_A_SNAPSHOT = 1000;
 
+export interface ProjectionContext {
+  readonly workspace: string;
+  readonly about: () => AboutLoop;
+  /** A text as it may be told. */
+  readonly mask: (text: string) => string;
+  readonly warn: (line: string) => void;
+}
+
 export class ProjectionFiles implements JournalReader {
   readonly known: JournalMark | null;
   readonly #snapshot: Snapshot | null;
   readonly #folder: LoopFolder;
-  readonly #workspace: string;
-  readonly #about: () => AboutLoop;
-  /** What a check has printed, as it may be told. */
-  readonly #mask: (text: string) => string;
+  readonly #for: ProjectionContext;
   #mark: (() => JournalMark) | null = null;
   #state: LoopState = INITIAL;
   #account: Account = NO_ACCOUNT;
@@ -41,16 +47,15 @@ export class ProjectionFiles implements JournalReader {
   #entriesBefore = 0;
   #snapshotAt = 0;
   #isLive = false;
+  readonly #complainedOf = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #wishedLimit: number | null = null;
   #writtenLimit: number | null = null;
   #writtenAt: number | null = null;
 
-  constructor(folder: LoopFolder, workspace: string, about: () => AboutLoop, mask: (text: string) => string) {
+  constructor(folder: LoopFolder, context: ProjectionContext) {
     this.#folder = folder;
-    this.#workspace = workspace;
-    this.#about = about;
-    this.#mask = mask;
+    this.#for = context;
     this.#snapshot = readSnapshot(folder.snapshot);
     this.known = this.#snapshot?.mark ?? null;
   }
@@ -77,9 +82,10 @@ export class ProjectionFiles implements JournalReader {
   take(event: LoopEvent, after?: LoopState): void {
     const before = this.#state;
     const known = this.#account;
-    const first = (log: string): string => this.#mask(firstLine(resolve(this.#workspace, log)));
+    const { workspace, mask } = this.#for;
+    const first = (log: string): string => firstLine(resolve(workspace, log));
     if (completesIteration(event, before, known))
-      this.#entries.push(() => progressEntry(before, known, first));
+      this.#entries.push(() => mask(progressEntry(before, known, first)));
     this.#state = after ?? evolve(before, event);
     this.#account = account(known, event, before);
     for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
@@ -119,7 +125,7 @@ export class ProjectionFiles implements JournalReader {
 
   /** The files were removed: makes them anew from the whole journal. */
   rebuild(): void {
-    const anew = new ProjectionFiles(this.#folder, this.#workspace, this.#about, this.#mask);
+    const anew = new ProjectionFiles(this.#folder, this.#for);
     readJournal(this.#folder.journal, { take: (event) => anew.take(event) });
     anew.goLive();
     this.#logBytes = anew.#logBytes;
@@ -132,7 +138,12 @@ export class ProjectionFiles implements JournalReader {
   /** The progress file with everything that has happened until now: the next prompt must not miss the last entry. */
   readProgress(): string {
     this.#append();
-    return readText(this.#folder.progressFile);
+    try {
+      return readText(this.#folder.progressFile);
+    } catch (error) {
+      this.#complain(this.#folder.progressFile, error);
+      return '';
+    }
   }
 
   /** Brings the files up to date now. */
@@ -141,7 +152,7 @@ export class ProjectionFiles implements JournalReader {
     this.#timer = null;
     this.#append();
     this.#noticeEdit();
-    const content = stateFile(this.#state, this.#account, this.#about());
+    const content = stateFile(this.#state, this.#account, this.#for.about());
     this.#writtenLimit = this.#wishedLimit ?? this.#state.policy.limits.iterations;
     // Until it is journaled a wish stays where it was written, or a crash would lose it.
     if (this.#wishedLimit !== null) content['max_iterations'] = this.#wishedLimit;
@@ -172,15 +183,38 @@ export class ProjectionFiles implements JournalReader {
 
   #append(): void {
     if (!this.#isLive || (this.#log === '' && this.#entries.length === 0)) return;
+    if (this.#grows(this.#folder.iterationsLog, this.#log)) {
+      this.#logBytes += Buffer.byteLength(this.#log);
+      this.#log = '';
+    }
     const entries = this.#entries.map((entry) => entry());
-    this.#quietly(() => {
-      if (this.#log !== '') appendFileSync(this.#folder.iterationsLog, this.#log);
-      if (entries.length > 0) appendFileSync(this.#folder.progressFile, entries.join(''));
-    });
-    this.#logBytes += Buffer.byteLength(this.#log);
-    this.#entriesBefore += entries.length;
-    this.#log = '';
-    this.#entries = [];
+    if (this.#grows(this.#folder.progressFile, entries.join(''))) {
+      this.#entriesBefore += entries.length;
+      this.#entries = [];
+    }
+  }
+
+  /** All of a text or nothing; what could not be written is tried again with what comes next. */
+  #grows(file: string, text: string): boolean {
+    if (text === '') return true;
+    const size = sizeOf(file);
+    try {
+      mkdirSync(this.#folder.path, { recursive: true });
+      appendFileSync(file, text);
+      this.#complainedOf.delete(file);
+      return true;
+    } catch (error) {
+      this.#complain(file, error);
+      if (sizeOf(file) > size) truncateSync(file, size);
+      return false;
+    }
+  }
+
+  /** Once for as long as it lasts. */
+  #complain(file: string, error: unknown): void {
+    if (this.#complainedOf.has(file)) return;
+    this.#complainedOf.add(file);
+    this.#for.warn(`warning: ${file} cannot be kept: ${reasonOf(error)}; the loop goes on without it`);
   }
 
   #takeSnapshot(): void {

@@ -41,7 +41,6 @@ interface IterationAccount {
   /** When its last work run began. */
   readonly runAt: number;
   readonly steps: number;
-  readonly costBefore: number;
   readonly exitCode: number | null;
 }
 
@@ -88,7 +87,6 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
         startedAt: event.at,
         runAt: event.at,
         steps: 0,
-        costBefore: state.spent.usd,
         exitCode: null,
       };
       return { ...before, iteration };

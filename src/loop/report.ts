@@ -106,6 +106,12 @@ export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
   }
 }
 
+/** What nobody has said is not nothing. */
+export function costText(usd: number, isKnown: boolean): string {
+  if (!isKnown && usd === 0) return 'unknown';
+  return `${isKnown ? '' : 'over '}$${usd.toFixed(4)}`;
+}
+
 type InIteration = Extract<
   Happening,
   {
