@@ -15,6 +15,7 @@ import { changesSince } from '../git/changes.ts';
 import { prepareCommit, settle, takeBack } from '../git/commit.ts';
 import { ask, failed, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
+import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
 import { processes } from '../process/processes.ts';
 import { killAll } from '../process/stop.ts';
@@ -126,7 +127,8 @@ class Merge {
     const tree: Repository = { ...this.#here, folder: path };
     const known = (await resolve(tree, startOf(spec))) === null ? 'HEAD' : startOf(spec);
     const place = join(folder.path, 'merge');
-    const changes = await changesSince(tree, known, join(place, 'index'));
+    const now = await writeTree(tree, join(place, 'index'));
+    const changes = await changesSince(tree, { start: known, tree: now });
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(
@@ -137,13 +139,13 @@ class Merge {
     const problem = await problemWith(tree);
     if (problem !== null) throw new UserError(`cannot commit what is left in ${path}: ${problem}`);
     const message = `ralph: ${spec.name}, what was left in the worktree`;
-    const args = await prepareCommit(tree, changes, { folder: place, message });
-    const answer = await ask(tree, args);
+    const { args, env } = await prepareCommit(tree, changes, { folder: place, message });
+    const answer = await ask(tree, args, env);
     if (answer.code !== 0) {
       await takeBack(tree, place);
       throw new UserError(`what is left in ${path} cannot be committed: ${failed(args, answer).message}`, 1);
     }
-    settle(place);
+    await settle(tree, place, (await resolve(tree, 'HEAD^{commit}')) ?? '');
     this.#request.say(`committed on ${branch} what was left in the worktree: ${changes.length} files`);
   }
 

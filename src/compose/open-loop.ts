@@ -17,7 +17,7 @@ import {
 } from '../control/spec.ts';
 import type { Performer } from '../hosts/function.ts';
 import { GitError } from '../git/repository.ts';
-import { anywhere } from '../git/worktree.ts';
+import { anywhere } from '../git/anywhere.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
 import type { Spec } from '../control/spec.ts';
+import { anywhere } from '../git/anywhere.ts';
 import type { Policy } from '../loop/policy.ts';
 
 /** Carried by everything that a run starts: by it the sweep knows its own. */
@@ -62,7 +63,10 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
   const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     value === undefined || own.has(name) ? [] : [[name, value]],
   );
-  return { ...Object.fromEntries(kept), PATH: searchPath(env['PATH'] ?? '') };
+  const starters: Record<string, string> = Object.fromEntries(kept);
+  // In a hook git says where it is; whoever means it for everything says where its files are, too.
+  const elsewhere = env['GIT_WORK_TREE'] === undefined ? anywhere(starters) : starters;
+  return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
 }
 
 /** With the folder that our own command lies in, so that an agent finds it under its name. */

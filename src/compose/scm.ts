@@ -14,17 +14,19 @@ import { treeOf, type Spec } from '../control/spec.ts';
 import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
-  followHooks,
   madeBefore,
   movedTo,
   noteHead,
   prepareCommit,
+  readNote,
   settle,
   takeBack,
   wasAttempted,
 } from '../git/commit.ts';
+import { differences } from '../git/differences.ts';
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
+import { writeTree } from '../git/tree.ts';
 import { commitMessage, plainMessage } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -68,9 +70,10 @@ async function lookForChanges(
   try {
     // What was begun is finished first.
     if (wasAttempted(place)) return { any: true, error: null };
-    const changes = await changesSince(repository, startOf(loop.spec), join(place, 'index'));
+    const tree = await writeTree(repository, join(place, 'index'));
+    const changes = await changesSince(repository, { start: startOf(loop.spec), tree });
     const problem = changes.length > 0 ? await problemWith(repository) : null;
-    await noteHead(repository, place);
+    await noteHead(repository, place, { tree });
     return interrupt.aborted ? null : { any: changes.length > 0, error: problem };
   } catch (error) {
     if (interrupt.aborted) return null;
@@ -87,6 +90,8 @@ class Commit {
   readonly #place: string;
   #commit: string | null = null;
   #done: readonly string[] = [];
+  /** What no check has seen, and no commit has. */
+  #left: string | null = null;
 
   constructor(loop: ScmSpec, effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal) {
     this.#loop = loop;
@@ -125,7 +130,7 @@ class Commit {
   }
 
   #ends(error: string | null): Committed {
-    return { commit: this.#commit, done: this.#done, error };
+    return { commit: this.#commit, done: this.#done, error: error ?? this.#left };
   }
 
   async #carryOutTask(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
@@ -139,33 +144,34 @@ class Commit {
     const place = this.#place;
     const { iteration } = this.#effect;
     const repository = { ...repositoryOf(this.#loop, program, iteration), interrupt: this.#interrupt };
-    const made = (commit: string | null): 'done' => {
-      settle(place);
+    const made = async (commit: string): Promise<'done'> => {
+      await settle(repository, place, commit);
       this.#commit = commit;
       return 'done';
     };
     try {
       const before = await madeBefore(repository, place);
-      if (before !== null) return made(before);
-      const changes = await changesSince(repository, startOf(this.#loop.spec), join(place, 'index'));
+      if (before !== null) return await made(before);
+      const note = readNote(place);
+      const tree = note?.tree ?? (await writeTree(repository, join(place, 'index')));
+      const since = { start: startOf(this.#loop.spec), tree };
+      const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
+      this.#left = await this.#changedSince(repository, tree);
       if (changes.length === 0) {
         // An agent that is asked for a message may go and commit by itself.
-        const moved = await movedTo(repository, place);
-        return moved === null ? 'nothing' : made(moved);
+        this.#commit = await movedTo(repository, place);
+        return this.#commit === null ? 'nothing' : 'done';
       }
       const message = messageFrom(this.#loop, this.#effect);
       if (message === null) return NO_MESSAGE;
       const problem = await problemWith(repository);
       if (problem !== null) return this.#interrupt.aborted ? 'interrupted' : { error: problem };
-      const args = await prepareCommit(repository, changes, { folder: place, message });
-      const came = this.#interrupt.aborted ? 'interrupted' : await this.#run(program, args, task, index);
-      if (came === 'done') {
-        await followHooks(repository, place);
-        return made(await resolve(repository, 'HEAD^{commit}'));
-      }
+      const { args, env } = await prepareCommit(repository, changes, { folder: place, message });
+      const came = this.#interrupt.aborted ? 'interrupted' : await this.#run(program, args, task, index, env);
+      if (came === 'done') return await made((await resolve(repository, 'HEAD^{commit}')) ?? '');
       // Ended at the last moment, in a hook that comes after it, it was made all the same.
       const late = await madeBefore({ ...repository, interrupt: NEVER }, place);
-      if (late !== null) return came === 'interrupted' ? came : made(late);
+      if (late !== null) return came === 'interrupted' ? came : await made(late);
       await takeBack(repository, place);
       return came;
     } catch (error) {
@@ -175,7 +181,24 @@ class Commit {
     }
   }
 
-  async #run(program: ScmProgram, args: readonly string[], task: string, index: number): Promise<TaskEnding> {
+  /** Whoever was asked for a message had the files in their hands once more, after the checks. */
+  async #changedSince(repository: Repository, tree: string): Promise<string | null> {
+    if (typeof this.#effect.message !== 'object') return null;
+    const now = await writeTree(repository, join(this.#place, 'index'));
+    const files = (await differences(repository, tree, now)).map(({ path }) => path);
+    if (files.length === 0) return null;
+    const names = files.slice(0, MOST_NAMES).map((path) => Buffer.from(path, 'latin1').toString('utf8'));
+    const more = files.length > names.length ? ` and ${files.length - names.length} more` : '';
+    return `changed after the checks, when the agent was asked for a message: ${names.join(', ')}${more}`;
+  }
+
+  async #run(
+    program: ScmProgram,
+    args: readonly string[],
+    task: string,
+    index: number,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<TaskEnding> {
     const { spec } = this.#loop;
     const { key, iteration, commit } = this.#effect;
     const log = join(this.#place, `${checkSlug(commit.tasks, index)}.log`);
@@ -183,7 +206,7 @@ class Commit {
       {
         argv: [...program.command, ...args],
         cwd: treeOf(spec),
-        env: taskEnvironment(this.#loop, iteration),
+        env: { ...taskEnvironment(this.#loop, iteration), ...more },
         marker: checkMarker(spec, key),
         log,
         timeoutMs: commit.timeoutMs,
@@ -227,6 +250,7 @@ interface Progress {
 
 const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as const;
 const NEVER = new AbortController().signal;
+const MOST_NAMES = 10;
 
 function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
   const { folder, agent, spec, env } = loop;

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { Spec, Worktree } from '../control/spec.ts';
+import { anywhere } from '../git/anywhere.ts';
 import { GitError, quietGit, resolve, tell, type Repository } from '../git/repository.ts';
 import {
-  anywhere,
   isInside,
   ownerOfTree,
   removeBranch,

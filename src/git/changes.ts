@@ -4,42 +4,41 @@
  *
  * A file that was changed before the loop and again in it is the loop's, all of it: nobody can tell the lines apart.
  */
-import { lstatSync } from 'node:fs';
 import { A_REPOSITORY, differences, type Difference } from './differences.ts';
-import { emptyTree, readRecord, writeTree } from './tree.ts';
-import { resolve, tell, topOf, type Repository } from './repository.ts';
+import { emptyTree, readRecord } from './tree.ts';
+import { resolve, tell, type Repository } from './repository.ts';
 
-export type Change = Pick<Difference, 'path' | 'kind'>;
-
-/** The changes since the record of this name was made. */
+/** The changes in a tree since the record of this name was made. */
 export async function changesSince(
   repository: Repository,
-  ref: string,
-  scratch: string,
-): Promise<readonly Change[]> {
+  { start: ref, tree, head: known }: Since,
+): Promise<readonly Difference[]> {
   const start = await readRecord(repository, ref);
-  const now = await writeTree(repository, scratch);
-  const head = (await resolve(repository, 'HEAD^{commit}')) ?? (await emptyTree(repository));
-  const different = (await differences(repository, head, now)).filter(({ path }) => !isLoopState(path));
+  const nothing = await emptyTree(repository);
+  const head = (await resolve(repository, 'HEAD^{commit}')) ?? nothing;
+  const different = (await differences(repository, head, tree)).filter(({ path }) => !isLoopState(path));
   if (different.length === 0) return [];
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const touched = await names(start.tree, now);
+  const touched = await names(start.tree, tree);
   // One that was committed since is the loop's also where it is again as it was at the beginning.
   const committed = await names(start.base, head);
-  const isOurs = ({ path }: Change): boolean => touched.has(path) || committed.has(path);
-  const places = new Set(
-    different.filter((one) => one.kind === 'gone' && isOurs(one)).map(({ path }) => path),
-  );
-  // Git cannot commit that a file is gone without the folder that has taken its place.
-  const isInPlace = ({ path }: Change): boolean =>
-    [...foldersOf([path])].some((folder) => places.has(folder));
-  const ours = different.filter((one) => isOurs(one) || isInPlace(one));
+  // What somebody has committed after the tree was written is newer than the tree.
+  const newer = known === undefined ? new Set<string>() : await names(known ?? nothing, head);
+  const isOurs = ({ path }: Difference): boolean =>
+    (touched.has(path) || committed.has(path)) && !newer.has(path);
+  const ours = different.filter(isOurs);
   const strangers = await strangeRepositories(repository, ours);
-  const emptied = await emptyFolders(repository, ours);
-  return ours
-    .filter(({ path }) => !strangers.has(path) && !emptied.has(path))
-    .map(({ path, kind }) => ({ path, kind }));
+  return ours.filter(({ path }) => !strangers.has(path));
+}
+
+export interface Since {
+  /** The record. */
+  readonly start: string;
+  /** What was there. */
+  readonly tree: string;
+  /** What was checked out when the tree was written, where that is some time ago; null for nothing. */
+  readonly head?: string | null;
 }
 
 /** Whatever a repository has of it. */
@@ -58,20 +57,6 @@ async function strangeRepositories(
   return new Set(nested.filter(({ path }) => !known.has(path)).map(({ path }) => path));
 }
 
-/** A file in whose place there is a folder without anything for git: it has no way to commit only that. */
-async function emptyFolders(
-  repository: Repository,
-  changes: readonly Difference[],
-): Promise<ReadonlySet<string>> {
-  const gone = changes.filter(({ kind }) => kind === 'gone');
-  if (gone.length === 0) return new Set();
-  const top = await topOf(repository);
-  const filled = foldersOf(changes.filter(({ kind }) => kind !== 'gone').map(({ path }) => path));
-  return new Set(
-    gone.map(({ path }) => path).filter((path) => !filled.has(path) && isFolder(`${top}/${path}`)),
-  );
-}
-
 /** All the folders that these files lie in. */
 export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
   const folders = new Set<string>();
@@ -83,14 +68,6 @@ export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
     }
   }
   return folders;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return lstatSync(Buffer.from(path, 'latin1')).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /** The files that are in the index. */

@@ -59,22 +59,20 @@ async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Prom
   for (const work of byLoop) {
     doAll(at, work, false);
     const [now, head, index] = [filesIn(at.work), filesOf(at, 'HEAD'), indexOf(at)];
-    const isChanged = (path: string): boolean => now.get(path) !== head.get(path);
     const isOurs = (path: string): boolean =>
-      isChanged(path) && (now.get(path) !== start.get(path) || head.get(path) !== base.get(path));
-    // Of one that has become a folder again, the files in it are committed with it.
-    const isInPlace = (path: string): boolean =>
-      isChanged(path) && [...head.keys()].some((file) => path.startsWith(`${file}/`) && isOurs(file));
-    const ours = [...new Set([...now.keys(), ...head.keys()])].filter(
-      (path) => isOurs(path) || isInPlace(path),
-    );
-    // oxlint-disable-next-line no-await-in-loop -- one commit after the other
-    const changes = await changesSince(repository, START, at.scratch);
+      now.get(path) !== head.get(path) &&
+      (now.get(path) !== start.get(path) || head.get(path) !== base.get(path));
+    const ours = [...new Set([...now.keys(), ...head.keys()])].filter(isOurs);
+    /* oxlint-disable no-await-in-loop -- one commit after the other */
+    const green = await writeTree(repository, at.scratch);
+    const changes = await changesSince(repository, { start: START, tree: green });
     expect(changes.map(({ path }) => path).toSorted()).toEqual(ours.toSorted());
     if (changes.length === 0) continue;
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    at.git(...(await prepareCommit(repository, changes, { folder: at.folder, message: 'work' })));
-    settle(at.folder);
+    const plan = { folder: at.folder, message: 'work' };
+    const { args, env } = await prepareCommit(repository, changes, plan);
+    at.gitWith(env, ...args);
+    await settle(repository, at.folder, 'HEAD');
+    /* oxlint-enable no-await-in-loop */
 
     const expected = new Map(head);
     for (const path of ours) {

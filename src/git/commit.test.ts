@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
-import { followHooks, madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from './commit.ts';
+import type { Difference } from './differences.ts';
+import { madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from './commit.ts';
 import { problemWith } from './state.ts';
 import { recordTree, writeTree } from './tree.ts';
 
@@ -22,19 +23,26 @@ const begins = async (folder?: string) => {
   const tree = await writeTree(repository, at.scratch);
   return recordTree(repository, { ref: START, tree, message: 'start' });
 };
+const found = async (folder?: string) => {
+  const tree = await writeTree(at.repository(folder), at.scratch);
+  return changesSince(at.repository(folder), { start: START, tree });
+};
 const changes = async (folder?: string) => {
-  const found = await changesSince(at.repository(folder), START, at.scratch);
-  return found.map(({ path, kind }) => `${kind} ${path}`).toSorted();
+  const list = await found(folder);
+  return list.map(({ path, kind }) => `${kind} ${path}`).toSorted();
 };
-const prepares = async (message: string, folder?: string) => {
-  const repository = at.repository(folder);
-  const found = await changesSince(repository, START, at.scratch);
-  return prepareCommit(repository, found, { folder: notes, message });
+/** Gives what makes the commit. */
+const prepares = async (message: string, folder?: string, list?: readonly Difference[]) => {
+  const where = at.repository(folder);
+  const { args, env } = await prepareCommit(where, list ?? (await found(folder)), { folder: notes, message });
+  return () => {
+    at.gitWith(env, ...(folder === undefined ? [] : ['-C', folder]), ...args);
+    return at.git('rev-parse', 'HEAD').trim();
+  };
 };
-const commits = async (message = 'work', folder?: string) => {
-  const args = await prepares(message, folder);
-  at.git(...(folder === undefined ? [] : ['-C', folder]), ...args);
-  settle(notes);
+const commits = async (message = 'work', folder?: string, list?: readonly Difference[]) => {
+  const make = await prepares(message, folder, list);
+  await settle(at.repository(folder), notes, make());
 };
 /** What the last commit has changed. */
 const committed = () =>
@@ -170,10 +178,18 @@ describe('what a loop commits', () => {
     at.write('d', '2');
     symlinkSync('e', at.path('l'));
     mkdirSync(at.path('gone'));
-    // An empty folder is nothing for git.
-    expect(await changes()).toEqual(['gone a', 'gone d/x', 'gone l/x', 'new a/b', 'new d', 'new l']);
+    expect(await changes()).toEqual([
+      'gone a',
+      'gone d/x',
+      'gone gone',
+      'gone l/x',
+      'new a/b',
+      'new d',
+      'new l',
+    ]);
     await commits();
-    expect(at.files('HEAD')).toEqual(['a/b', 'd', 'e/x', 'gone', 'l']);
+    expect(at.files('HEAD')).toEqual(['a/b', 'd', 'e/x', 'l']);
+    expect(at.status).toEqual([]);
   });
 
   it('of a folder in a bigger repository is only what lies in it', async () => {
@@ -206,6 +222,44 @@ describe('what a loop commits', () => {
   });
 });
 
+describe('what happens after the checks', () => {
+  it('is not in the commit, and stays where it is', async () => {
+    for (const name of ['a', 'b', 'c']) at.write(name, '1');
+    at.commits();
+    await begins();
+    at.write('a', 'green');
+    at.write('new', 'green');
+    at.remove('b');
+    const green = await found();
+    at.write('a', 'later');
+    at.remove('new');
+    at.write('b', 'later');
+    at.write('c', 'later');
+    at.write('d', 'later');
+    await commits('work', undefined, green);
+    expect(committed()).toEqual(['M', 'a', 'D', 'b', 'A', 'new']);
+    expect(at.git('show', 'HEAD:a', 'HEAD:new')).toBe('greengreen');
+    expect(at.status).toEqual([' M a', ' M c', ' D new', '?? b', '?? d']);
+  });
+
+  it('and was committed by somebody is newer, and not undone', async () => {
+    for (const name of ['a', 'b']) at.write(name, '1');
+    at.commits();
+    await begins();
+    at.write('a', 'green');
+    at.write('b', 'green');
+    const head = at.git('rev-parse', 'HEAD').trim();
+    const tree = await writeTree(at.repository(), at.scratch);
+    at.write('a', 'newer');
+    at.git('commit', '--quiet', '--message', 'newer', '--', 'a');
+    const list = await changesSince(at.repository(), { start: START, tree, head });
+    expect(list.map(({ path }) => path)).toEqual(['b']);
+    await commits('work', undefined, list);
+    expect(at.git('show', 'HEAD:a', 'HEAD:b')).toBe('newergreen');
+    expect(at.status).toEqual([]);
+  });
+});
+
 describe('a hook that changes and stages files', () => {
   it('has them in the commit, and the index does not take them back', async () => {
     at.write('a', '1\n');
@@ -216,34 +270,38 @@ describe('a hook that changes and stages files', () => {
     at.write('a', '2\n');
     at.write('.git/hooks/pre-commit', '#!/bin/sh\necho 3 >>a; echo made >gen; git add a gen\n');
     chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
-    at.git(...(await prepares('work')));
-    await followHooks(at.repository(), notes);
+    await commits();
     expect(at.git('show', 'HEAD:a')).toBe('2\n3\n');
     expect(at.status).toEqual(['A  mine']);
   });
 });
 
 describe('a commit that fails', () => {
-  it('leaves everything as it was', async () => {
-    at.write('a', '1');
+  it('leaves everything as it was, also what the user has staged of the same files', async () => {
+    for (const name of ['a', 'd/x', 'gone']) at.write(name, '1');
     at.commits();
     at.write('mine', '1');
-    at.git('add', 'mine');
+    at.write('a', 'staged');
+    at.write('e/x', 'staged');
+    at.git('add', 'mine', 'a', 'e/x');
     await begins();
     at.write('a', '2');
     at.write('b', '2');
-    const before = at.status;
+    for (const name of ['d', 'e', 'gone']) at.remove(name);
+    at.write('d', 'a file now');
+    at.write('e', 'a file now');
+    const before = [at.status, at.git('ls-files', '--stage')];
     at.write('.git/hooks/pre-commit', '#!/bin/sh\necho no; exit 1\n');
     chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
-    const args = await prepares('work');
-    expect(() => at.git(...args)).toThrow('no');
+    const make = await prepares('work');
+    expect(make).toThrow('no');
     await takeBack(at.repository(), notes);
-    expect(at.status).toEqual(before);
+    expect([at.status, at.git('ls-files', '--stage')]).toEqual(before);
     // The next one takes back what an owner has announced that did not live to do so.
     await prepares('work');
     await prepares('work');
     await takeBack(at.repository(), notes);
-    expect(at.status).toEqual(before);
+    expect([at.status, at.git('ls-files', '--stage')]).toEqual(before);
   });
 });
 
@@ -255,11 +313,10 @@ describe('a commit that nobody heard of', () => {
     at.write('a', '1');
     at.write('.git/hooks/commit-msg', '#!/bin/sh\necho "Change-Id: 1" >>"$1"\n');
     chmodSync(at.path('.git/hooks/commit-msg'), 0o755);
-    const args = await prepares('Add a');
+    const make = await prepares('Add a');
     expect(wasAttempted(notes)).toBe(true);
     expect(await madeBefore(at.repository(), notes)).toBeNull();
-    at.git(...args);
-    const made = at.git('rev-parse', 'HEAD').trim();
+    const made = make();
     expect(await madeBefore(at.repository(), notes)).toBe(made);
     at.commits('by a person');
     expect(await madeBefore(at.repository(), notes)).toBe(made);

@@ -1,44 +1,46 @@
 /**
  * One commit of what a loop has changed, and of nothing else.
  *
- * 1. What the user has staged, changed or added and the loop has not touched stays exactly as it is, staged or not.
- * 2. The commit itself is the user's own git's: hooks, signatures and all.
- * 3. One that was made and not heard of is recognised, so that it is never made twice.
+ * 1. What is committed is what the checks have seen: the tree as it was written then, whatever has happened to the files
+ *    since.
+ * 2. What the user has staged, changed or added and the loop has not touched stays exactly as it is, staged or not.
+ * 3. The commit itself is the user's own git's: hooks, signatures and all.
+ * 4. One that was made and not heard of is recognised, so that it is never made twice.
  */
-import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { foldersOf, indexed, type Change } from './changes.ts';
-import { ask, resolve, tell, type Repository } from './repository.ts';
+import { foldersOf } from './changes.ts';
+import type { Difference } from './differences.ts';
+import { ask, failed, resolve, tell, type Repository } from './repository.ts';
+import { CAREFULLY, copyOfIndex } from './tree.ts';
 
 /**
- * Gets everything ready, and gives the arguments behind `git`. New files are announced to the index first, since git
- * commits only what it knows by name; `takeBack` undoes that where the commit fails.
+ * Gets everything ready, and gives the arguments behind `git` and what it must know besides. The commit is made from an
+ * index of its own, with the last commit and the changes in it. In the user's index they are staged before, so that it
+ * fits whenever the commit comes to be; `takeBack` undoes that where it does not.
  */
 export async function prepareCommit(
   repository: Repository,
-  changes: readonly Change[],
+  changes: readonly Difference[],
   { folder, message }: CommitPlan,
-): Promise<readonly string[]> {
-  await noteHead(repository, folder, message);
-  const news = changes.filter(({ kind }) => kind === 'new');
-  if (news.length > 0) {
-    const known = await indexed(repository);
-    const unknown = news.filter(({ path }) => !known.has(path));
-    // What an earlier attempt has announced is taken back by this one.
-    const announced = existsSync(announcedFile(folder)) ? readFileSync(announcedFile(folder), 'latin1') : '';
-    writeFileSync(announcedFile(folder), announced + pathspecs(unknown), 'latin1');
-    if (unknown.length > 0) {
-      const list = join(folder, 'new-paths');
-      writeFileSync(list, pathspecs(unknown), 'latin1');
-      await tell(repository, ['add', '--intent-to-add', ...from(list)]);
-      rmSync(list, { force: true });
-    }
+): Promise<PreparedCommit> {
+  const note = readNote(folder);
+  await noteHead(repository, folder, { tree: note?.tree ?? null, message });
+  const index = indexFile(folder);
+  await copyOfIndex(repository, index);
+  const inCopy = { GIT_INDEX_FILE: index };
+  const last = await resolve(repository, 'HEAD^{commit}');
+  const clear = last === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', last];
+  await tell(repository, [...CAREFULLY, ...clear], inCopy);
+  const lines = changes.map(entryOf);
+  await enter(repository, lines, inCopy);
+  // What an earlier attempt has staged is taken back as it was before that.
+  if (!existsSync(stagedFile(folder))) {
+    writeFileSync(stagedFile(folder), (await entriesBefore(repository, changes)).join(''), 'latin1');
   }
-  const list = pathsFile(folder);
-  writeFileSync(list, pathspecs(nameable(changes)), 'latin1');
+  await enter(repository, lines);
   // Whatever is configured, nothing of the message is a comment.
-  const words = ['--cleanup=whitespace', '--message', message, ...from(list)];
-  return ['commit', '--only', ...words];
+  return { args: ['commit', '--cleanup=whitespace', '--message', message], env: inCopy };
 }
 
 export interface CommitPlan {
@@ -47,28 +49,77 @@ export interface CommitPlan {
   readonly message: string;
 }
 
+export interface PreparedCommit {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A change in the form that `update-index` reads. */
+function entryOf({ path, modes, becomes }: Difference): string {
+  // Of one that is gone both are nothing, which removes it.
+  return `${modes[1]} ${becomes}\t${path}\0`;
+}
+
+async function enter(
+  repository: Repository,
+  entries: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const args = [...CAREFULLY, 'update-index', '-z', '--index-info'];
+  const answer = await ask(repository, args, more, { input: Buffer.from(entries.join(''), 'latin1') });
+  if (answer.code !== 0) throw failed(['update-index'], answer);
+}
+
+/** What makes the user's index again what it is now, as far as these changes go. */
+async function entriesBefore(
+  repository: Repository,
+  changes: readonly Difference[],
+): Promise<readonly string[]> {
+  const paths = changes.map(({ path }) => path);
+  const [files, folders] = [new Set(paths), foldersOf(paths)];
+  // What stands in the way of a change goes with it.
+  const isConcerned = (path: string): boolean =>
+    files.has(path) || folders.has(path) || [...foldersOf([path])].some((folder) => files.has(folder));
+  const listed = await tell(repository, ['ls-files', '--cached', '--stage', '--full-name', '-z', ':(top)']);
+  const known = listed.split('\0').filter((entry) => isConcerned(entry.slice(entry.indexOf('\t') + 1)));
+  // `<mode> <object> <stage>`, of which the last is read only where there are conflicts.
+  const entries = known.map((entry) => `${entry.replace(/ \d\t/, '\t')}\0`);
+  const removals = changes.map((one) =>
+    entryOf({ ...one, modes: [one.modes[0], '0'], becomes: nothingOf(one) }),
+  );
+  return [...removals, ...entries];
+}
+
+/** The name of no object, which is as long as any. */
+function nothingOf({ becomes }: Difference): string {
+  return '0'.repeat(becomes.length);
+}
+
 /** Writes down what is checked out before anything is done about it; without a message nobody has begun to commit. */
 export async function noteHead(
   repository: Repository,
   folder: string,
-  message: string | null = null,
+  { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
 ): Promise<void> {
-  const note: Note = { head: await resolve(repository, 'HEAD^{commit}'), message };
+  const note: Note = { head: await resolve(repository, 'HEAD^{commit}'), tree, message };
   writeFileSync(noteFile(folder), JSON.stringify(note));
 }
 
-interface Note {
+export interface Note {
   /** What was checked out; null before the first commit. */
   readonly head: string | null;
+  /** What the checks have seen. */
+  readonly tree: string | null;
   readonly message: string | null;
 }
 
 /** Nothing was committed: the index is again as it was. */
 export async function takeBack(repository: Repository, folder: string): Promise<void> {
-  const list = announcedFile(folder);
-  if (!existsSync(list) || lstatSync(list).size === 0) return;
+  const list = stagedFile(folder);
+  rmSync(indexFile(folder), { force: true });
+  if (!existsSync(list)) return;
   try {
-    await ask({ ...repository, interrupt: NEVER }, ['reset', '--quiet', ...from(list)]);
+    await enter({ ...repository, interrupt: NEVER }, [readFileSync(list, 'latin1')]);
     rmSync(list, { force: true });
   } catch {
     // Where there is no git any more, it says so when it is next asked to commit.
@@ -77,23 +128,21 @@ export async function takeBack(repository: Repository, folder: string): Promise<
 
 const NEVER = new AbortController().signal;
 
-/** The commit is there: what was announced for it is in it. */
-export function settle(folder: string): void {
-  for (const file of [announcedFile(folder), pathsFile(folder)]) rmSync(file, { force: true });
-}
-
 /**
- * A hook may have changed and staged files on its own: they are in the commit, and not in the index, from which the next
- * commit of somebody else would undo them.
+ * The commit is there, and what was staged for it is in it. A hook may have changed and staged files on its own: they are
+ * in the commit, and not in the user's index, from which the next commit of somebody else would undo them.
  */
-export async function followHooks(repository: Repository, folder: string): Promise<void> {
-  const diff = ['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', 'HEAD'];
+export async function settle(repository: Repository, folder: string, commit: string): Promise<void> {
+  const diff = ['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', commit];
   const paths = (await tell(repository, diff)).split('\0').filter((path) => path !== '');
-  if (paths.length === 0) return;
-  const list = join(folder, 'committed-paths');
-  writeFileSync(list, pathspecs(paths.map((path) => ({ path }))), 'latin1');
-  await ask({ ...repository, interrupt: NEVER }, ['reset', '--quiet', ...from(list)]);
-  rmSync(list, { force: true });
+  if (paths.length > 0) {
+    const list = join(folder, 'committed-paths');
+    writeFileSync(list, paths.map((path) => `:(top,literal)${path}\0`).join(''), 'latin1');
+    const reset = ['reset', '--quiet', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
+    await ask({ ...repository, interrupt: NEVER }, reset);
+    rmSync(list, { force: true });
+  }
+  for (const file of [stagedFile(folder), indexFile(folder)]) rmSync(file, { force: true });
 }
 
 /** What is checked out, if that is something else than what was noted. */
@@ -121,7 +170,7 @@ export function wasAttempted(folder: string): boolean {
   return (readNote(folder)?.message ?? null) !== null;
 }
 
-function readNote(folder: string): Note | null {
+export function readNote(folder: string): Note | null {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `noteHead`
     return JSON.parse(readFileSync(noteFile(folder), 'utf8')) as Note;
@@ -130,36 +179,16 @@ function readNote(folder: string): Note | null {
   }
 }
 
-/**
- * The changes by name. Of a file that has become a folder, or the other way round, only what is there now is named: git
- * would take the old name for the new thing, and drops it by itself.
- */
-function nameable(changes: readonly Change[]): readonly Change[] {
-  const there = changes.filter(({ kind }) => kind !== 'gone').map(({ path }) => path);
-  const [files, folders] = [new Set(there), foldersOf(there)];
-  return changes.filter(({ path, kind }) => {
-    if (kind !== 'gone') return true;
-    return !folders.has(path) && ![...foldersOf([path])].some((folder) => files.has(folder));
-  });
-}
-
-/** From the top of the repository, and every character means itself. */
-function pathspecs(changes: readonly Pick<Change, 'path'>[]): string {
-  return changes.map(({ path }) => `:(top,literal)${path}\0`).join('');
-}
-
-function from(list: string): readonly string[] {
-  return [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
-}
-
 function noteFile(folder: string): string {
   return join(folder, 'head.json');
 }
 
-function pathsFile(folder: string): string {
-  return join(folder, 'paths');
+/** The index that the commit is made from. */
+function indexFile(folder: string): string {
+  return join(folder, 'commit-index');
 }
 
-function announcedFile(folder: string): string {
-  return join(folder, 'announced');
+/** What was in the user's index where the changes are staged now. */
+function stagedFile(folder: string): string {
+  return join(folder, 'staged');
 }

@@ -7,8 +7,9 @@ export interface Difference {
   readonly kind: 'new' | 'changed' | 'gone';
   /** What it was, and what it is: `100644`, `160000` for a repository, `000000` for nothing. */
   readonly modes: readonly [string, string];
-  /** The object that it was. */
+  /** The object that it was, and the one that it is. */
   readonly object: string;
+  readonly becomes: string;
 }
 
 /** The files below the workspace that differ between two trees. */
@@ -22,9 +23,9 @@ export async function differences(
   const fields = (await tell(repository, raw)).split('\0');
   const found: Difference[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [before = '', after = '', object = '', , status = ''] = (fields[at] ?? '').split(' ');
+    const [before = '', after = '', object = '', becomes = '', status = ''] = (fields[at] ?? '').split(' ');
     const kind = status === 'A' ? 'new' : status === 'D' ? 'gone' : 'changed';
-    found.push({ path: fields[at + 1] ?? '', kind, modes: [before.slice(1), after], object });
+    found.push({ path: fields[at + 1] ?? '', kind, modes: [before.slice(1), after], object, becomes });
   }
   return found;
 }

@@ -21,12 +21,9 @@ export async function withTree<T>(
   scratch: string,
   use: (tree: string) => Promise<T>,
 ): Promise<T> {
-  const index = (
-    await tell(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index'])
-  ).replace(/\n$/, '');
   const inCopy = { GIT_INDEX_FILE: scratch };
   try {
-    copyIndex(Buffer.from(index, 'latin1'), scratch);
+    await copyOfIndex(repository, scratch);
     const add = [...CAREFULLY, 'add', '--all', '--ignore-errors', '--', '.'];
     const added = await ask(repository, add, inCopy);
     // A file that may not be read cannot be committed by anybody; what could not be written would be missing.
@@ -61,6 +58,12 @@ export const CAREFULLY: readonly string[] = [
   'advice.addEmbeddedRepo=false',
 ].flatMap((setting) => ['-c', setting]);
 const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
+
+/** The user's index, at a place where nobody else writes. */
+export async function copyOfIndex(repository: Repository, scratch: string): Promise<void> {
+  const path = await tell(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index']);
+  copyIndex(Buffer.from(path.replace(/\n$/, ''), 'latin1'), scratch);
+}
 
 /** With its time, by which git knows the files that it must look into: those changed when it was written, or later. */
 function copyIndex(index: Buffer, scratch: string): void {

@@ -13,7 +13,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import {
   addTree,
-  anywhere,
   isInside,
   isNothing,
   isTaken,
@@ -193,13 +192,6 @@ describe('names and places', () => {
 
   it('S3.34 keeps a name that git takes as it is', () => {
     expect(['a', 'A-1_b.c', 'lock'].map(refPart)).toEqual(['a', 'A-1_b.c', 'lock']);
-  });
-
-  it('S3.35 nothing of the environment leads git to another place', () => {
-    expect(anywhere({ GIT_DIR: '/x', GIT_INDEX_FILE: '/y', GIT_AUTHOR_NAME: 'a', PATH: '/bin' })).toEqual({
-      GIT_AUTHOR_NAME: 'a',
-      PATH: '/bin',
-    });
   });
 
   it('S3.34 tells what is inside of a folder', () => {

@@ -257,20 +257,3 @@ function real(path: string): string {
 function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
-
-/** The environment without what ties git to one place: in a hook, or in `git rebase --exec`, everything would go there. */
-export function anywhere(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !PLACES.has(name)));
-}
-
-const PLACES = new Set([
-  'GIT_DIR',
-  'GIT_WORK_TREE',
-  'GIT_INDEX_FILE',
-  'GIT_COMMON_DIR',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
-  'GIT_NAMESPACE',
-  'GIT_PREFIX',
-  'GIT_INTERNAL_SUPER_PREFIX',
-]);

@@ -31,7 +31,13 @@ export class GitFolder {
   }
 
   git(...args: readonly string[]): string {
-    return execFileSync('git', args, { cwd: this.work, env: this.env, encoding: 'utf8', stdio: 'pipe' });
+    return this.gitWith({}, ...args);
+  }
+
+  /** With more in its environment. */
+  gitWith(more: Readonly<Record<string, string>>, ...args: readonly string[]): string {
+    const env = { ...this.env, ...more };
+    return execFileSync('git', args, { cwd: this.work, env, encoding: 'utf8', stdio: 'pipe' });
   }
 
   path(name: string): string {
