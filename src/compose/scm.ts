@@ -11,7 +11,7 @@ import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import { treeOf, type Spec } from '../control/spec.ts';
-import type { Changes, Committed, Wanted, Workspace } from '../engine/ports.ts';
+import type { Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
   madeBefore,
@@ -27,6 +27,7 @@ import { differences } from '../git/differences.ts';
 import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
+import type { Changes } from '../loop/event.ts';
 import { commitMessage, plainMessage } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -74,11 +75,29 @@ async function lookForChanges(
     const changes = await changesSince(repository, { start: startOf(loop.spec), tree });
     const problem = changes.length > 0 ? await problemWith(repository) : null;
     await noteHead(repository, place, { tree });
-    return interrupt.aborted ? null : { any: changes.length > 0, error: problem };
+    const any = changes.length > 0;
+    const committed = !any && (await isBehind(loop, repository, iteration, commit.tasks));
+    return interrupt.aborted ? null : { any, committed, error: problem };
   } catch (error) {
     if (interrupt.aborted) return null;
     return { any: true, error: await explainTrouble(error, repository) };
   }
+}
+
+/** Whether there are commits, of the agent's own or with a task that failed, for which not all tasks were carried out. */
+async function isBehind(
+  loop: ScmSpec,
+  repository: Repository,
+  iteration: number,
+  tasks: readonly string[],
+): Promise<boolean> {
+  const head = tasks.every(isCommit) ? null : await resolve(repository, 'HEAD^{commit}');
+  if (head === null) return false;
+  for (let before = iteration - 1; before > 0; before--) {
+    const { commit, done } = progressIn(placeOf(loop, before));
+    if (done.length > 0) return done.length < tasks.length || commit !== head;
+  }
+  return head !== (await resolve(repository, `${startOf(loop.spec)}^1`));
 }
 
 /** One iteration's tasks. */
@@ -134,10 +153,17 @@ class Commit {
   }
 
   async #carryOutTask(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
+    if (isCommit(task) && this.#effect.message === 'committed') return this.#isCommitted(program);
     if (!isCommit(task)) return this.#run(program, splitWords(task) ?? [], task, index);
     if (program.isGit) return this.#commitWithGit(program, task, index);
     const message = messageFrom(this.#loop, this.#effect);
     return message === null ? NO_MESSAGE : this.#run(program, ['commit', '-am', message], task, index);
+  }
+
+  async #isCommitted(program: ScmProgram): Promise<TaskEnding> {
+    const repository = repositoryOf(this.#loop, program, this.#effect.iteration);
+    this.#commit = await resolve(repository, 'HEAD^{commit}');
+    return 'done';
   }
 
   async #commitWithGit(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
@@ -225,14 +251,7 @@ class Commit {
   }
 
   #remember(): void {
-    try {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#note`
-      const known = JSON.parse(readFileSync(join(this.#place, 'done.json'), 'utf8')) as Progress;
-      this.#commit = known.commit;
-      this.#done = known.done;
-    } catch {
-      // Nobody has begun.
-    }
+    ({ commit: this.#commit, done: this.#done } = progressIn(this.#place));
   }
 
   #note(): void {
@@ -248,13 +267,23 @@ interface Progress {
   readonly done: readonly string[];
 }
 
+function progressIn(place: string): Progress {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#note`
+    return JSON.parse(readFileSync(join(place, 'done.json'), 'utf8')) as Progress;
+  } catch {
+    // Nobody has begun.
+    return { commit: null, done: [] };
+  }
+}
+
 const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as const;
 const NEVER = new AbortController().signal;
 const MOST_NAMES = 10;
 
 function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
   const { folder, agent, spec, env } = loop;
-  if (message === 'missing') return null;
+  if (message === 'missing' || message === 'committed') return null;
   if (message === 'plain')
     return plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
   return commitMessage(masked(answerIn(folder.run(message.run), agent), env));

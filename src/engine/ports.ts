@@ -2,7 +2,7 @@ import type { RunReader } from '../agents/reader.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Effect } from '../loop/effect.ts';
-import type { CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
+import type { Changes, CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
 
@@ -55,9 +55,6 @@ export interface Workspace {
   /** What a person changed in the loop's files before the next iteration, as events. */
   edits(state: LoopState): readonly Happening[];
 }
-
-/** Whether there is anything to commit, and what keeps it from being committed. */
-export type Changes = NonNullable<LoopState['turn']['changes']>;
 
 /** The tasks that were carried out, the commit where it has a name, and why no more of them were. */
 export interface Committed {

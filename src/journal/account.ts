@@ -127,14 +127,17 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
         rejectedClaims: before.rejectedClaims + 1,
         lastRejection: { iteration: event.iteration, failed: event.failed },
       };
-    case 'commit.made':
+    case 'commit.made': {
+      // A task that failed may be carried out later, for the same commit.
+      const isNews = event.commit === null || event.commit !== before.lastCommit;
       return {
         ...before,
-        commits: before.commits + (event.done.some(isCommit) ? 1 : 0),
+        commits: before.commits + (isNews && event.done.some(isCommit) ? 1 : 0),
         lastCommit: event.commit ?? before.lastCommit,
         // Nothing to commit makes nothing good.
         commitError: event.error ?? (event.done.length > 0 ? null : before.commitError),
       };
+    }
     case 'control.received':
       return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
     case 'policy.changed':

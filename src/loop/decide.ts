@@ -207,10 +207,11 @@ function commit(state: LoopState): Wanted | undefined {
     if (changes === null) {
       return [{ type: 'changes', key: `changes:${iteration}`, iteration, commit: policy.commit }];
     }
-    if (!changes.any || changes.error !== null) {
-      const { error } = changes;
+    const { any, committed, error } = changes;
+    if (error !== null || (!any && committed !== true)) {
       return record(key, { type: 'commit.made', iteration, commit: null, done: [], error });
     }
+    if (!any) return [{ type: 'commit', key, iteration, message: 'committed', commit: policy.commit }];
     // Out of money the agent is not asked; the work is committed with a plain message.
     const asks = policy.commit.message !== 'plain' && (messageRun !== null || spentUp(state) === null);
     if (asks && (messageRun === null || messageRun.ended === null)) {

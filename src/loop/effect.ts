@@ -76,9 +76,9 @@ type Wish =
 
 /**
  * Where a commit's message comes from: the run that wrote it; nowhere, since the agent could not be asked (then a plain
- * one will do); or it is missing, since the agent was asked and gave none.
+ * one will do); or it is missing, since the agent was asked and gave none. What is committed already needs none.
  */
-export type MessageSource = { readonly run: string } | 'plain' | 'missing';
+export type MessageSource = { readonly run: string } | 'plain' | 'missing' | 'committed';
 
 /** What a wait is for: the provider's limit, the time after a failure, the time between iterations. */
 export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay';

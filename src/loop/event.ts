@@ -78,12 +78,7 @@ export type Happening =
       readonly failed: readonly string[];
     }
   /** Whether there is anything to commit, and what keeps it from being committed (`error`). */
-  | {
-      readonly type: 'changes.found';
-      readonly iteration: number;
-      readonly any: boolean;
-      readonly error: string | null;
-    }
+  | ({ readonly type: 'changes.found'; readonly iteration: number } & Changes)
   /**
    * The iteration's work was handed to the version control, or could not be (`error`): the tasks that were carried out,
    * and the commit that came of them where it has a name.
@@ -123,6 +118,14 @@ export type Happening =
   | { readonly type: 'loop.reopened'; readonly policy: Policy | null };
 
 /** What a run is for: the iteration's work, or a commit message for it. */
+/** What there is for the version control. */
+export interface Changes {
+  readonly any: boolean;
+  /** Nothing is left to commit, but there are commits that the other tasks were not carried out for. */
+  readonly committed?: boolean;
+  readonly error: string | null;
+}
+
 export type Purpose = 'work' | 'commit-message';
 
 /** How to find the process again; all of it must match. */

@@ -83,7 +83,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'claim.rejected':
       return judged({ verdict: 'rejected' });
     case 'changes.found':
-      return inTurn({ changes: { any: event.any, error: event.error } });
+      return inTurn({ changes: { any: event.any, committed: event.committed ?? false, error: event.error } });
     case 'commit.made':
       return inTurn({ committed: true });
     case 'checkpoint.taken':

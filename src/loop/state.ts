@@ -1,5 +1,6 @@
 import type { Claim } from './completion.ts';
 import type {
+  Changes,
   CheckResult,
   Cost,
   OutputSnapshot,
@@ -68,7 +69,7 @@ export interface Turn {
   readonly checks: readonly (CheckResult | null)[];
   readonly claim: JudgedClaim | null;
   /** Whether there is anything to commit; null until somebody has looked. */
-  readonly changes: { readonly any: boolean; readonly error: string | null } | null;
+  readonly changes: Changes | null;
   /** The run that writes the commit message. */
   readonly messageRun: Run | null;
   readonly committed: boolean;

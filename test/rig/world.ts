@@ -1,6 +1,6 @@
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Claim } from '../../src/loop/completion.ts';
-import type { CheckResult, OutputSnapshot, Probe, RunEnding } from '../../src/loop/event.ts';
+import type { Changes, CheckResult, OutputSnapshot, Probe, RunEnding } from '../../src/loop/event.ts';
 
 /**
  * A world for a loop to live in: agents that work, lie, crash, hang and flood, checks that flap, files that
@@ -108,9 +108,13 @@ export class FakeWorld {
     return { code, timedOut: code === null, durationMs: 10, log: 'check.log' };
   }
 
-  changes(): { readonly any: boolean; readonly error: string | null } {
+  changes(): Changes {
     const found = pick(this.#script.changes ?? ['some'], this.#changes++);
-    return { any: found !== 'none', error: found === 'stuck' ? 'a merge is in progress' : null };
+    return {
+      any: found === 'some' || found === 'stuck',
+      committed: found === 'committed',
+      error: found === 'stuck' ? 'a merge is in progress' : null,
+    };
   }
 
   moveAside(markers: readonly string[]): void {
@@ -138,7 +142,7 @@ export interface WorldScript {
   /** Exit codes, one for every check that is run; the last one is used again and again. */
   readonly checks: readonly (number | null)[];
   /** What there is to commit, whenever somebody looks, or that it cannot be; the last one is used again and again. */
-  readonly changes?: readonly ('some' | 'none' | 'stuck')[];
+  readonly changes?: readonly ('some' | 'none' | 'committed' | 'stuck')[];
   /** What is wrong with the marker file. */
   readonly problem?: string;
 }

@@ -42,6 +42,7 @@ export class Oracle implements Observer {
   #markerSeen = false;
   #committed = false;
   #hasChanges = false;
+  #mayAsk = false;
   #checkpointed = false;
   /** The last run did its turn, and the next iteration is not on. */
   #unchecked = false;
@@ -204,7 +205,8 @@ export class Oracle implements Observer {
         this.#hasChanges = false;
         return;
       case 'changes.found':
-        this.#hasChanges = event.any && event.error === null;
+        this.#hasChanges = (event.any || event.committed === true) && event.error === null;
+        this.#mayAsk = event.any && event.error === null;
         return;
       case 'checkpoint.taken':
         this.#checkpointed = true;
@@ -238,7 +240,7 @@ export class Oracle implements Observer {
       `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
     );
     if (event.purpose !== 'work') {
-      must(this.#hasChanges, 'L13', 'a message is asked for where nothing can be committed');
+      must(this.#mayAsk, 'L13', 'a message is asked for where nothing can be committed');
       return;
     }
     must(!this.#paused, 'L8', 'a run is planned during a pause');

@@ -10,7 +10,7 @@ export interface Scenario {
   readonly runs: readonly RunScript[];
   readonly checks: readonly (number | null)[];
   /** What there is to commit. */
-  readonly changes: readonly ('some' | 'none' | 'stuck')[];
+  readonly changes: readonly ('some' | 'none' | 'committed' | 'stuck')[];
   readonly operator: readonly {
     readonly after: number;
     readonly control: Control;
@@ -179,7 +179,10 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   // The last one is used for ever: a provider that never lets anybody in again would be no history with an end.
   runs: fc.array(run, { maxLength: 6 }).map((runs) => [...runs, exits(0)]),
   checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
-  changes: fc.array(fc.constantFrom('some', 'some', 'none', 'stuck'), { minLength: 1, maxLength: 4 }),
+  changes: fc.array(fc.constantFrom('some', 'some', 'none', 'committed', 'stuck'), {
+    minLength: 1,
+    maxLength: 4,
+  }),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
   timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
     maxLength: 2,
