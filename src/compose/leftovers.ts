@@ -6,7 +6,8 @@ import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { killAll } from '../process/stop.ts';
 import type { LoopReading } from './read-loop.ts';
-import { checkMarker, runMarker } from './run-environment.ts';
+import { checkMarker, runMarker, startersEnvironment } from './run-environment.ts';
+import { leaveCommit } from './scm.ts';
 import { setUpMarker } from './set-up.ts';
 
 /** Ends what a loop without an owner may still have running, before it is put aside for good. */
@@ -29,6 +30,9 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.close('leave');
   }
   await endStep(state, spec);
+  await leaveCommit({ spec, folder, state }, startersEnvironment(process.env)).catch(() => {
+    // Without a repository there is no index.
+  });
 }
 
 /** Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted. */

@@ -14,6 +14,7 @@ import { treeOf, type Spec } from '../control/spec.ts';
 import type { Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
+  hasStaged,
   madeBefore,
   movedTo,
   noteHead,
@@ -37,7 +38,8 @@ import { answerIn, removeAnswer } from './commit-answer.ts';
 import { lastLines } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { scmProgram, type ScmProgram } from './scm-program.ts';
-import { startOf } from './scm-start.ts';
+import { gitOf, startOf } from './scm-start.ts';
+import type { LoopReading } from './read-loop.ts';
 import { masked } from './secrets.ts';
 
 export interface ScmSpec {
@@ -82,6 +84,18 @@ async function lookForChanges(
     if (interrupt.aborted) return null;
     return { any: true, error: await explainTrouble(error, repository) };
   }
+}
+
+/** Nobody will go on with it: what was staged for a commit that was never made is taken back. */
+export async function leaveCommit(
+  { spec, folder, state }: Pick<LoopReading, 'spec' | 'folder' | 'state'>,
+  env: ScmSpec['env'],
+): Promise<void> {
+  const place = join(folder.run(`${state.turn.iteration}.1`), 'scm');
+  if (!hasStaged(place)) return;
+  const repository = gitOf(state.policy, treeOf(spec), env);
+  const made = await madeBefore(repository, place);
+  await (made === null ? takeBack(repository, place) : settle(repository, place, made));
 }
 
 /** Whether there are commits, of the agent's own or with a task that failed, for which not all tasks were carried out. */

@@ -35,7 +35,7 @@ export async function prepareCommit(
   const lines = changes.map(entryOf);
   await enter(repository, lines, inCopy);
   // What an earlier attempt has staged is taken back as it was before that.
-  if (!existsSync(stagedFile(folder))) {
+  if (!hasStaged(folder)) {
     writeFileSync(stagedFile(folder), (await entriesBefore(repository, changes)).join(''), 'latin1');
   }
   await enter(repository, lines);
@@ -113,11 +113,16 @@ export interface Note {
   readonly message: string | null;
 }
 
+/** Whether something is in the user's index that may have to be taken back. */
+export function hasStaged(folder: string): boolean {
+  return existsSync(stagedFile(folder));
+}
+
 /** Nothing was committed: the index is again as it was. */
 export async function takeBack(repository: Repository, folder: string): Promise<void> {
   const list = stagedFile(folder);
   rmSync(indexFile(folder), { force: true });
-  if (!existsSync(list)) return;
+  if (!hasStaged(folder)) return;
   try {
     await enter({ ...repository, interrupt: NEVER }, [readFileSync(list, 'latin1')]);
     rmSync(list, { force: true });

@@ -72,6 +72,12 @@ describe('before a commit', () => {
     ]);
   });
 
+  it('nobody is asked where it is made already, and the other tasks are carried out', () => {
+    const told = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0)], changes: ['committed'] });
+    expect(told.runs).toEqual(['1.1']);
+    expect(told.started.filter(({ type }) => type === 'commit')).toMatchObject([{ message: 'committed' }]);
+  });
+
   it('nobody is asked where it cannot be made either, and the loop goes on', () => {
     const told = play(
       { ...commits, limits: { iterations: 2, unchanged: null } },

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const QUESTION =
@@ -383,6 +383,19 @@ describe('an owner that dies', () => {
     expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
     expect(subjects(stage)).toEqual(['Work', 'begin']);
     expect(status(stage)).toEqual([]);
+  });
+
+  it('in a hook, and then put away, takes back what was staged for it', async () => {
+    const stage = openRepository();
+    hook(stage, 'pre-commit', ': >hooked; exec sleep 60');
+    stage.plans('default', `echo 1 >work; ${done}`);
+    const ralph = stage.starts(...ralphCli);
+    await vi.waitFor(() => expect(existsSync(stage.path('hooked'))).toBe(true), 10_000);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    expect(status(stage)).toContain('A  work');
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    expect(status(stage)).toContain('?? work');
   });
 
   it('while the agent is asked for the message: it is found again, and its answer is read as text', async () => {
