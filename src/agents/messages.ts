@@ -102,7 +102,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     });
 
   const system = (event: Json): readonly AgentEvent[] | null => {
-    switch (event['subtype']) {
+    // Document 001 has it without a kind.
+    const kind: unknown = event['subtype'] ?? (typeof event['session_id'] === 'string' ? 'init' : null);
+    switch (kind) {
       case 'init':
         session = textOrNull(event['session_id']) ?? session;
         model = textOrNull(event['model']) ?? model;
@@ -123,13 +125,14 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         background = list(event['tasks']).length;
         return [];
       default:
-        return typeof event['subtype'] === 'string' ? [] : null;
+        return typeof kind === 'string' ? [] : null;
     }
   };
 
   const result = (event: Json): readonly AgentEvent[] | null => {
-    if (typeof event['subtype'] !== 'string') return null;
-    const failed = event['is_error'] === true || event['subtype'] !== 'success';
+    const kind = event['subtype'] ?? (typeof event['result'] === 'string' ? 'success' : null);
+    if (typeof kind !== 'string') return null;
+    const failed = event['is_error'] === true || kind !== 'success';
     const since = dialect.usageSince?.(event) ?? null;
     const usage = since === null ? (dialect.usage(event) ?? spending.total) : spending.settle(since);
     session = textOrNull(event['session_id']) ?? session;

@@ -35,6 +35,23 @@ describe('the stream of Claude', () => {
     expect(kinds(found)).toEqual(['progress', 'text', 'tool.start', 'tool.end', 'todo', 'result']);
   });
 
+  it('S2.79 is understood also without the kinds that its document leaves out', () => {
+    const found = events(
+      'claude',
+      { type: 'system', session_id: 's1' },
+      assistant({ type: 'text', text: 'Hello.' }),
+      { type: 'result', result: 'Done.', total_cost_usd: 0.25, usage: USAGE },
+    );
+    expect(found).toMatchObject([
+      { type: 'progress', session: 's1' },
+      { type: 'text', text: 'Hello.' },
+      { type: 'result', ok: true, text: 'Done.', usage: { costUsd: 0.25 } },
+    ]);
+    const failed = events('claude', { type: 'result', result: 'No credit.', is_error: true });
+    expect(failed).toMatchObject([{ type: 'result', ok: false }]);
+    expect(kinds(events('claude', { type: 'result' }, { type: 'system' }))).toEqual(['unknown', 'result']);
+  });
+
   it('S2.79 has its contents: the session, words, tools with their ids and outcomes, cost and usage', () => {
     expect(
       events(

@@ -206,7 +206,7 @@ describe('what an error means', () => {
     const told = (message: string) => readTrouble({ message }, START).error.message;
     expect(told(anthropic(500, 'api_error', 'Internal server error.'))).toBe('Internal server error.');
     expect(told('\nAuthentication failed.\n  Check your key.')).toBe('Authentication failed.');
-    expect(told('x'.repeat(9000))).toHaveLength(500);
+    expect(told('x'.repeat(9000))).toHaveLength(1000);
     expect(told('')).toBe('');
   });
 

@@ -151,9 +151,12 @@ const TO_THE_USER =
 /** Longer ones are not about a limit, they only mention one. */
 const LONGEST_SENTENCE = 400;
 
+/** As much as document 002 tells the next agent of it. */
+const LONGEST_MESSAGE = 1000;
+
 /** One line, not the whole answer of a server. */
 function firstWords(message: string): string {
   const line = message.trim().split('\n', 1)[0] ?? '';
   const inner = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(line)?.[1];
-  return (inner ?? line).slice(0, 500);
+  return (inner ?? line).slice(0, LONGEST_MESSAGE);
 }

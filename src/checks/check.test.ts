@@ -57,6 +57,15 @@ describe('a check', () => {
     expect(readdirSync(join(folder, 'logs'))).toEqual(['check.log']);
   });
 
+  it('S3.52 that cannot be started has failed, and says why', async () => {
+    const command = `: ${'x'.repeat(200_000)}`;
+    expect(await runCheck({ ...spec, command }, procfs, never)).toMatchObject({
+      code: null,
+      timedOut: false,
+    });
+    expect(log()).toMatch(/^Error: .*E2BIG\n$/);
+  });
+
   it('S3.24 that takes too long has failed, says Timeout, and leaves nobody behind', async () => {
     const command = 'sleep 300 & setsid sleep 300 & sleep 300';
     const result = await runCheck({ ...spec, command, timeoutMs: 100 }, procfs, never);

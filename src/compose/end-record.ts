@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { LoopFolder } from '../control/layout.ts';
-import type { Spec } from '../control/spec.ts';
+import { hideKeys, type Spec } from '../control/spec.ts';
 import type { Account } from '../journal/account.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { explain, type Outcome } from '../loop/outcome.ts';
@@ -73,7 +73,7 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     failingChecks: failingChecks(known),
     fixedChecks: known.checks
       .filter(({ result }, index) => result.code === 0 && failedBefore(known, index) === true)
-      .map(({ command }) => command),
+      .map(({ command }) => hideKeys(command)),
     rejectedClaims: known.rejectedClaims,
     commits: known.commits,
     lastCommit: known.lastCommit,
@@ -94,7 +94,9 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
 
 function failingChecks(known: Account): EndRecord['failingChecks'] {
   return known.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
-    code === 0 ? [] : [{ command, exit: code, timedOut, log, failedBefore: failedBefore(known, index) }],
+    code === 0
+      ? []
+      : [{ command: hideKeys(command), exit: code, timedOut, log, failedBefore: failedBefore(known, index) }],
   );
 }
 

@@ -9,6 +9,8 @@ import { forget, keep, kept, register, unregister } from '../control/registry.ts
 import {
   readSpec,
   REDACTED,
+  hasKey,
+  hideKeys,
   secretIn,
   writeSpec,
   type PromptSource,
@@ -333,6 +335,10 @@ function refuseSecret(
   remedy?: string,
 ): void {
   const name = secretIn(text, env);
+  if (name === null && hasKey(text))
+    throw new UserError(
+      `${what} contains what looks like a key: ${hideKeys(text)}; put it into a variable (--env NAME=…) and write '$NAME' instead, so that it stays out of all logs`,
+    );
   if (name === null) return;
   const instead = remedy ?? `write '$${name}' in single quotes instead`;
   throw new UserError(`${what} contains the value of $${name}; ${instead}, so that it stays out of all logs`);

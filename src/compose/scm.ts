@@ -29,7 +29,7 @@ import { GitError, quietGit, resolve, type Repository } from '../git/repository.
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import type { Changes } from '../loop/event.ts';
-import { commitMessage, plainMessage } from '../loop/commit-message.ts';
+import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
@@ -296,11 +296,14 @@ const NEVER = new AbortController().signal;
 const MOST_NAMES = 10;
 
 function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
-  const { folder, agent, spec, env } = loop;
+  const { folder, agent, spec, env, policy } = loop;
   if (message === 'missing' || message === 'committed') return null;
-  if (message === 'plain')
-    return plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
-  return commitMessage(masked(answerIn(folder.run(message.run), agent), env));
+  const plain = () => plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
+  if (message === 'plain') return plain();
+  const words = policy().completion.detectors.flatMap((one) => ('value' in one ? [one.value] : []));
+  const answer = masked(answerIn(folder.run(message.run), agent), env);
+  const rest = withoutClaims(answer, words);
+  return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest);
 }
 
 /** Where the logs of an iteration's tasks are, and what was done. */

@@ -24,7 +24,7 @@ import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { processes } from '../process/processes.ts';
 import type { Policy } from '../loop/policy.ts';
-import { renderPrompt, type PromptInputs } from '../loop/prompt.ts';
+import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import { reasonOf } from '../user-error.ts';
 import { checkAlias, linkBeside, nameBeside } from './aliases.ts';
 import { checkpoint, diffForPrompt } from './checkpoints.ts';
@@ -171,13 +171,31 @@ async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<
       : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
   }
   // No argument can hold a NUL, and no agent needs one.
-  const text = renderPrompt(effect.plan, await gather(loop, effect, base)).replaceAll('\0', '\uFFFD');
+  const text = renderPrompt(withoutKeys(effect.plan), await gather(loop, effect, base)).replaceAll(
+    '\0',
+    '\uFFFD',
+  );
   const path = join(folder.run(effect.run), 'prompt.md');
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   const hash = createHash('sha256').update(text).digest('hex');
   return { path: relative(folder.path, path), hash };
+}
+
+/** Commands are told to the agent, and may have something in them that is not for it. */
+function withoutKeys({ sections }: PromptPlan): PromptPlan {
+  return {
+    sections: sections.map((section) => {
+      if ('checks' in section) return { ...section, checks: section.checks.map(hideKeys) };
+      if (section.kind === 'failed-check') return hide(section);
+      return section.kind === 'check-errors' ? { ...section, failed: section.failed.map(hide) } : section;
+    }),
+  };
+}
+
+function hide<T extends { readonly command: string }>(one: T): T {
+  return { ...one, command: hideKeys(one.command) };
 }
 
 interface Base {

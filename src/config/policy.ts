@@ -169,6 +169,12 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
     given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });
   }
   if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
+  const [only] = given;
+  const tags = base.completion.detectors.filter((detector) => 'placement' in detector);
+  // Where either tag will do, one word is for both.
+  if (tags.length > 1 && given.length === 1 && only !== undefined && 'placement' in only) {
+    given.push({ ...only, kind: only.kind === 'promise-tag' ? 'response-tag' : 'promise-tag' });
+  }
   if (given.length === 0 && doneFile === undefined) return undefined;
   const words = base.completion.detectors.filter((detector) => 'scope' in detector);
   const signs = base.completion.detectors.filter((detector) => !('scope' in detector));

@@ -131,6 +131,11 @@ const KEY_ASSIGNED = new RegExp(
   'gi',
 );
 
+/** Whether something stands in a text that can hardly be anything but a key. */
+export function hasKey(text: string): boolean {
+  return SECRET_VALUE.test(text);
+}
+
 /** The environment variable whose secret value stands in a text; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(env)) {

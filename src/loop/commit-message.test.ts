@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commitMessage, plainMessage } from './commit-message.ts';
+import { commitMessage, plainMessage, withoutClaims } from './commit-message.ts';
 
 describe('commitMessage', () => {
   it.each([
@@ -31,6 +31,14 @@ describe('commitMessage', () => {
 
   it('has an end, and is not cut through a character', () => {
     expect(commitMessage('😀'.repeat(5000))).toBe('😀'.repeat(1000));
+  });
+});
+
+describe('withoutClaims', () => {
+  it('leaves out that it is done, and nothing else', () => {
+    const said = 'Fix it <response> done\n</response><PROMISE>DONE</PROMISE><response>Fix</response>';
+    expect(withoutClaims(said, ['DONE'])).toBe('Fix it <response>Fix</response>');
+    expect(withoutClaims('<response>DONE</response>', ['FIN'])).toBe('<response>DONE</response>');
   });
 });
 

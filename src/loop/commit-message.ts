@@ -10,6 +10,13 @@ export function commitMessage(answer: string): string | null {
   return lines.map(clean).find(isMessage) ?? null;
 }
 
+/** What an agent answered, without its saying once more that it is done: that is no message. */
+export function withoutClaims(answer: string, words: readonly string[]): string {
+  return answer.replaceAll(/<(response|promise)>\s*(.*?)\s*<\/\1>/gis, (whole, _, said: string) =>
+    words.some((word) => word.toLowerCase() === said.toLowerCase()) ? '' : whole,
+  );
+}
+
 /** The message of a commit that no agent is asked for: what the task was, where that is known, and which iteration it is. */
 export function plainMessage(task: string | null, name: string, iteration: number): string {
   const lines = (task ?? '').replaceAll(TERMINAL, '').split(/\r\n|[\n\r\u2028\u2029]/);

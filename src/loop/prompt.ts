@@ -41,7 +41,6 @@ export type Section =
   | ({
       readonly kind: 'failed-check';
       readonly action: FailAction;
-      readonly hint: string | null;
     } & FailedOutput)
   /** All checks that failed, under one heading; before the first iteration they are nobody's errors. */
   | {
@@ -77,6 +76,7 @@ export type Section =
 interface FailedOutput {
   readonly index: number;
   readonly command: string;
+  readonly hint: string | null;
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly log: string;
@@ -113,9 +113,10 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
     case 'failed-check':
       return place(section.action, text, failedCheck(section, inputs));
     case 'check-errors': {
-      const errors = section.failed.map(
-        (failed) => `### ${failed.command}\n${fenced('', outputOf(failed, inputs))}`,
-      );
+      const errors = section.failed.map((failed) => {
+        const hint = failed.hint === null ? '' : `Hint: ${failed.hint}\n`;
+        return `### ${failed.command}\n${hint}${fenced('', outputOf(failed, inputs))}`;
+      });
       const heading = section.isBaseline
         ? '## Checks That Fail Already'
         : '## Errors from Previous Iteration';

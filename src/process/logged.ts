@@ -37,15 +37,12 @@ export async function runLogged(
   mkdirSync(dirname(log), { recursive: true });
   writeFileSync(log, '');
   try {
-    const shim = startShim({
-      folder,
-      argv,
-      cwd,
-      env: { ...env, [marker.name]: marker.value },
-      stdin: null,
-      stdout: log,
-      stderr: errors,
-    });
+    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value } };
+    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: errors });
+    if (shim instanceof Error) {
+      appendText(log, `Error: ${shim.message}\n`);
+      return { code: null, timedOut: false, durationMs: 0 };
+    }
     const birth = birthOf(shim, table);
     const ending = await race(shim.ended, timeoutMs, interrupt);
     await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
@@ -77,10 +74,21 @@ export interface LoggedCommand {
 }
 
 export interface LoggedResult {
-  /** Null when it was killed at its time limit. */
+  /** Null when it was killed at its time limit, and when it could not be started. */
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly durationMs: number;
+}
+
+/** A command that no system takes, since it is too long, is one that fails. */
+function tryToStart(spec: Parameters<typeof startShim>[0]): ReturnType<typeof startShim> | Error {
+  try {
+    return startShim(spec);
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn'))
+      return error;
+    throw error;
+  }
 }
 
 type Ending = 'ended' | 'timed out' | 'interrupted';

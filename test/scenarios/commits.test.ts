@@ -1,41 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { done, hook, openRepository, ralphCli, remoteOf, status, subjects } from './repository.ts';
+import { waitFor, type Stage } from './stage.ts';
 
 const QUESTION =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
-const done = "echo '<response>DONE</response>'";
-const ralphCli = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
-
-/** A stage whose workspace commits, and pushes to a remote of its own. */
-function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
-  const stage = openStage();
-  stage.write('.ralph/settings.json', JSON.stringify({ scm }));
-  stage.git('config', 'user.name', 'Some Body');
-  stage.git('config', 'user.email', 'some@body');
-  return stage;
-}
-
-/** A bare repository that the workspace pushes to. */
-function remoteOf(stage: Stage): string {
-  const remote = join(stage.plan, 'remote.git');
-  stage.git('init', '--quiet', '--bare', remote);
-  stage.git('remote', 'add', 'origin', remote);
-  stage.git('config', 'push.default', 'current');
-  return remote;
-}
-
-const subjects = (stage: Stage): readonly string[] =>
-  stage.git('log', '--format=%s').split('\n').slice(0, -1);
-/** Without the settings, which are the user's. */
-const status = (stage: Stage): readonly string[] =>
-  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
-
-function hook(stage: Stage, name: string, script: string): void {
-  stage.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
-  chmodSync(stage.path(`.git/hooks/${name}`), 0o755);
-}
 
 describe('the version control', () => {
   it('S2.64 S2.65 S2.67 S2.68 S2.101 commits and pushes what passed, before the loop ends (T067 T070)', async () => {
@@ -187,48 +157,6 @@ describe('a commit', () => {
     expect(subjects(stage)).toEqual(['Second', 'begin']);
     expect(stderr).not.toContain('not committed');
     expect(status(stage)).toEqual([]);
-  });
-
-  it('has what the checks have seen, and tells what the agent did when it was asked for a message', async () => {
-    const stage = openRepository();
-    stage.plans(1, `echo good >f; ${done}`);
-    stage.plans(2, 'echo broken >f; echo more >g; echo Fix it');
-    const { code, stderr } = await stage.run(...ralphCli, '--check', 'grep -qx good f');
-    expect(code).toBe(0);
-    expect(stage.git('show', 'HEAD:f')).toBe('good\n');
-    expect(stage.git('show', '--format=', '--name-only', 'HEAD')).toBe('f\n');
-    expect(stderr).toContain('changed after the checks, when the agent was asked for a message: f, g');
-    expect(status(stage)).toEqual([' M f', '?? g']);
-    expect(stage.state).toMatchObject({ end: { commits: 1 } });
-  });
-
-  it('of the agent’s own is pushed, also later where that has failed', async () => {
-    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
-    const remote = remoteOf(stage);
-    const pushed = () =>
-      stage.git('--git-dir', remote, 'log', '--all', '--format=%s').split('\n').slice(0, -1);
-    stage.git('remote', 'set-url', 'origin', '/nowhere');
-    stage.plans(1, 'echo 1 >f; git add f; git commit -qm mine');
-    stage.plans(2, `git remote set-url origin ${remote}`);
-    stage.plans(3, done);
-    const { code, stderr } = await stage.run(...ralphCli, '-m', '3');
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/SCM task "push" failed/);
-    expect(pushed()).toEqual(['mine', 'begin']);
-    expect(stage.calls).toBe(3);
-    expect(stage.state).toMatchObject({ end: { commits: 1, commitError: null } });
-  });
-
-  it('that the agent makes itself when it is asked for a message is as good, and pushed', async () => {
-    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
-    remoteOf(stage);
-    stage.plans(1, `echo 1 >work; ${done}`);
-    stage.plans(2, 'git add work; git commit --quiet -m "By myself"; echo Done');
-    const { code, stderr } = await stage.run(...ralphCli);
-    expect(code).toBe(0);
-    expect(subjects(stage)).toEqual(['By myself', 'begin']);
-    expect(stage.git('rev-parse', '@{push}')).toBe(stage.git('rev-parse', 'HEAD'));
-    expect(stderr).toContain('commits     1 ');
   });
 
   it('hides the secrets of the environment', async () => {

@@ -77,6 +77,17 @@ describe('the settings files', () => {
     );
   });
 
+  it('have one word for both tags of the default preset, whichever of them names it', async () => {
+    const stage = openStage();
+    stage.settings({ preset: 'default', completionResponse: 'FIN' });
+    stage.plans(1, "echo '<promise>DONE</promise>'");
+    stage.plans(2, "echo '<promise>FIN</promise>'");
+    expect((await stage.run('-p', 'work', '-m', '3')).code).toBe(0);
+    expect(stage.calls).toBe(2);
+    stage.plans(3, "echo '<response>ALL</response>'");
+    expect((await stage.run('-p', 'work', '-m', '1', '--completion-promise', 'ALL')).code).toBe(1);
+  });
+
   it('S2.28 leave ten iterations, DONE, 5000 characters, the stream on and no count where they say nothing', async () => {
     const stage = openStage();
     const held = await holds(stage, '--preset', 'ralph-cli');

@@ -6,7 +6,7 @@ import { didItsTurn, isCutShort, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { backoff, isReached, LONGEST_WAIT, must, readBack, same, spentIn } from './plain.ts';
+import { backoff, changesIn, isReached, LONGEST_WAIT, must, readBack, same, spentIn } from './plain.ts';
 
 /**
  * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
@@ -41,8 +41,7 @@ export class Oracle implements Observer {
   #checks = new Map<number, boolean>();
   #markerSeen = false;
   #committed = false;
-  #hasChanges = false;
-  #mayAsk = false;
+  #changes: ReturnType<typeof changesIn> = null;
   #checkpointed = false;
   /** The last run did its turn, and the next iteration is not on. */
   #unchecked = false;
@@ -200,13 +199,12 @@ export class Oracle implements Observer {
         return;
       case 'commit.made':
         must(this.#green(before), 'L13', 'red work is committed');
-        must(event.done.length === 0 || this.#hasChanges, 'L13', 'nothing is committed, or what cannot be');
+        must(event.done.length === 0 || this.#changes !== null, 'L13', 'what cannot be is committed');
         this.#committed = true;
-        this.#hasChanges = false;
+        this.#changes = null;
         return;
       case 'changes.found':
-        this.#hasChanges = (event.any || event.committed === true) && event.error === null;
-        this.#mayAsk = event.any && event.error === null;
+        this.#changes = changesIn(event);
         return;
       case 'checkpoint.taken':
         this.#checkpointed = true;
@@ -240,7 +238,7 @@ export class Oracle implements Observer {
       `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
     );
     if (event.purpose !== 'work') {
-      must(this.#mayAsk, 'L13', 'a message is asked for where nothing can be committed');
+      must(this.#changes === 'some', 'L13', 'a message is asked for where nothing can be committed');
       return;
     }
     must(!this.#paused, 'L8', 'a run is planned during a pause');

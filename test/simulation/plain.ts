@@ -1,4 +1,4 @@
-import type { OutputSnapshot } from '../../src/loop/event.ts';
+import type { Changes, OutputSnapshot } from '../../src/loop/event.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import type { DelayPolicy, LimitsPolicy } from '../../src/loop/policy.ts';
 
@@ -68,4 +68,10 @@ export function spentIn(outputs: Iterable<OutputSnapshot>): { usd: number; token
       tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
   }
   return { usd, tokens };
+}
+
+/** What there is for the version control; null where nothing can be done. */
+export function changesIn({ any, committed, error }: Changes): 'some' | 'committed' | null {
+  if (error !== null) return null;
+  return any ? 'some' : committed === true ? 'committed' : null;
 }

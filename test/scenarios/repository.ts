@@ -1,0 +1,35 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { openStage, type Stage } from './stage.ts';
+
+export const done = "echo '<response>DONE</response>'";
+export const ralphCli: readonly string[] = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
+
+/** A stage whose workspace commits, and pushes to a remote of its own. */
+export function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
+  const stage = openStage();
+  stage.write('.ralph/settings.json', JSON.stringify({ scm }));
+  stage.git('config', 'user.name', 'Some Body');
+  stage.git('config', 'user.email', 'some@body');
+  return stage;
+}
+
+/** A bare repository that the workspace pushes to. */
+export function remoteOf(stage: Stage): string {
+  const remote = join(stage.plan, 'remote.git');
+  stage.git('init', '--quiet', '--bare', remote);
+  stage.git('remote', 'add', 'origin', remote);
+  stage.git('config', 'push.default', 'current');
+  return remote;
+}
+
+export const subjects = (stage: Stage): readonly string[] =>
+  stage.git('log', '--format=%s').split('\n').slice(0, -1);
+/** Without the settings, which are the user's. */
+export const status = (stage: Stage): readonly string[] =>
+  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
+
+export function hook(stage: Stage, name: string, script: string): void {
+  stage.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(stage.path(`.git/hooks/${name}`), 0o755);
+}
