@@ -75,7 +75,13 @@ export interface StreamParser {
 /** What an agent does, whichever CLI it is. */
 export type AgentEvent =
   /** Its own words; pieces of one message share its id. */
-  | { readonly type: 'text'; readonly text: string; readonly message: string }
+  | {
+      readonly type: 'text';
+      readonly text: string;
+      readonly message: string;
+      /** It is our own prompt, printed once more. */
+      readonly isEcho?: true;
+    }
   /** What it says to itself, or a helper of it says to it: never a claim. */
   | { readonly type: 'thought'; readonly text: string }
   /** It began to use a tool; `input` is a summary. */

@@ -1,5 +1,8 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Agent, AgentEvent } from './agent.ts';
+import { Echo, type Said } from './echo.ts';
 import { lastWords } from './trouble.ts';
 
 /** Any command: what it prints is its own words, and the end of its process is the end of its turn. */
@@ -8,17 +11,18 @@ export const custom: Agent = {
   call: null,
   tells: 'nothing',
   remedies: {},
-  read({ startedAt }) {
+  read({ startedAt, folder }) {
+    const echo = new Echo(promptIn(folder));
     const decoder = new StringDecoder('utf8');
     let tail = '';
-    const said = (text: string): readonly AgentEvent[] => {
-      tail = (tail + text).slice(-LONGEST_TAIL);
-      return text === '' ? [] : [{ type: 'text', text, message: '' }];
+    const say = ({ text, isEcho }: Said): AgentEvent => {
+      if (!isEcho) tail = (tail + text).slice(-LONGEST_TAIL);
+      return { type: 'text', text, message: '', ...(isEcho ? { isEcho } : {}) };
     };
     return {
-      push: (chunk) => said(decoder.write(chunk)),
+      push: (chunk) => echo.push(decoder.write(chunk)).map(say),
       end() {
-        const events = said(decoder.end());
+        const events = [...echo.push(decoder.end()), ...echo.end()].map(say);
         // What a CLI says before it gives up; whether it did is for its exit code to say.
         const limit = lastWords(tail, startedAt);
         return limit === null ? events : [...events, { type: 'limit', ...limit }];
@@ -28,3 +32,12 @@ export const custom: Agent = {
 };
 
 const LONGEST_TAIL = 4096;
+
+/** What it was asked; one that is too long to be looked for is not. */
+function promptIn(folder: string): string {
+  const file = join(folder, 'prompt.md');
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return size === 0 || size > LONGEST_PROMPT ? '' : readFileSync(file, 'utf8');
+}
+
+const LONGEST_PROMPT = 1024 * 1024;

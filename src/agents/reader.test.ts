@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { presets } from '../loop/presets.ts';
-import type { AgentEvent } from './agent.ts';
+import type { Agent, AgentEvent } from './agent.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
@@ -44,6 +47,40 @@ describe('reading a run', () => {
       unknown: 1,
     });
     expect(reader.snapshot(false).claim).toBeNull();
+  });
+
+  it('S2.40 looks into both streams of an agent that nobody can read, where its preset does', () => {
+    const claims = (preset: 'ralph-cli' | 'default', agent: Agent) => {
+      const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
+      reader.complain(Buffer.from('<respon'));
+      reader.complain(Buffer.from('se>DONE</response>\n'));
+      reader.end();
+      return reader.snapshot(true).claim !== null;
+    };
+    expect([claims('ralph-cli', custom), claims('ralph-cli', codex), claims('default', custom)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('does not take the prompt for the words of whoever prints it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ralph-reader-'));
+    const prompt = 'Do it, and include COMPLETE in your final answer.\n\nThe word COMPLETE is needed.\n';
+    writeFileSync(join(folder, 'prompt.md'), prompt);
+    const words = presets.architect.policy.completion.detectors;
+    const claims = (text: string) => {
+      const reader = readRun(custom, words, { ...context(), folder }, () => {});
+      reader.read(Buffer.from(text));
+      reader.end();
+      return reader.snapshot(true).claim !== null;
+    };
+    expect([claims(prompt), claims(`${prompt}\nCOMPLETE\n`), claims('COMPLETE')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    rmSync(folder, { recursive: true });
   });
 
   it('does not depend on how the bytes were cut, also in the middle of a character', () => {

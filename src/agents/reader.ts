@@ -6,6 +6,7 @@
  * 2. What was shown before a crash is read again and not shown again.
  * 3. Memory does not grow with the output.
  */
+import { StringDecoder } from 'node:string_decoder';
 import type { Detector } from '../loop/completion.ts';
 import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
@@ -69,7 +70,10 @@ class Reader implements RunReader {
   readonly #show: (event: AgentEvent) => void;
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
+  readonly #decoder = new StringDecoder('utf8');
   #scanner: Scanner;
+  /** The standard error by itself: how the two are mixed is anybody's guess. */
+  #aside: Scanner;
   #offset = 0;
   #complained = 0;
   #complaint = '';
@@ -89,6 +93,7 @@ class Reader implements RunReader {
     this.#agent = agent;
     this.#parser = agent.read(context);
     this.#scanner = scanner;
+    this.#aside = scanner;
     this.#context = context;
     this.#show = show;
   }
@@ -117,7 +122,10 @@ class Reader implements RunReader {
   complain(chunk: Buffer): Buffer {
     const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#complained);
     this.#complained += chunk.length;
-    this.#complaint = (this.#complaint + chunk.toString('utf8')).slice(-LONGEST_COMPLAINT);
+    const text = this.#decoder.write(chunk);
+    this.#complaint = (this.#complaint + text).slice(-LONGEST_COMPLAINT);
+    // Nobody knows which of its streams is the one that counts.
+    if (this.#agent.call === null) this.#aside = this.#aside.read({ source: 'complaint', message: '', text });
     return chunk.subarray(Math.min(known, chunk.length));
   }
 
@@ -137,7 +145,7 @@ class Reader implements RunReader {
       cost: this.#cost,
       steps: this.#steps,
       said: this.#said,
-      claim: early ?? (ended ? this.#scanner.claim(true) : null),
+      claim: early ?? (ended ? (this.#scanner.claim(true) ?? this.#aside.claim(true)) : null),
       claimEndsRun: early !== null,
       limit: this.#limit,
     };
@@ -156,6 +164,7 @@ class Reader implements RunReader {
   #learn(event: AgentEvent): void {
     switch (event.type) {
       case 'text':
+        if (event.isEcho === true) return;
         this.#scan({ source: 'assistant', message: event.message, text: event.text });
         this.#scan({ source: 'raw', message: '', text: event.text });
         return;

@@ -4,6 +4,7 @@ import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
 import { loopResult, type EndedLoop } from '../compose/loop-result.ts';
 import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
 import { withoutSecrets } from '../compose/secrets.ts';
+import { adviceOn } from '../config/advice.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/settings.ts';
@@ -69,6 +70,7 @@ export async function begin(work: Work): Promise<number> {
     notes: [
       ...(found === null ? [] : [`the agent is ${found}, the first that is installed; --agent chooses`]),
       ...notesOn(agent),
+      ...adviceOn(settings),
     ],
     prompt: work.prompt,
     env,

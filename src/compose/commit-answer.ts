@@ -16,7 +16,7 @@ export function answerIn(folder: string, agent: Agent): string {
   let result: string | null = null;
   const printed = Buffer.from(readExcerpt(join(folder, 'stdout.log'), START));
   for (const event of [...parser.push(printed), ...parser.end()]) {
-    if (event.type === 'text') {
+    if (event.type === 'text' && event.isEcho !== true) {
       said += message === null || message === event.message ? event.text : `\n${event.text}`;
       ({ message } = event);
     }

@@ -1,6 +1,6 @@
 /** Becoming the owner of a loop: a new one, or one that somebody left. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, realpathSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, realpathSync, renameSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { archiveFolder, loopFolder, loopsFolder, LoopFolder } from '../control/layout.ts';
 import { takeLock } from '../control/lock.ts';
@@ -71,13 +71,13 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   prepare(workspace);
   const { checks, commit, worktree: tree } = request.policy;
   for (const command of request.worktree === true ? tree.setup : [])
-    refuseSecret('a set-up command', command, request.env);
-  for (const { command } of checks.commands) refuseSecret('a check', command, request.env);
+    refuseKey('a set-up command', command, request.env);
+  for (const { command } of checks.commands) refuseKey('a check', command, request.env);
   for (const words of commit === null ? [] : [commit.command, ...commit.tasks])
     refuseSecret('an SCM task', words, request.env, 'let a credential helper have it');
   if ('text' in request.prompt) refuseSecret('the prompt', request.prompt.text, request.env, 'leave it out');
   const notes: string[] = [...(request.notes ?? [])];
-  const { folder, release } = await claimName(request, workspace, notes);
+  const { folder, release, unfinished } = await claimName(request, workspace, notes);
   const { name } = folder;
   const id = newId(name);
   let made: Worktree | undefined;
@@ -98,6 +98,9 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       ...(made === undefined ? {} : { worktree: made }),
       parent: request.parent,
     };
+    if (unfinished !== undefined && existsSync(unfinished.progressFile)) {
+      copyFileSync(unfinished.progressFile, folder.at.earlierProgress);
+    }
     keepQuietly(spec, request.env);
     writeSpec(folder.at.spec, spec, request.env);
     const { completion } = policy;
@@ -218,6 +221,8 @@ function newId(name: string): string {
 }
 
 interface ClaimedName {
+  /** What has become of the loop that had it before, where its work was not done. */
+  readonly unfinished?: LoopFolder;
   readonly folder: { readonly name: string; readonly at: LoopFolder };
   readonly release: () => void;
 }
@@ -229,6 +234,7 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
   const problem = problemWithName(name);
   if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
   const at = loopFolder(workspace, name);
+  let unfinished: LoopFolder | undefined;
   for (;;) {
     const hadJournal = existsSync(at.journal);
     if (hadJournal && liveOwner(at) !== null) throw alreadyOwned(name, liveOwner(at));
@@ -238,7 +244,8 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
     const old = readLoopAt(at);
     if (old === null) {
       const isNew = !existsSync(at.journal) && !existsSync(join(at.path, 'runs'));
-      if (isNew) return { folder: { name, at }, release: lock.release };
+      const before = unfinished === undefined ? {} : { unfinished };
+      if (isNew) return { folder: { name, at }, release: lock.release, ...before };
       // What is left of a loop must not be taken for this one's.
       archive(workspace, name, at);
       lock.release();
@@ -262,7 +269,10 @@ async function claimName(request: LoopRequest, workspace: string, notes: string[
       lock.release();
       throw error;
     }
-    notes.push(`the earlier loop "${name}" was put aside: ${archive(workspace, name, at)}`);
+    const aside = archive(workspace, name, at);
+    if (!request.fresh && old.state.outcome?.type !== 'done')
+      unfinished = new LoopFolder(resolve(workspace, aside));
+    notes.push(`the earlier loop "${name}" was put aside: ${aside}`);
     forget(old.spec.id);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await putRecordsAside(old.spec, workspace);
@@ -335,13 +345,18 @@ function refuseSecret(
   remedy?: string,
 ): void {
   const name = secretIn(text, env);
-  if (name === null && hasKey(text))
-    throw new UserError(
-      `${what} contains what looks like a key: ${hideKeys(text)}; put it into a variable (--env NAME=…) and write '$NAME' instead, so that it stays out of all logs`,
-    );
   if (name === null) return;
   const instead = remedy ?? `write '$${name}' in single quotes instead`;
   throw new UserError(`${what} contains the value of $${name}; ${instead}, so that it stays out of all logs`);
+}
+
+/** Nor need it be anybody's secret that we know of. */
+function refuseKey(what: string, command: string, env: Readonly<Record<string, string>>): void {
+  refuseSecret(what, command, env);
+  if (!hasKey(command)) return;
+  throw new UserError(
+    `${what} contains what looks like a key: ${hideKeys(command)}; put it into a variable (--env NAME=…) and write '$NAME' instead, so that it stays out of all logs`,
+  );
 }
 
 function keepQuietly(spec: Spec, env: Readonly<Record<string, string>>): void {

@@ -139,7 +139,9 @@ export class ProjectionFiles implements JournalReader {
   readProgress(): string {
     this.#append();
     try {
-      return readText(this.#folder.progressFile);
+      const earlier = readText(this.#folder.earlierProgress).trim();
+      const before = earlier === '' ? '' : `# Of an earlier loop\n\n${earlier}\n\n# Of this loop\n\n`;
+      return `${before}${readText(this.#folder.progressFile)}`;
     } catch (error) {
       this.#complain(this.#folder.progressFile, error);
       return '';

@@ -1,4 +1,5 @@
 /** Reads the settings files of a workspace, or says in which line of which file something is wrong. */
+import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../loop/shape.ts';
@@ -122,7 +123,9 @@ const NOTHING_IS_DEFAULT: ReadonlySet<string> = new Set([
 
 function inCapitals(guardrail: unknown): unknown {
   if (!isRecord(guardrail) || typeof guardrail['failAction'] !== 'string') return guardrail;
-  return { ...guardrail, failAction: guardrail['failAction'].toUpperCase() };
+  const action = guardrail['failAction'].toUpperCase();
+  // Whatever is wrong is told as it was written.
+  return FAIL_ACTIONS.some((known) => known === action) ? { ...guardrail, failAction: action } : guardrail;
 }
 
 function describe(problem: SchemaProblem): string {

@@ -39,6 +39,10 @@ export class LoopFolder {
   get progressFile(): string {
     return join(this.path, 'progress.md');
   }
+  /** That of the loop before it, which did not get done. */
+  get earlierProgress(): string {
+    return join(this.path, 'earlier-progress.md');
+  }
   /** The logs of the checks before the first iteration. */
   get baseline(): string {
     return join(this.path, 'baseline');

@@ -43,9 +43,10 @@ interface TagDetector extends TextSource {
 
 /**
  * The text that a detector reads. The echoed prompt, tool results and reasoning belong to none of them; `raw`
- * and `screen` exist for agents whose output cannot be told apart any better.
+ * and `screen` exist for agents whose output cannot be told apart any better. `captured` is the final answer, and with
+ * an agent that nobody can read also what it wrote to its standard error.
  */
-export const SCOPES = ['assistant-text', 'final-answer', 'raw-output', 'screen'] as const;
+export const SCOPES = ['assistant-text', 'final-answer', 'captured', 'raw-output', 'screen'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** When a sign is looked for: before a run, after it, or both. */

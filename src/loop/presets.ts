@@ -91,7 +91,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
             value: 'DONE',
             placement: 'anywhere',
             ...AGENTS_WORDS,
-            scope: 'final-answer',
+            scope: 'captured',
           },
         ],
         afterFailure: 'ignore',

@@ -48,6 +48,8 @@ export type PieceSource =
   | 'raw'
   /** The whole terminal as it looks now, without what was there before the prompt was given. */
   | 'screen'
+  /** The standard error of an agent whose stream cannot be parsed. */
+  | 'complaint'
   /** Our own prompt, echoed. */
   | 'prompt'
   /** What a tool printed. */
@@ -58,6 +60,7 @@ export type PieceSource =
 const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
   'assistant-text': ['assistant', 'answer'],
   'final-answer': ['assistant', 'answer'],
+  captured: ['assistant', 'answer', 'complaint'],
   'raw-output': ['raw'],
   screen: ['screen'],
 };
@@ -95,16 +98,18 @@ function readOn(reader: Reader, piece: Piece): Reader {
 
 /** The last message is the one that counts where a later one can take a claim back, and on a screen. */
 function readsLastMessageOnly(detector: TextDetector): boolean {
-  if (detector.scope === 'final-answer' || detector.scope === 'screen') return true;
+  if (LAST_MESSAGE.has(detector.scope)) return true;
   return 'placement' in detector && detector.placement === 'own-line';
 }
+
+const LAST_MESSAGE: ReadonlySet<Scope> = new Set<Scope>(['final-answer', 'captured', 'screen']);
 
 function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
       if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
       // A final answer that says nothing else needs no tag.
-      return source === 'answer' && detector.scope === 'final-answer'
+      return source === 'answer' && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':

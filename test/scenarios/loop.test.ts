@@ -252,6 +252,34 @@ describe('ralph loop', () => {
     expect(more.stdout).toMatch(/^## Ralph loop `it`: max_iterations\n[^]*\n\| 3 \| unknown \|/);
   });
 
+  it('S3.29 S3.50 tells the first agent what an earlier loop of its name has come to (T099)', async () => {
+    const stage = openStage();
+    const args = ['x', '-m', '1', '--check', 'test -e fixed || { echo no fix yet; exit 1; }'];
+    await loop(stage, ...args);
+    stage.plans(2, `: >fixed; ${complete}`);
+    await loop(stage, ...args);
+    expect(stage.given(2, 'stdin')).toMatch(/# Of an earlier loop\n\n## Iteration 1 — FAIL[^]*no fix yet/);
+    await loop(stage, ...args);
+    expect(stage.given(3, 'stdin')).not.toContain('earlier loop');
+  });
+
+  it('refuses a check that contains a key, without telling it', async () => {
+    const stage = openStage();
+    const { code, stderr } = await loop(stage, 'x', '--check', 'echo sk-ant-abcdefghijklmnop1234; false');
+    expect(code).toBe(2);
+    expect(stderr).toContain('a check contains what looks like a key: echo <redacted>; false; put it into');
+    expect(stderr).not.toContain('abcdef');
+    expect(stage.calls).toBe(0);
+  });
+
+  it('shows a hint with the check that failed', async () => {
+    const stage = openStage();
+    stage.settings({ guardrails: [{ command: 'false', hint: 'Make it true.' }] });
+    await loop(stage, 'x', '-m', '2', '--check', 'false');
+    await stage.ralph('run', 'x', '--preset', 'architect', '-m', '1', '--baseline', '--', stage.agent).ended;
+    expect(stage.given(3, 'stdin')).toContain('### false\nHint: Make it true.\n');
+  });
+
   it('keeps the secrets of the environment out of reports and of the progress', async () => {
     const stage = openStage();
     stage.env['MY_API_KEY'] = 'supersecretvalue12345';
