@@ -1,6 +1,6 @@
 /** `ralph loop`: document 002 by its own command. */
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, waitFor, type Stage } from './stage.ts';
 
 const complete = 'echo COMPLETE';
 const loop = (stage: Stage, ...args: readonly string[]) =>
@@ -250,6 +250,43 @@ describe('ralph loop', () => {
     const more = await stage.ralph('resume', 'it', '-m', '3', '--report', 'markdown').ended;
     expect(more.code).toBe(1);
     expect(more.stdout).toMatch(/^## Ralph loop `it`: max_iterations\n[^]*\n\| 3 \| unknown \|/);
+  });
+
+  it('S3.56 goes on where its progress cannot be written, says so once, and writes it when it can', async () => {
+    const stage = openStage();
+    const file = '.ralph/loops/it/progress.md';
+    stage.plans(2, `rm ${file}; mkdir ${file}`);
+    stage.plans(4, `rmdir ${file}`);
+    const { code, stderr } = await loop(stage, 'x', '-m', '4', '--check', 'true');
+    expect(code).toBe(1);
+    expect(stderr.match(/progress\.md cannot be kept: it is a folder/g)).toHaveLength(1);
+    expect(stage.read(file).match(/^## Iteration \d — PASS$/gm)).toEqual(
+      [2, 3, 4].map((number) => `## Iteration ${number} — PASS`),
+    );
+  });
+
+  it('S3.28 says UNCHECKED of an iteration that was stopped before its checks', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.ralph(
+      'loop',
+      'x',
+      '--check',
+      'true',
+      '--no-baseline',
+      '--name',
+      'it',
+      '--',
+      stage.agent,
+    );
+    await stage.called(1);
+    ralph.signal('SIGINT');
+    await ralph.until('Received signal');
+    stage.release();
+    expect((await ralph.ended).code).toBe(130);
+    expect(stage.read('.ralph/loops/it/progress.md')).toMatch(
+      /^## Iteration 1 — UNCHECKED\n\n- Steps: 0\n- Cost: unknown\n/,
+    );
   });
 
   it('S3.29 S3.50 tells the first agent what an earlier loop of its name has come to (T099)', async () => {
