@@ -70,8 +70,14 @@ export function failed(args: readonly string[], { code, stderr }: Execution): Gi
   const cause = lines.findIndex((line) => /^(?:fatal|error):/.test(line));
   const words = (cause < 0 ? lines.slice(-3) : lines.slice(cause, cause + 3)).join('; ');
   return new GitError(
-    `git ${args[0] ?? ''} failed: ${words === '' ? `exit code ${code ?? 'unknown'}` : words}`,
+    `git ${subcommandIn(args)} failed: ${words === '' ? `exit code ${code ?? 'unknown'}` : words}`,
   );
+}
+
+/** The first word that is neither an option nor the value of one. */
+function subcommandIn(args: readonly string[]): string {
+  const isValue = (index: number): boolean => /^-[cC]$/.test(args[index - 1] ?? '');
+  return args.find((word, index) => !word.startsWith('-') && !isValue(index)) ?? '';
 }
 
 /** The environment of a git that must not ask anybody anything, and leaves nobody behind. */
