@@ -1,8 +1,10 @@
-import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { removeRecords } from './records.ts';
-import { readRecord, recordName, recordTree, writeTree } from './tree.ts';
+import { readRecord, recordName, recordTree, treeIn, withTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {
@@ -10,6 +12,16 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 const tree = (folder?: string) => writeTree(at.repository(folder), at.scratch);
+
+/** Root may read everything. */
+function asNobody(): readonly [string, ...string[]] {
+  if (process.getuid?.() !== 0) return ['git'];
+  execFileSync('chown', ['-R', '65534', at.folder]);
+  mkdirSync(dirname(at.scratch));
+  chmodSync(dirname(at.scratch), 0o777);
+  const drop = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+  return ['setpriv', ...drop, 'git', '-c', 'safe.directory=*'];
+}
 
 describe('the tree of a workspace', () => {
   it('has what is tracked and what is not, and neither what is ignored nor any .ralph', async () => {
@@ -97,13 +109,54 @@ describe('the tree of a workspace', () => {
     expect(at.git('ls-tree', await tree(), 'nested')).toMatch(/^160000 commit/);
   });
 
-  it('does without what may not be read', async () => {
+  it('does without what may not be read, and tells it', async () => {
     at.write('a', '1');
     at.write('secret', '1');
+    at.write('data/x', '1');
     chmodSync(at.path('secret'), 0);
-    const files = at.files(await tree());
-    // Root may read everything.
-    expect(files.filter((file) => file !== 'secret')).toEqual(['a']);
+    chmodSync(at.path('data'), 0);
+    const who = { ...at.repository(), command: asNobody() };
+    const [written, unread] = await withTree(who, at.scratch, async (...found) => found);
+    chmodSync(at.path('data'), 0o755);
+    const files = at.git('-c', 'safe.directory=*', 'ls-tree', '-r', '--name-only', written);
+    expect([files, [...unread].toSorted()]).toEqual(['a\n', ['data/', 'secret']]);
+  });
+
+  it('is refused where a file cannot be written into the repository', async () => {
+    at.write('a', '1');
+    at.write('b', '2');
+    const id = at.git('hash-object', 'b').trim();
+    at.write(`.git/objects/${id.slice(0, 2)}`, 'in the way');
+    await expect(tree()).rejects.toThrow(/^git add failed: .*b: failed to insert into database/);
+  });
+
+  it('has what is outside of a sparse checkout, too, and takes what is hidden for there', async () => {
+    for (const name of ['src/f', 'docs/f', 'docs/.ralph/f', 'hidden/f']) at.write(name, '1');
+    at.commits();
+    at.git('sparse-checkout', 'set', 'src');
+    at.write('docs/f', '2');
+    at.write('docs/new', '2');
+    const written = await tree();
+    expect(at.files(written)).toEqual(['docs/f', 'docs/new', 'hidden/f', 'src/f']);
+    expect(at.git('show', `${written}:docs/f`)).toBe('2');
+    expect(at.files(await tree('docs'))).toEqual(['docs/f', 'docs/new', 'hidden/f', 'src/f']);
+    // A git that does not know of it.
+    at.write('../git', '#!/bin/sh\ncase " $* " in *" --sparse "*) exit 129 ;; esac\nexec git "$@"\n');
+    const old = { ...at.repository(), command: ['sh', at.path('../git')] as const };
+    expect(at.git('show', `${await writeTree(old, at.scratch)}:src/f`)).toBe('1');
+  });
+
+  it('is written whatever the settings say about line ends', async () => {
+    at.git('config', 'core.autocrlf', 'true');
+    at.git('config', 'core.safecrlf', 'true');
+    at.write('mixed', 'a\r\nb\n');
+    expect(at.files(await tree())).toEqual(['mixed']);
+  });
+
+  it('that cannot be written says which command of git has failed', async () => {
+    at.write('.git/index', 'broken');
+    await expect(tree()).rejects.toThrow(/^git add failed: /);
+    await expect(treeIn(at.repository(), at.path('.git/index'))).rejects.toThrow(/^git write-tree failed: /);
   });
 });
 

@@ -4,7 +4,8 @@
  * 1. The user's index, branch and files are not touched: everything happens in a copy of the index.
  * 2. In it is what git tracks or would track, below the workspace; outside of it the tree is as the index has it. What
  *    git ignores is not in it, and neither is any `.ralph`.
- * 3. It works without any commit, and with any name of a file.
+ * 3. It works without any commit, and with any name of a file, also outside of a sparse checkout.
+ * 4. What could not be read is told; what could not be written is an error: nothing is missing in silence.
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,30 +16,69 @@ export function writeTree(repository: Repository, scratch: string): Promise<stri
   return withTree(repository, scratch, async (tree) => tree);
 }
 
-/** The same for whoever needs the index of that tree, too: until they are done, it is in `scratch`. */
+/**
+ * The same for whoever needs the index of that tree, too: until they are done, it is in `scratch`. They hear which files
+ * and folders may not be read, and are not in it as they are.
+ */
 export async function withTree<T>(
   repository: Repository,
   scratch: string,
-  use: (tree: string) => Promise<T>,
+  use: (tree: string, unread: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const inCopy = { GIT_INDEX_FILE: scratch };
   try {
     await copyOfIndex(repository, scratch);
-    const add = [...CAREFULLY, 'add', '--all', '--ignore-errors', '--', '.'];
-    const added = await ask(repository, add, inCopy);
-    // A file that may not be read cannot be committed by anybody; what could not be written would be missing.
-    const isHarmless = added.code === 1 && !/no space left|quota/i.test(added.stderr);
-    if (added.code !== 0 && !isHarmless) throw failed(['add'], added);
-    // To look is much quicker than to remove nothing.
-    if ((await tell(repository, ['ls-files', '--cached', '-z', '--', ...OURS], inCopy)) !== '') {
-      const forget = ['rm', '-r', '-f', '--cached', '--quiet', '--ignore-unmatch', '--', ...OURS];
-      await tell(repository, [...CAREFULLY, ...forget], inCopy);
-    }
-    return await use(await treeIn(repository, scratch));
+    const unread = await addTo(repository, scratch, ['--all', '--ignore-errors', '--', '.']);
+    await forgetIn(repository, scratch, OURS);
+    return await use(await treeIn(repository, scratch), unread);
   } finally {
     rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
+}
+
+/** Adds files to an index of ours, and tells which may not be read. */
+export async function addTo(
+  repository: Repository,
+  index: string,
+  what: readonly string[],
+): Promise<readonly string[]> {
+  const env = { GIT_INDEX_FILE: index, ...IN_ENGLISH };
+  const add = (how: readonly string[]) => ask(repository, [...CAREFULLY, 'add', ...how, ...what], env);
+  const added = await add(['--sparse']);
+  // Before 2.34 git did not know the word.
+  const { code, stderr } = added.code === USAGE ? await add([]) : added;
+  const lines = stderr.split('\n');
+  const isHarmless = code === 1 && lines.every((line) => !line.startsWith('error:') || HARMLESS.test(line));
+  if (code !== 0 && !isHarmless) throw failed(['add'], { ...added, code, stderr });
+  return lines.flatMap((line) => UNREADABLE.exec(line)?.[1] ?? []);
+}
+
+/** The words that we look for; a locale would have a say in the user's filters, too. */
+const IN_ENGLISH = { LANGUAGE: 'en' };
+const USAGE = 129;
+/** What nobody could add: it may not be read, is gone by now, has no commit yet, or is nothing for git. */
+const HARMLESS = new RegExp(
+  [
+    String.raw`^error: (?:open|readlink)\(".*"\): (?:Permission denied|No such file or directory)$`,
+    `^error: unable to index file '`,
+    `^error: '.*' does not have a commit checked out$`,
+    '^error: .*: can only add regular files, symbolic links or git-directories$',
+  ].join('|'),
+);
+const UNREADABLE = /^(?:error: open\("|warning: could not open directory ')(.*)["']\)?: Permission denied$/;
+
+/** Takes files out of an index. `git rm` would refuse those outside of a sparse checkout. */
+export async function forgetIn(
+  repository: Repository,
+  index: string,
+  pathspecs: readonly string[],
+): Promise<void> {
+  const env = { GIT_INDEX_FILE: index };
+  const listed = await tell(repository, ['ls-files', '--cached', '-z', '--', ...pathspecs], env);
+  if (listed === '') return;
+  const order = [...CAREFULLY, 'update-index', '--force-remove', '-z', '--stdin'];
+  const answer = await ask(repository, order, env, { input: Buffer.from(listed, 'latin1') });
+  if (answer.code !== 0) throw failed(order, answer);
 }
 
 /** The tree that an index stands for. */
@@ -56,6 +96,10 @@ export const CAREFULLY: readonly string[] = [
   'core.untrackedCache=false',
   'core.splitIndex=false',
   'advice.addEmbeddedRepo=false',
+  // What is checked out in a submodule is its own affair.
+  'submodule.recurse=false',
+  // To put on record what cannot be given back exactly is better than to put nothing on record.
+  'core.safecrlf=false',
 ].flatMap((setting) => ['-c', setting]);
 const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 
