@@ -37,9 +37,10 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
     case 'commit.made':
       return commitLines(event);
     case 'checkpoint.taken':
-      return event.error === null
-        ? []
-        : [`warning: no checkpoint of iteration ${event.iteration}: ${event.error}`];
+      if (event.error === null) return [];
+      return [
+        `warning: ${event.ref === null ? 'no checkpoint' : 'not all is in the checkpoint'} of iteration ${event.iteration}: ${event.error}`,
+      ];
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':

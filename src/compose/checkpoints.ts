@@ -35,12 +35,20 @@ export async function checkpoint(
   const repository = repositoryOf(loop);
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
   try {
-    const ref = await takeCheckpoint(marked, spec, iteration, join(folder.path, 'checkpoint-index'));
-    return { ref, error: null };
+    const scratch = join(folder.path, 'checkpoint-index');
+    const { ref, unread } = await takeCheckpoint(marked, spec, iteration, scratch);
+    return { ref, error: unread.length === 0 ? null : hideSecrets(unreadable(unread), env) };
   } catch (error) {
     return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
   }
 }
+
+function unreadable(paths: readonly string[]): string {
+  const more = paths.length > MOST_NAMES ? ` and ${paths.length - MOST_NAMES} more` : '';
+  return `git may not read ${paths.slice(0, MOST_NAMES).join(', ')}${more}; what it need not have on record, let it ignore (.gitignore)`;
+}
+
+const MOST_NAMES = 3;
 
 /** What has changed since the start, for a prompt: as much of it as is wanted, without secrets; nothing where it is not known. */
 export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<string> {

@@ -63,7 +63,7 @@ export interface Committed {
   readonly error: string | null;
 }
 
-/** Where the tree is on record, and why it is not; neither outside of a repository. */
+/** Where the tree is on record, and why it or a part of it is not; neither outside of a repository. */
 export interface Taken {
   readonly ref: string | null;
   readonly error: string | null;

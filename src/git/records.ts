@@ -4,25 +4,32 @@
  * the whole story.
  */
 import { ask, failed, resolve, type Repository } from './repository.ts';
-import { CAREFULLY, recordName, recordTree, writeTree } from './tree.ts';
+import { CAREFULLY, recordName, recordTree, withTree } from './tree.ts';
 
 /** Puts the tree of an iteration on record, and tells under which name; done again, it is the same name. */
-export async function takeCheckpoint(
+export function takeCheckpoint(
   repository: Repository,
   { id, name }: Recorded,
   iteration: number,
   scratch: string,
-): Promise<string> {
-  const tree = await writeTree(repository, scratch);
-  const ref = recordName(id, String(iteration));
-  await recordTree(repository, {
-    ref,
-    tree,
-    message: `ralph: ${name}, iteration ${iteration}`,
-    trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`],
-    on: await recordBefore(repository, id, iteration),
+): Promise<Checkpoint> {
+  return withTree(repository, scratch, async (tree, unread) => {
+    const ref = recordName(id, String(iteration));
+    await recordTree(repository, {
+      ref,
+      tree,
+      message: `ralph: ${name}, iteration ${iteration}`,
+      trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`],
+      on: await recordBefore(repository, id, iteration),
+    });
+    return { ref, unread };
   });
-  return ref;
+}
+
+interface Checkpoint {
+  readonly ref: string;
+  /** The files and folders that may not be read: as they are now, they are not on record. */
+  readonly unread: readonly string[];
 }
 
 /** The loop that something is recorded of. */

@@ -90,7 +90,7 @@ export type Happening =
       readonly done: readonly string[];
       readonly error: string | null;
     }
-  /** The tree after an iteration is on record, or could not be put there (`error`). */
+  /** The tree after an iteration is on record, or could not be put there, or not all of it (`error`). */
   | {
       readonly type: 'checkpoint.taken';
       readonly iteration: number;

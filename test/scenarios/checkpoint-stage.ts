@@ -1,0 +1,33 @@
+/** What the scenarios with checkpoints have in common. */
+import { openStage, type Stage } from './stage.ts';
+
+export const done = "echo '<promise>DONE</promise>'";
+export const works = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
+
+/** A user in the middle of something: a file is staged, one is changed, one is new. */
+export function openDirty(): Stage {
+  const stage = openStage();
+  stage.write('staged', '1\n');
+  stage.git('add', 'staged');
+  stage.write('README.md', 'changed by hand\n');
+  stage.write('mine', 'new\n');
+  return stage;
+}
+
+export const records = (stage: Stage): readonly string[] =>
+  stage
+    .git('for-each-ref', '--format=%(refname)', 'refs/ralph')
+    .split('\n')
+    .slice(0, -1)
+    .map((ref) => ref.replace(/^refs\/ralph\/it-[0-9a-f]{8}\//, ''));
+export const ref = (stage: Stage, name: string): string =>
+  stage.git('for-each-ref', '--format=%(refname)', `refs/ralph/*/${name}`).trim();
+/** Without `.ralph`, whose settings are the user's. */
+export const status = (stage: Stage): readonly string[] =>
+  stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
+export const left = (stage: Stage): readonly string[] => [
+  stage.git('rev-parse', 'HEAD'),
+  stage.git('symbolic-ref', 'HEAD'),
+  stage.git('ls-files', '--stage'),
+  stage.git('stash', 'list'),
+];

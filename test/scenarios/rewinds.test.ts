@@ -1,0 +1,131 @@
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { done, left, openDirty, records, status, works } from './checkpoint-stage.ts';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+describe('ralph rewind', () => {
+  const rewinds = (stage: Stage, to: string) => stage.ralph('rewind', 'it', to).ended;
+
+  it('makes the files what they were, says how to get back, and leaves index, branch and ignored files', async () => {
+    const stage = openDirty();
+    stage.write('.git/info/exclude', 'ignored\n');
+    stage.write('ignored', 'x');
+    stage.plans('default', `${works}; rm -f mine; echo "by $RALPH_ITERATION" >README.md`);
+    await stage.run('-p', 'work', '-m', '3');
+    const kept = left(stage);
+    const { code, stdout } = await rewinds(stage, '1');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^rewound the files of it to 1: 4 files changed, \d+ insertion.*\n.*: ralph rewind it rewind-1\n$/,
+    );
+    expect([stage.read('log'), stage.read('README.md'), stage.read('ignored')]).toEqual([
+      '1\n',
+      'by 1\n',
+      'x',
+    ]);
+    expect([existsSync(stage.path('new-3')), existsSync(stage.path('mine'))]).toEqual([false, false]);
+    await rewinds(stage, 'start');
+    expect(status(stage)).toEqual([' M README.md', 'A  staged', '?? mine']);
+    expect(stage.read('README.md')).toBe('changed by hand\n');
+    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect([stage.read('log'), existsSync(stage.path('new-3'))]).toEqual(['1\n2\n3\n', true]);
+    expect(left(stage)).toEqual(kept);
+    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('already; nothing was changed');
+    expect(records(stage)).toEqual(['1', '2', '3', 'rewind-1', 'rewind-2', 'rewind-3', 'start']);
+    const unknown = await rewinds(stage, '4');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('there are: start, 1 to 3, rewind-1, rewind-2, rewind-3');
+  });
+
+  it('lets a loop go on from there', async () => {
+    const stage = openStage();
+    stage.plans('default', works);
+    await stage.run('-p', 'work', '-m', '3');
+    await rewinds(stage, '1');
+    stage.plans(4, `${works}; ${done}`);
+    expect((await stage.ralph('resume', 'it', '-m', '5').ended).code).toBe(0);
+    expect(stage.read('log')).toBe('1\n4\n');
+    const { stdout } = await stage.ralph('diff', 'it', '1..4').ended;
+    expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['log', 'new-4']);
+  });
+
+  it('is refused while another loop works on the same files, and where something is in the way', async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo 1 >a');
+    await stage.run('-p', 'work', '-m', '1');
+    stage.plans(2, waitFor());
+    const other = stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent);
+    await stage.called(2);
+    const busy = await rewinds(stage, 'start');
+    expect(busy.code).toBe(2);
+    expect(busy.stderr).toContain('"other" is running on the same files as "it"');
+    stage.release();
+    await other.ended;
+    rmSync(stage.path('a'));
+    stage.write('.git/info/exclude', 'a/\n');
+    stage.write('a/precious', 'x');
+    const blocked = await rewinds(stage, '1');
+    expect(blocked.code).toBe(2);
+    expect(blocked.stderr).toContain('cannot rewind to 1, and nothing was changed: a is a folder now');
+    expect(records(stage)).not.toContain('rewind-1');
+  });
+
+  it('that fails in the middle says so, with the way back', async () => {
+    const stage = openStage();
+    stage.git('config', 'filter.bad.clean', 'cat');
+    stage.git('config', 'filter.bad.smudge', 'cat');
+    stage.git('config', 'filter.bad.required', 'true');
+    stage.write('.git/info/attributes', 'm filter=bad\n');
+    stage.plans('default', 'for f in a m z; do echo "$RALPH_ITERATION" >$f; done');
+    await stage.run('-p', 'work', '-m', '2');
+    stage.git('config', 'filter.bad.smudge', 'false');
+    const { code, stderr } = await rewinds(stage, '1');
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /"it" is only partly rewound to 1: .*; get back what was there with: ralph rewind it rewind-1/,
+    );
+    stage.git('config', 'filter.bad.smudge', 'cat');
+    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
+  });
+
+  it('that is killed leaves nobody who goes on with it', async () => {
+    const stage = openStage();
+    const slow = `: >"$FAKE_PLAN/turning"; ${waitFor()}`;
+    stage.git('config', 'filter.slow.clean', 'cat');
+    stage.git(
+      'config',
+      'filter.slow.smudge',
+      `x=$(cat); [ "$x$(cat "$FAKE_PLAN/slow")" != 1slow ] || { ${slow}; }; echo "$x"`,
+    );
+    stage.write('.git/info/attributes', 'm filter=slow\n');
+    stage.plans('default', 'for f in a m z; do echo "$RALPH_ITERATION" >$f; done');
+    await stage.run('-p', 'work', '-m', '2');
+    writeFileSync(join(stage.plan, 'slow'), 'slow');
+    const killed = stage.ralph('rewind', 'it', '1');
+    await stage.appears(join(stage.plan, 'turning'));
+    killed.signal('SIGKILL');
+    await killed.ended;
+    expect([stage.read('a'), existsSync(stage.path('z'))]).toEqual(['1\n', true]);
+    writeFileSync(join(stage.plan, 'slow'), '');
+    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect(stage.running).toEqual([]);
+    stage.release();
+    expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
+    expect(readdirSync(stage.path('.ralph/loops/it')).filter((name) => name.includes('index'))).toEqual([]);
+    expect(existsSync(stage.path('.ralph/loops/it/rewinds/scratch'))).toBe(false);
+  });
+
+  it('keeps exact copies of what git would not give back, and says where', async () => {
+    const stage = openStage();
+    stage.plans('default', 'echo "$RALPH_ITERATION" >key; chmod 600 key');
+    await stage.run('-p', 'work', '-m', '2');
+    const copies = stage.path('.ralph/loops/it/rewinds/rewind-1');
+    expect((await rewinds(stage, '1')).stdout).toContain(
+      `note: 1 file as git would not give back (filters, line ends, permissions): exact copies are in ${copies}`,
+    );
+    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file came from exact copies');
+    expect([stage.read('key'), statSync(stage.path('key')).mode & 0o777]).toEqual(['2\n', 0o600]);
+  });
+});
