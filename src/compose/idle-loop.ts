@@ -21,7 +21,7 @@ export async function withIdleLoop<T>(loop: LoopReading, work: () => Promise<T>)
       );
     }
     // Nor may what its owner did not live to end go on.
-    await endStep(state, spec);
+    await endStep(state, spec, folder);
     return await work();
   } finally {
     lock.release();

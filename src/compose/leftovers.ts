@@ -1,10 +1,12 @@
-import { loopFolder } from '../control/layout.ts';
+import { rmSync } from 'node:fs';
+import { loopFolder, type LoopFolder } from '../control/layout.ts';
 import { treeOf, type Spec } from '../control/spec.ts';
 import { processHost } from '../hosts/process.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
 import { killAll } from '../process/stop.ts';
+import type { Marker } from '../process/table.ts';
 import type { LoopReading } from './read-loop.ts';
 import { checkMarker, runMarker, startersEnvironment } from './run-environment.ts';
 import { leaveCommit } from './scm.ts';
@@ -29,14 +31,34 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.stop(state.policy.timeouts.killGraceMs);
     await live?.close('leave');
   }
-  await endStep(state, spec);
+  await endStep(state, spec, folder);
   await leaveCommit({ spec, folder, state }, startersEnvironment(process.env)).catch(() => {
     // Without a repository there is no index.
   });
 }
 
-/** Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted. */
-export async function endStep({ turn, policy, iteration, baseline }: LoopState, spec: Spec): Promise<void> {
+/** Carried by every git of a rewind; a loop whose folder was copied has its own. */
+export function rewindMarker(spec: Spec, { path }: LoopFolder): Marker {
+  return checkMarker(spec, `rewind:${path}`);
+}
+
+/** Ends what a rewind that was killed has left: it would go on to change files under whoever comes next. */
+async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
+  const marker = rewindMarker(spec, folder);
+  await killAll(() => processes.marked(marker), GIT_GRACE_MS);
+  rmSync(folder.rewindScratch, { recursive: true, force: true });
+}
+
+/**
+ * Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted.
+ * So does a rewind end of which nobody lives to hear.
+ */
+export async function endStep(
+  { turn, policy, iteration, baseline }: LoopState,
+  spec: Spec,
+  folder: LoopFolder,
+): Promise<void> {
+  await endRewind(spec, folder);
   if (spec.worktree !== undefined && turn.run === null) {
     await killAll(() => processes.marked(setUpMarker(spec)));
   }

@@ -225,7 +225,7 @@ export class OwnedLoop {
     mkdirSync(this.folder.inbox, { recursive: true });
     const stopListening = watchFolder(this.folder.inbox, () => this.#hear());
     try {
-      if (this.#isRecovery) await endStep(this.state, this.spec);
+      if (this.#isRecovery) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#hear();
       const isReady = await this.#setUp();

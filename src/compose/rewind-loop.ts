@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeOf } from '../control/spec.ts';
 import { ask } from '../git/repository.ts';
@@ -8,6 +9,7 @@ import { isInside } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { inWords } from './git.ts';
 import { stillRunning, withIdleLoop } from './idle-loop.ts';
+import { rewindMarker } from './leftovers.ts';
 import { recordNamed, recordsOf, type LoopRecords } from './loop-records.ts';
 import { readAllLoops, type LoopReading } from './read-loop.ts';
 
@@ -27,7 +29,11 @@ export function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
 }
 
 async function restore({ folder, spec }: LoopReading, word: string, found: LoopRecords): Promise<Rewound> {
-  const { repository, records } = found;
+  const { records } = found;
+  const marker = rewindMarker(spec, folder);
+  // By it whoever comes after us finds a git that outlives us.
+  const env = { ...found.repository.env, [marker.name]: marker.value };
+  const repository = { ...found.repository, env };
   const to = recordNamed(spec.name, word, found);
   const names = [...records.keys()];
   const back = nextRewind(names);
@@ -41,7 +47,7 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
       trailers: [`Ralph-Loop: ${spec.name}`],
       on: last === null ? null : (records.get(last) ?? null),
     });
-  const scratch = join(folder.path, `rewind-index-${process.pid}`);
+  const scratch = join(folder.rewindScratch, 'index');
   return inWords(async () => {
     try {
       const restored = await restoreFiles(repository, { to, scratch, keep });
@@ -59,6 +65,8 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
       throw new UserError(`cannot rewind to ${word}, and nothing was changed: ${error.message}`, 2, {
         cause: error,
       });
+    } finally {
+      rmSync(folder.rewindScratch, { recursive: true, force: true });
     }
   });
 }

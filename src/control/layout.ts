@@ -51,6 +51,15 @@ export class LoopFolder {
     return join(this.path, 'TASK-MESSAGE-BUS.md');
   }
 
+  /** Exact copies of what was there before a rewind, where git's record of it (`rewind-1`) is not exact. */
+  rewind(record: string): string {
+    return join(this.path, 'rewinds', record);
+  }
+  /** What is there only while a rewind is going on. */
+  get rewindScratch(): string {
+    return join(this.path, 'rewinds', 'scratch');
+  }
+
   /** A marker is a file of this folder, unless somebody has named another place for it. */
   marker(name: string): string {
     return isAbsolute(name) ? name : join(this.path, name);
