@@ -9,14 +9,24 @@ export async function rewind(
   checkpoint: string,
   options: { readonly cwd?: string },
 ): Promise<number> {
-  const { change, back, repositories } = await rewindLoop(findLoop(workspaceOf(options), name), checkpoint);
+  const rewound = await rewindLoop(findLoop(workspaceOf(options), name), checkpoint);
+  const { change, back, repositories, copied, exact, copies } = rewound;
   if (back === null) print(`the files are as in ${checkpoint} already; nothing was changed\n`);
   else {
     print(`rewound the files of ${name} to ${checkpoint}: ${change}\n`);
     print(`branch and index are as they were; get back what was there with: ralph rewind ${name} ${back}\n`);
   }
+  if (exact > 0) print(`note: ${files(exact)} came from exact copies beside the record\n`);
+  if (copied > 0) {
+    const what = `${files(copied)} as git would not give back (filters, line ends, permissions)`;
+    print(`note: ${what}: exact copies are in ${copies}, and the way back takes them from there\n`);
+  }
   for (const path of repositories) {
     print(`note: ${path} is a repository of its own; what is checked out in it was left as it is\n`);
   }
   return 0;
+}
+
+function files(count: number): string {
+  return count === 1 ? '1 file' : `${count} files`;
 }

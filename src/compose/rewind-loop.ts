@@ -16,6 +16,8 @@ import { readAllLoops, type LoopReading } from './read-loop.ts';
 export interface Rewound extends Restored {
   /** The record of what was there before; null where nothing had to be changed. */
   readonly back: string | null;
+  /** Where the exact copies are of files that git would not give back as they were. */
+  readonly copies: string;
 }
 
 /** Makes the files of a loop's tree again what they were at a checkpoint. What is there now is put on record first. */
@@ -47,11 +49,12 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
       trailers: [`Ralph-Loop: ${spec.name}`],
       on: last === null ? null : (records.get(last) ?? null),
     });
+  const copies = { into: folder.rewind(back), from: folder.rewind(word) };
   const scratch = join(folder.rewindScratch, 'index');
   return inWords(async () => {
     try {
-      const restored = await restoreFiles(repository, { to, scratch, keep });
-      return { ...restored, back: restored.change === null ? null : back };
+      const restored = await restoreFiles(repository, { to, scratch, keep, copies });
+      return { ...restored, back: restored.change === null ? null : back, copies: copies.into };
     } catch (error) {
       if (!(error instanceof RestoreError)) throw error;
       if (!error.isUntouched) {
@@ -62,6 +65,7 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
         );
       }
       await ask(repository, ['update-ref', '-d', ref]);
+      rmSync(copies.into, { recursive: true, force: true });
       throw new UserError(`cannot rewind to ${word}, and nothing was changed: ${error.message}`, 2, {
         cause: error,
       });

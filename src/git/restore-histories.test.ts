@@ -51,6 +51,7 @@ async function lookOn(at: GitFolder, to: string): Promise<void> {
       to: `refs/ralph/it/${target}`,
       scratch: at.scratch,
       keep: (tree) => record(at, kept, tree),
+      copies: { into: `${at.scratch}-of-${kept}`, from: `${at.scratch}-of-${target}` },
     });
   const came = await rewinds(to, 'rewind-1').catch((error: unknown) => error);
   if (came instanceof RestoreError) return mustBeUntouched(at, came, before);

@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { RestoreError, restoreFiles } from './restore.ts';
@@ -24,12 +25,16 @@ const records = async (name: string, folder?: string) => {
   const tree = await writeTree(at.repository(folder), at.scratch);
   return recordTree(at.repository(folder), { ref: `refs/ralph/it/${name}`, tree, message: name });
 };
-const restores = (to: string, folder?: string) =>
-  restoreFiles(at.repository(folder), {
+const restores = (to: string, folder?: string) => {
+  const kept = to === 'rewind-1' ? 'rewind-2' : 'rewind-1';
+  return restoreFiles(at.repository(folder), {
     to: `refs/ralph/it/${to}`,
     scratch: at.scratch,
-    keep: (tree) => recordTree(at.repository(folder), { ref: KEPT, tree, message: 'kept' }),
+    keep: (tree) =>
+      recordTree(at.repository(folder), { ref: `refs/ralph/it/${kept}`, tree, message: 'kept' }),
+    copies: { into: `${at.scratch}-of-${kept}`, from: `${at.scratch}-of-${to}` },
   });
+};
 const troubleWith = async (to: string) => {
   const trouble: unknown = await restores(to).catch((error: unknown) => error);
   if (!(trouble instanceof RestoreError)) throw new Error('it should have failed');
@@ -92,7 +97,7 @@ describe('restoring the files of a record', () => {
   it('does nothing where nothing has changed', async () => {
     at.write('a', '1');
     await records('1');
-    expect(await restores('1')).toEqual({ change: null, repositories: [] });
+    expect(await restores('1')).toMatchObject({ change: null, repositories: [] });
     expect(at.git('for-each-ref', KEPT)).toBe('');
   });
 
@@ -242,5 +247,56 @@ describe('restoring the files of a record', () => {
     expect(await restores('1')).toMatchObject({ repositories: ['nested'] });
     expect([text('a'), text('nested/file')]).toEqual(['1', 'x']);
     expect(lstatSync(at.path('nested/.git')).isDirectory()).toBe(true);
+  });
+
+  it('leaves submodules alone whatever the settings say, also one that came since', async () => {
+    const other = join(at.folder, 'other');
+    const git = (...args: readonly string[]) => at.git('-c', 'protocol.file.allow=always', ...args);
+    at.git('init', '--quiet', '--initial-branch=main', other);
+    writeFileSync(join(other, 'file'), '1');
+    at.git('-C', other, 'add', '.');
+    at.git('-C', other, 'commit', '--quiet', '--message', 'x');
+    git('submodule', '--quiet', 'add', other, 'old');
+    at.commits();
+    at.git('config', 'submodule.recurse', 'true');
+    await records('1');
+    at.git('-C', 'old', 'switch', '--quiet', '--create', 'topic');
+    at.git('-C', 'old', 'commit', '--quiet', '--allow-empty', '--message', 'topic');
+    git('submodule', '--quiet', 'add', other, 'new');
+    at.write('a', '1');
+    const heads = () => ['old', 'new'].map((name) => at.git('-C', name, 'log', '--decorate', '--oneline'));
+    const before = heads();
+    expect(await restores('1')).toMatchObject({ repositories: ['new', 'old'] });
+    expect([heads(), text('new/file'), existsSync(at.path('a'))]).toEqual([before, '1', false]);
+    await restores('rewind-1');
+    expect([heads(), text('new/file'), text('a')]).toEqual([before, '1', '1']);
+  });
+
+  it('brings back on disk what a sparse checkout has hidden since, and leaves what it hides', async () => {
+    for (const name of ['src/f', 'docs/f', 'docs/same', 'sub/f']) at.write(name, '1');
+    at.commits();
+    await records('1');
+    at.write('docs/f', '2');
+    at.write('docs/new', '2');
+    at.commits('two');
+    at.git('sparse-checkout', 'set', 'src');
+    at.write('docs/loose', '2');
+    const index = at.git('ls-files', '-t', '--stage');
+    expect((await restores('1')).change).toMatch(/^3 files changed/);
+    expect([text('docs/f'), existsSync(at.path('docs/loose'))]).toEqual(['1', false]);
+    await restores('rewind-1');
+    expect([text('docs/f'), text('docs/loose')]).toEqual(['2', '2']);
+    expect(['docs/same', 'docs/new'].some((name) => existsSync(at.path(name)))).toBe(false);
+    expect(at.git('ls-files', '--stage')).toBe(index.replaceAll(/^[A-Z] /gm, ''));
+    // What is hidden cannot be removed.
+    at.git('rm', '--quiet', '--cached', '--sparse', 'docs/same');
+    await records('without');
+    at.git('reset', '--quiet', '--', 'docs/same');
+    expect((await restores('without')).change).toBe(null);
+    // Of a folder in it alone.
+    await records('2', 'docs');
+    at.write('docs/f', '3');
+    await restores('2', 'docs');
+    expect(text('docs/f')).toBe('2');
   });
 });

@@ -1,23 +1,29 @@
 /**
  * The files of a workspace, as a record has them.
  *
- * 1. Nothing is lost: whatever is changed or removed is on record before, also what git ignores by now.
- * 2. HEAD, the branch and the index stay as they are, and so do ignored files that the record does not have, `.ralph`, and
- *    everything outside of the workspace.
+ * 1. Nothing is lost: whatever is changed or removed is on record before, also what git ignores by now; and what git would
+ *    not give back as it is lies beside the record, as an exact copy.
+ * 2. HEAD, the branch and the index stay as they are, and so do ignored files that the record does not have, `.ralph`, what
+ *    is checked out in submodules, and everything outside of the workspace. A sparse checkout hides nothing.
  * 3. Either git sees in advance that something is in the way and changes nothing, or the caller hears what is not as it
  *    should be.
  */
 import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { A_REPOSITORY, differences } from './differences.ts';
 import { foldersOf } from './changes.ts';
+import { bringBack, differingFrom, keepExact } from './exact.ts';
 import { ask, failed, GitError, resolve, tell, type Repository, topOf } from './repository.ts';
-import { CAREFULLY, treeIn, withTree, writeTree } from './tree.ts';
+import { addTo, CAREFULLY, forgetIn, treeIn, withTree, writeTree } from './tree.ts';
 
 export interface Restored {
   /** `3 files changed, 4 insertions(+)`; null where everything was so already. */
   readonly change: string | null;
   /** Repositories in the repository: what is checked out in them is their own affair. */
   readonly repositories: readonly string[];
+  /** How many files git would not give back as they were, so that there are copies of them beside the record. */
+  readonly copied: number;
+  /** How many files come from such copies. */
+  readonly exact: number;
 }
 
 /** It was begun and not finished, or could not even be begun. */
@@ -31,7 +37,8 @@ export class RestoreError extends GitError {
 }
 
 /** Restores the files of a record. `keep` puts the tree that is there on record, before anything is done to it. */
-export function restoreFiles(repository: Repository, { to, scratch, keep }: RestoreOrder): Promise<Restored> {
+export function restoreFiles(repository: Repository, order: RestoreOrder): Promise<Restored> {
+  const { to, scratch, keep, copies } = order;
   return withTree(repository, scratch, async (before) => {
     const wanted = await resolve(repository, `${to}^{tree}`);
     if (wanted === null) throw new GitError(`${to} is gone`);
@@ -39,15 +46,23 @@ export function restoreFiles(repository: Repository, { to, scratch, keep }: Rest
     const target = await belowWorkspace(repository, now, wanted, `${scratch}-target`);
     const steps = await stepsBetween(repository, now, target);
     const repositories = steps.filter(({ isRepository }) => isRepository).map(({ path }) => utf8(path));
-    if (steps.length === repositories.length) return { change: null, repositories };
+    const inexact = await differingFrom(repository, copies.from);
+    const top = await topOf(repository);
+    // In a sparse checkout something may be gone already, though the index has it.
+    const isDone = ({ isRepository, isGone, path }: Step): boolean =>
+      isRepository || (isGone && kindOf(`${top}/${path}`) !== 'file');
+    if (steps.every(isDone) && inexact.length === 0)
+      return { change: null, repositories, copied: 0, exact: 0 };
     await refuseInTheWay(repository, steps);
     await keep(now);
+    const copied = await failingAs(true, () => keepCopies(repository, order, steps, inexact));
     const turn = async (from: string, into: string): Promise<void> => {
-      const order = [...CAREFULLY, 'read-tree', '-m', '-u', from, into];
-      const answer = await ask(repository, order, { GIT_INDEX_FILE: scratch });
+      // What is wanted is wanted on disk.
+      const words = ['read-tree', '-m', '-u', '--no-sparse-checkout', from, into];
+      const answer = await ask(repository, [...CAREFULLY, ...words], { GIT_INDEX_FILE: scratch });
       if (answer.code === 0) return;
       const isUntouched = (await writeTree(repository, `${scratch}-after`)) === before;
-      throw new RestoreError(failed(['read-tree'], answer).message, isUntouched);
+      throw new RestoreError(failed(words, answer).message, isUntouched);
     };
     const late = removedLate(steps);
     const half = await treeWith(repository, target, late, `${scratch}-target`);
@@ -58,10 +73,29 @@ export function restoreFiles(repository: Repository, { to, scratch, keep }: Rest
     const others = steps.filter((step) => !ignored.includes(step));
     const left = await notRestored(repository, scratch, others);
     if (left.length > 0) throw new RestoreError(`not as they should be: ${left.join(', ')}`, false);
-    const words = ['diff', '--no-ext-diff', '--shortstat', now, end];
-    const change = (await tell(repository, words, { LC_ALL: 'C' })).trim();
-    return { change, repositories };
+    const exact = await differingFrom(repository, copies.from);
+    await failingAs(false, () => bringBack(repository, copies.from, exact));
+    const change =
+      (await changeBetween(repository, now, end)) ??
+      `${exact.length} file${exact.length === 1 ? '' : 's'} changed`;
+    return { change, repositories, copied, exact: exact.length };
   });
+}
+
+/** No setting has a say in it; a repository in the repository is left as it is. */
+async function changeBetween(repository: Repository, from: string, to: string): Promise<string | null> {
+  const words = [
+    'diff-tree',
+    '-r',
+    '-M',
+    '--no-ext-diff',
+    '--ignore-submodules=all',
+    '--shortstat',
+    from,
+    to,
+  ];
+  const change = (await tell(repository, words, { LC_ALL: 'C' })).trim();
+  return change === '' ? null : change;
 }
 
 export interface RestoreOrder {
@@ -70,6 +104,37 @@ export interface RestoreOrder {
   /** A file that nobody else uses. */
   readonly scratch: string;
   readonly keep: (tree: string) => Promise<unknown>;
+  /** Folders for exact copies: of what is there now, and those that belong to the record, if there are any. */
+  readonly copies: { readonly into: string; readonly from: string };
+}
+
+function keepCopies(
+  repository: Repository,
+  { scratch, copies }: RestoreOrder,
+  steps: readonly Step[],
+  inexact: readonly string[],
+): Promise<number> {
+  const known = new Set(steps.map(({ path }) => path));
+  const changed = steps
+    .filter(({ isNew, isRepository }) => !isNew && !isRepository)
+    .map(({ path, was }) => ({ path, mode: was.slice(0, 6) }));
+  const others = inexact.filter((path) => !known.has(path)).map((path) => ({ path, mode: '' }));
+  // Of somebody who was killed before anything was on record.
+  rmSync(copies.into, { recursive: true, force: true });
+  return keepExact(repository, [...changed, ...others], {
+    index: scratch,
+    folder: copies.into,
+    scratch: `${scratch}-files`,
+  });
+}
+
+async function failingAs<T>(isUntouched: boolean, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RestoreError(`a file cannot be copied: ${reason}`, isUntouched);
+  }
 }
 
 /**
@@ -91,8 +156,7 @@ async function withIgnored(
   const list = `${scratch}-paths`;
   try {
     writeFileSync(list, [...hidden].map((path) => `:(top,literal)${path}\0`).join(''), 'latin1');
-    const add = ['add', '--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
-    await tell(repository, [...CAREFULLY, ...add], { GIT_INDEX_FILE: scratch });
+    await addTo(repository, scratch, ['--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul']);
   } finally {
     rmSync(list, { force: true });
   }
@@ -201,8 +265,7 @@ async function belowWorkspace(
   const inScratch = { GIT_INDEX_FILE: scratch };
   try {
     await tell(repository, [...CAREFULLY, 'read-tree', now], inScratch);
-    const forget = ['rm', '-r', '-f', '--cached', '--quiet', '--ignore-unmatch', '--', '.'];
-    await tell(repository, [...CAREFULLY, ...forget], inScratch);
+    await forgetIn(repository, scratch, ['.']);
     const part = await resolve(repository, `${wanted}:${prefix.replace(/\/$/, '')}`);
     if (part !== null)
       await tell(repository, [...CAREFULLY, 'read-tree', `--prefix=${prefix}`, part], inScratch);
@@ -244,10 +307,15 @@ async function notRestored(
     .filter(({ isGone, isRepository }) => isGone && !isRepository)
     .map(({ path }) => path)
     .filter((path) => firstOnTheWay(top, path) === path && kindOf(`${top}/${path}`) === 'file');
+  const missing = steps
+    .filter(({ isGone, isRepository }) => !isGone && !isRepository)
+    .map(({ path }) => path)
+    .filter((path) => firstOnTheWay(top, path) !== path || kindOf(`${top}/${path}`) !== 'file');
   const look = ['diff-files', '--name-only', '--ignore-submodules=all', '-z', '--', '.'];
   const names = (await tell(repository, look, { GIT_INDEX_FILE: index })).split('\0').slice(0, -1);
   const touched = new Set(steps.map(({ path }) => path));
-  const left = [...still, ...names.filter((path) => touched.has(path))].map(utf8);
+  const found = [...still, ...missing, ...names.filter((path) => touched.has(path))];
+  const left = [...new Set(found)].map(utf8);
   return left.length > MOST_NAMES
     ? [...left.slice(0, MOST_NAMES), `and ${left.length - MOST_NAMES} more`]
     : left;
