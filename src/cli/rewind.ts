@@ -1,6 +1,6 @@
 import { rewindLoop } from '../compose/rewind-loop.ts';
 import { findLoop } from './loops.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph rewind`: the files as they were at a checkpoint; what is there now can be had back. */
@@ -9,7 +9,7 @@ export async function rewind(
   checkpoint: string,
   options: { readonly cwd?: string },
 ): Promise<number> {
-  const rewound = await rewindLoop(findLoop(workspaceOf(options), name), checkpoint);
+  const rewound = await finishing(() => rewindLoop(findLoop(workspaceOf(options), name), checkpoint));
   const { change, back, repositories, copied, exact, copies } = rewound;
   if (back === null) print(`the files are as in ${checkpoint} already; nothing was changed\n`);
   else {
@@ -30,3 +30,19 @@ export async function rewind(
 function files(count: number): string {
   return count === 1 ? '1 file' : `${count} files`;
 }
+
+/** Files that are half rewound are of no use to anybody: a signal lets it finish, a second one kills. */
+async function finishing<T>(work: () => Promise<T>): Promise<T> {
+  const tell = (): void => {
+    for (const signal of SIGNALS) process.off(signal, tell);
+    warn('finishing the rewind; once more ends it in the middle\n');
+  };
+  for (const signal of SIGNALS) process.on(signal, tell);
+  try {
+    return await work();
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, tell);
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

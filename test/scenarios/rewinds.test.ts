@@ -90,7 +90,7 @@ describe('ralph rewind', () => {
     expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
   });
 
-  it('that is killed leaves nobody who goes on with it', async () => {
+  it('is finished where it is interrupted once, and leaves nobody who goes on with it where it is killed', async () => {
     const stage = openStage();
     const slow = `: >"$FAKE_PLAN/turning"; ${waitFor()}`;
     stage.git('config', 'filter.slow.clean', 'cat');
@@ -103,13 +103,22 @@ describe('ralph rewind', () => {
     stage.plans('default', 'for f in a m z; do echo "$RALPH_ITERATION" >$f; done');
     await stage.run('-p', 'work', '-m', '2');
     writeFileSync(join(stage.plan, 'slow'), 'slow');
+    const interrupted = stage.ralph('rewind', 'it', '1');
+    await stage.appears(join(stage.plan, 'turning'));
+    interrupted.signal('SIGINT');
+    await interrupted.until('finishing the rewind');
+    stage.release();
+    expect((await interrupted.ended).code).toBe(0);
+    expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['1\n', '1\n', '1\n']);
+    await rewinds(stage, 'rewind-1');
+    for (const name of ['go', 'turning']) rmSync(join(stage.plan, name));
     const killed = stage.ralph('rewind', 'it', '1');
     await stage.appears(join(stage.plan, 'turning'));
     killed.signal('SIGKILL');
     await killed.ended;
     expect([stage.read('a'), existsSync(stage.path('z'))]).toEqual(['1\n', true]);
     writeFileSync(join(stage.plan, 'slow'), '');
-    expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
+    expect((await rewinds(stage, 'rewind-3')).code).toBe(0);
     expect(stage.running).toEqual([]);
     stage.release();
     expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
