@@ -18,8 +18,9 @@ export async function rewind(
   }
   if (exact > 0) print(`note: ${files(exact)} came from exact copies beside the record\n`);
   if (copied > 0) {
-    const what = `${files(copied)} as git would not give back (filters, line ends, permissions)`;
-    print(`note: ${what}: exact copies are in ${copies}, and the way back takes them from there\n`);
+    const why = 'filters, line ends or permissions';
+    print(`note: git would not give back ${files(copied)} exactly (${why}): copies are in ${copies},\n`);
+    print(`      and the way back takes them from there\n`);
   }
   for (const path of repositories) {
     print(`note: ${path} is a repository of its own; what is checked out in it was left as it is\n`);

@@ -132,7 +132,7 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '2');
     const copies = stage.path('.ralph/loops/it/rewinds/rewind-1');
     expect((await rewinds(stage, '1')).stdout).toContain(
-      `note: 1 file as git would not give back (filters, line ends, permissions): exact copies are in ${copies}`,
+      `note: git would not give back 1 file exactly (filters, line ends or permissions): copies are in ${copies},`,
     );
     expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file came from exact copies');
     expect([stage.read('key'), statSync(stage.path('key')).mode & 0o777]).toEqual(['2\n', 0o600]);
