@@ -166,6 +166,19 @@ describe('restoring the files of a record', () => {
     ]);
   });
 
+  it('leaves an ignored file also where the index has a folder of its name', async () => {
+    at.write('.gitignore', '');
+    await records('1');
+    at.write('a/b', '1');
+    at.git('add', '--all');
+    at.remove('a');
+    at.write('a', 'ignored');
+    at.write('.gitignore', '/a\n');
+    await restores('1');
+    await restores('rewind-1');
+    expect(text('a')).toBe('ignored');
+  });
+
   it('changes nothing where an ignored folder is in the way', async () => {
     at.write('a', 'file');
     at.write('b', '1');

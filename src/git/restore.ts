@@ -188,10 +188,15 @@ async function ignoredAmong(repository: Repository, steps: readonly Step[]): Pro
   const prefix = (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
   const names = steps.map(({ path }) => path.slice(prefix.length));
   const input = Buffer.from(names.map((name) => `${name}\0`).join(''), 'latin1');
-  const answer = await ask(repository, ['check-ignore', '-z', '--stdin'], {}, { input });
+  // The index may have a folder where a file is by now, which is not for it to say.
+  const answer = await ask(repository, ['check-ignore', '--no-index', '-z', '--stdin'], {}, { input });
   if (answer.code !== 0 && answer.code !== 1) throw failed(['check-ignore'], answer);
   const ignored = new Set(answer.stdout.toString('latin1').split('\0'));
-  return steps.filter((_, index) => ignored.has(names[index] ?? ''));
+  const tracked = new Set((await tell(repository, ['ls-files', '--cached', '-z', '--', '.'])).split('\0'));
+  return steps.filter((_, index) => {
+    const name = names[index] ?? '';
+    return ignored.has(name) && !tracked.has(name);
+  });
 }
 
 /** A tree with these files as they were before. */
