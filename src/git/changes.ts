@@ -71,7 +71,7 @@ export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
 }
 
 /** The files that are in the index. */
-export async function indexed(repository: Repository): Promise<ReadonlySet<string>> {
+async function indexed(repository: Repository): Promise<ReadonlySet<string>> {
   const listed = await tell(repository, ['ls-files', '--cached', '--full-name', '-z', '--', '.']);
   return new Set(listed.split('\0'));
 }
