@@ -114,7 +114,7 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
 function tool(phase: string, id: string, one: Json): readonly AgentEvent[] {
   const name = NAMES[text(one['type'])] ?? textOrNull(one['tool']) ?? 'tool';
   if (phase === 'item.started') {
-    const command = text(one['command']).replace(/^\S*\/(?:ba|z|da)?sh -l?c '(.*)'$/s, '$1');
+    const command = insideShell(text(one['command']));
     return [{ type: 'tool.start', id, name, input: summarize(name, command === '' ? one : { command }) }];
   }
   if (phase !== 'item.completed') return [];
@@ -129,6 +129,15 @@ function tool(phase: string, id: string, one: Json): readonly AgentEvent[] {
       output: failed && code !== null ? `exit code ${code}: ${output}` : output,
     },
   ];
+}
+
+/** The command without the shell that it is given to, as it was before it was quoted. */
+function insideShell(command: string): string {
+  const [, quoted] = /^(?:\S*\/)?(?:ba|z|da)?sh -l?c (.+)$/s.exec(command) ?? [];
+  if (quoted === undefined) return command;
+  const [, single] = /^'([^']*)'$/s.exec(quoted) ?? [];
+  const [, double] = /^"((?:[^"\\]|\\.)*)"$/s.exec(quoted) ?? [];
+  return single ?? double?.replaceAll(/\\(["\\$`\n])/g, '$1') ?? quoted;
 }
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -119,6 +119,17 @@ describe('the stream of Codex', () => {
     item: { id: 'i1', type: 'command_execution', command: "/bin/bash -lc 'make test'", ...more },
   });
 
+  it.each([
+    ["/bin/bash -lc 'make test'", 'make test'],
+    [String.raw`/bin/bash -lc "sed -n '1,5p' \"a b\" | tr \$x y"`, `sed -n '1,5p' "a b" | tr $x y`],
+    ['/usr/bin/zsh -lc ls', 'ls'],
+    ['bash -c pwd', 'pwd'],
+    [`/bin/bash -lc 'echo '"'"'a'"'"`, `'echo '"'"'a'"'"`],
+    ['bash build.sh', 'bash build.sh'],
+  ])('shows the command in the shell: %s', (given, input) => {
+    expect(events('codex', command('started', { command: given }))[0]).toMatchObject({ input });
+  });
+
   it('S2.81 has a thread, commands, reasoning, messages and a usage in which the cached part is taken apart', () => {
     expect(
       events(
