@@ -8,8 +8,11 @@ export class Aborted extends Error {}
  * Asks whoever sits at the terminal. Their keys come through our own keyboard, and a wrong answer is a new question: the
  * prompts would keep it in the line, in front of whatever is typed next.
  */
-export async function atTerminal<Value>(talk: (person: Person) => Promise<Value>): Promise<Value> {
-  const { intro, isCancel, log, text } = await import('@clack/prompts');
+export async function atTerminal<Value>(
+  talk: (person: Person) => Promise<Value>,
+  lastWords: (value: Value) => string,
+): Promise<Value> {
+  const { intro, isCancel, log, outro, text } = await import('@clack/prompts');
   const keyboard = new Keyboard(process.stdin);
   const interrupt = (): void => keyboard.interrupt();
   for (const signal of SIGNALS) process.on(signal, interrupt);
@@ -17,7 +20,7 @@ export async function atTerminal<Value>(talk: (person: Person) => Promise<Value>
   process.stdout.on('error', ignore);
   try {
     intro('ralph init');
-    return await talk({
+    const value = await talk({
       async answers({ text: message, suggestion, otherwise }) {
         const answer = text({
           message,
@@ -33,6 +36,8 @@ export async function atTerminal<Value>(talk: (person: Person) => Promise<Value>
       hears: (words) => log.info(words),
       isCorrected: (problem) => log.error(problem),
     });
+    outro(lastWords(value));
+    return value;
   } finally {
     keyboard.close();
     for (const signal of SIGNALS) process.off(signal, interrupt);

@@ -30,17 +30,17 @@ export async function init(options: InitOptions): Promise<number> {
     );
   }
   const exists = existsSync(join(workspace, SETTINGS_FILE));
+  const unchanged = exists ? `${SETTINGS_FILE} stays as it is.` : 'Nothing was written.';
   const mayAsk = options.force !== true && (await tellWhatIsThere(workspace, env));
   try {
-    const settings = await atTerminal(async (person) => {
-      if (mayAsk && !(await askToOverwrite(person))) return null;
-      return askForSettings(person, lookAround(workspace, env));
-    });
-    if (settings === null) {
-      if (exists) print(`${SETTINGS_FILE} stays as it is.\n`);
-      return 0;
-    }
-    await finish(workspace, settings);
+    const settings = await atTerminal(
+      async (person) => {
+        if (mayAsk && !(await askToOverwrite(person))) return null;
+        return askForSettings(person, lookAround(workspace, env));
+      },
+      (answers) => (answers === null ? unchanged : 'That is all.'),
+    );
+    if (settings !== null) await finish(workspace, settings);
     return 0;
   } catch (error) {
     if (!(error instanceof Aborted)) throw error;

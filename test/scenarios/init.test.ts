@@ -77,6 +77,8 @@ describe('the questions', () => {
     ]);
     expect(await terminal.ends()).toEqual(WELL);
     expect(terminal.screen).toContain(WRITTEN);
+    // The box of the questions is closed.
+    expect(terminal.screen).toContain('└  That is all.');
     const written = {
       $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
       maximumIterations: 10,
