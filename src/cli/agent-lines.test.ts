@@ -30,8 +30,8 @@ describe('a tool', () => {
     expect(linesOf([start('Read', 'f'), end(output)]).slice(1)).toEqual([
       `✅ Result ← Read (45 lines, ${output.length} chars)`,
       '  ⎿  line 1',
-      '      line 2',
-      '      line 3',
+      '     line 2',
+      '     line 3',
       '  ⎿  ... 42 more lines',
     ]);
     expect(linesOf([end('z'.repeat(200))], { maxChars: 20 })[1]).toBe(`  ⎿  ${'z'.repeat(17)}...`);

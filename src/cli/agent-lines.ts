@@ -150,7 +150,7 @@ export class AgentLines {
       : `${emoji ? '❌' : paint('red', '[ERR]')} Error ← ${name} ${size}`;
     const corner = emoji ? '  ⎿  ' : '  |  ';
     const shown = output === '' ? [] : all.slice(0, maxLines).map((line) => cut(line, maxChars));
-    const lines = shown.map((line, index) => this.#dim(`${index === 0 ? corner : '      '}${line}`));
+    const lines = shown.map((line, index) => this.#dim(`${index === 0 ? corner : '     '}${line}`));
     const more = output === '' ? 0 : all.length - shown.length;
     if (more > 0) lines.push(this.#dim(`${corner}... ${more} more lines`));
     return [head, ...lines];

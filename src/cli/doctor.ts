@@ -14,7 +14,7 @@ export async function doctor(options: { readonly json?: boolean }): Promise<numb
   const width = Math.max(...findings.map(({ what }) => what.length));
   for (const { what, state, detail, remedy } of findings) {
     print(`${MARKS[state]()} ${what.padEnd(width)}  ${detail}\n`);
-    if (remedy !== null) print(`${' '.repeat(width + 7)}→ ${remedy}\n`);
+    if (remedy !== null) print(`${' '.repeat(width + 8)}→ ${remedy}\n`);
   }
   return isBad ? 1 : 0;
 }

@@ -79,7 +79,7 @@ function worktree({ worktree: tree, name, status, commitError }: EndRecord): rea
 
 /** A commit that was made and not pushed is one all the same. */
 function notCommitted(error: string): [string, string] {
-  return [/^SCM task "(?!commit")/.test(error) ? 'SCM error' : 'not committed ', error];
+  return [/^SCM task "(?!commit")/.test(error) ? 'SCM error' : 'uncommitted', error];
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {

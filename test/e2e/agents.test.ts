@@ -300,6 +300,9 @@ describe('ralph agents and ralph doctor', () => {
     expect(bare.stdout).toMatch(
       /\[ERR\] agents .*none that ralph knows is installed\n +→ install one, for example: npm/,
     );
+    const rows = bare.stdout.split('\n');
+    const remedy = rows.findIndex((row) => row.includes('→'));
+    expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('none that ralph knows'));
     fakes('claude', '--output-format --verbose --dangerously-skip-permissions');
     fakes('codex', 'nothing of that kind');
     const end = await agents.ralph('doctor').ended;

@@ -274,7 +274,7 @@ describe('what a person sees', () => {
     exits(end, 0);
     expect(end.stdout).toBe(CLAIM);
     expect(end.stderr).toContain(
-      '⏺ Read(/path/to/file.go)\n✅ Result ← Read (4 lines, 18 chars)\n  ⎿  one\n      two\n      three\n  ⎿  ... 1 more lines\n',
+      '⏺ Read(/path/to/file.go)\n✅ Result ← Read (4 lines, 18 chars)\n  ⎿  one\n     two\n     three\n  ⎿  ... 1 more lines\n',
     );
     expect(end.stderr).toContain('⏺ Bash(exit 3)\n❌ Error ← Bash (1 line, 11 chars)\n  ⎿  exit code 3\n');
     expect(end.stderr).toContain(

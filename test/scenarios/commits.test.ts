@@ -155,7 +155,7 @@ describe('a commit', () => {
     expect(stderr).toContain('SCM error: SCM task "commit" failed: exit code 1: the linter is not happy');
     expect(stage.given(3, 'status')).toBe('?? fixed\n?? work\n');
     expect(subjects(stage)).toEqual(['Second', 'begin']);
-    expect(stderr).not.toContain('not committed');
+    expect(stderr).not.toContain('  uncommitted ');
     expect(status(stage)).toEqual([]);
   });
 

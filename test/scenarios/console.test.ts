@@ -1,0 +1,20 @@
+/** What a person reads of a loop. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openStage, waitFor } from './stage.ts';
+import { done, openRepository, runs, sibling, work } from './worktree-stage.ts';
+
+const task = ['-p', 'x'];
+const count = (text: string, words: string): number => text.split(words).length - 1;
+
+describe('a commit', () => {
+  const scm = { scm: { command: 'git', tasks: ['commit'] } };
+
+  it('that could not be made stays in its column', async () => {
+    const stage = openRepository(scm);
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'exit 0');
+    const { stderr } = await stage.run(...task, '-m', '1');
+    expect(stderr).toContain('\n  uncommitted agent did not provide a valid commit message\n');
+  });
+});
