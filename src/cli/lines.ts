@@ -31,6 +31,7 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       ];
     }
     case 'claim.accepted':
+      if (state.turn.claim?.by === 'checks') return ['every check passed'];
       return [
         event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)',
       ];

@@ -122,9 +122,9 @@ export function loopName(id: string): string {
   return id.replace(/-[0-9a-f]{8}$/, '');
 }
 
-function reason(state: LoopState): string {
-  if (state.outcome !== null) return explain(state.outcome, state.policy.preset);
-  return state.control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
+function reason({ outcome, policy, control }: LoopState): string {
+  if (outcome !== null) return explain(outcome, policy.preset, policy.completion.until);
+  return control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
 }
 
 /** A loop that has used something up needs more of it to go on. */

@@ -58,6 +58,12 @@ describe('outcomes', () => {
     expect(explain({ ...ONE_OF_EACH.done, verified: false }, 'default')).toContain('unverified');
   });
 
+  it('tell of no claim where green checks are enough', () => {
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default', 'checks'));
+    expect(sentences.filter((sentence) => sentence.includes('claim'))).toEqual([]);
+    expect(sentences[0]).toBe('done: every check passed after the last run');
+  });
+
   it('map to the words of the documents', () => {
     const words = Object.values(ONE_OF_EACH).map((outcome) => [
       outcome.type,

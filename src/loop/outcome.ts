@@ -1,4 +1,4 @@
-import type { PresetName } from './policy.ts';
+import type { PresetName, Until } from './policy.ts';
 
 /** Why a loop ended. Closed: a new way to end is a new member here and a new row in every exit-code table. */
 export type Outcome =
@@ -98,18 +98,22 @@ export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
 }
 
 /** The sentence that a person reads: what ended the loop, with its own numbers and in the words of its document. */
-export function explain(outcome: Outcome, preset: PresetName): string {
+export function explain(outcome: Outcome, preset: PresetName, until: Until = 'both'): string {
   switch (outcome.type) {
     case 'done':
-      return outcome.verified
-        ? 'done: the claim was accepted and every check passed after the last run'
-        : 'done, unverified: accepted on the word of the agent alone';
+      if (!outcome.verified) return 'done, unverified: accepted on the word of the agent alone';
+      // Where green checks are enough, nobody need have claimed anything.
+      return until === 'checks'
+        ? 'done: every check passed after the last run'
+        : 'done: the claim was accepted and every check passed after the last run';
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':
       if (preset === 'conductor') return 'max restarts exceeded';
       if (preset === 'ralph-cli') return 'Maximum iterations reached without completion response.';
-      return `iteration limit reached: ${outcome.limit} without an accepted claim`;
+      return until === 'checks'
+        ? `iteration limit reached: ${outcome.limit}, and not every check passes`
+        : `iteration limit reached: ${outcome.limit} without an accepted claim`;
     case 'time-exhausted':
       return `time limit reached: ${outcome.limitMs / 1000} s`;
     case 'cost-exhausted':

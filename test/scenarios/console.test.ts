@@ -7,6 +7,18 @@ import { done, openRepository, runs, sibling, work } from './worktree-stage.ts';
 const task = ['-p', 'x'];
 const count = (text: string, words: string): number => text.split(words).length - 1;
 
+describe('a check', () => {
+  it('that is enough by itself is no claim', async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo hi');
+    const { code, stderr } = await stage.run(...task, '--until', 'checks', '--check', 'true');
+    expect(code).toBe(0);
+    expect(stderr).toContain('[ralph] it: every check passed\n');
+    expect(stderr).toContain('result      done: every check passed after the last run\n');
+    expect(stderr).not.toContain('claim');
+  });
+});
+
 describe('a commit', () => {
   const scm = { scm: { command: 'git', tasks: ['commit'] } };
 
