@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { Excerpt } from '../loop/excerpt.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { cut, type Excerpt } from '../loop/excerpt.ts';
 
 /** As much of a file as an excerpt of it can need: its beginning or its end, however long it is. */
 export function readExcerpt(path: string, excerpt: Excerpt): string {
@@ -21,13 +22,52 @@ export function firstLine(path: string): string {
 
 /** The last lines that say something, as one. */
 export function lastLines(path: string, count: number): string {
-  return readPart(path, 'tail', 4096)
+  return asOne(telling(path).slice(-count));
+}
+
+/** Why git or a remote of it has refused, in its own words; else the last lines. */
+export function refusal(path: string, count: number): string {
+  const lines = telling(path);
+  const causes = lines.filter((line) => /^(?:fatal:|error:|remote:|! \[)\s*\S/.test(line));
+  return asOne((causes.length === 0 ? lines : causes).slice(-count));
+}
+
+/** The last lines that say something, to be shown below each other; `hide` sees them before they are cut. */
+export function endOf(
+  path: string,
+  { lines, chars }: { readonly lines: number; readonly chars: number },
+  hide: (text: string) => string,
+): readonly string[] {
+  const read = readPart(path, 'tail', 2 * MARGIN_BYTES);
+  // Of a line whose beginning is missing nobody knows whether it begins in a secret.
+  const from = Buffer.byteLength(read) < 2 * MARGIN_BYTES ? 0 : read.indexOf('\n') + 1 || MARGIN_BYTES;
+  return hide(stripVTControlCharacters(read.slice(from)))
+    .split('\n')
+    .map((line) =>
+      lastState(line)
+        .replaceAll('\t', '  ')
+        .replaceAll(/\p{Cc}/gu, '')
+        .trimEnd(),
+    )
+    .filter((line) => line !== '')
+    .slice(-lines)
+    .map((line) => cut(line, chars));
+}
+
+/** What is left to see of a line that was written over again and again. */
+function lastState(line: string): string {
+  return line.split('\r').findLast((part) => part.trim() !== '') ?? '';
+}
+
+function telling(path: string): readonly string[] {
+  return stripVTControlCharacters(readPart(path, 'tail', 4096))
     .split(/[\n\r]/)
     .map((line) => line.replaceAll(/\p{Cc}/gu, '').trim())
-    .filter((line) => line !== '' && !line.startsWith('hint:'))
-    .slice(-count)
-    .join('; ')
-    .slice(-1000);
+    .filter((line) => line !== '' && !line.startsWith('hint:'));
+}
+
+function asOne(lines: readonly string[]): string {
+  return lines.join('; ').slice(-1000);
 }
 
 const MOST_BYTES_A_CHARACTER = 4;

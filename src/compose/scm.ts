@@ -35,7 +35,7 @@ import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';
-import { lastLines } from './excerpts.ts';
+import { refusal } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { scmProgram, type ScmProgram } from './scm-program.ts';
 import { gitOf, startOf } from './scm-start.ts';
@@ -260,7 +260,7 @@ class Commit {
     const how = result.timedOut
       ? `no end after ${(commit.timeoutMs ?? 0) / 1000} s`
       : `exit code ${result.code ?? 'unknown'}`;
-    const words = lastLines(log, 3);
+    const words = refusal(log, 3);
     return { error: `SCM task "${task}" failed: ${how}${words === '' ? '' : `: ${words}`}` };
   }
 

@@ -22,6 +22,16 @@ describe('a check', () => {
 describe('a commit', () => {
   const scm = { scm: { command: 'git', tasks: ['commit'] } };
 
+  it('that a remote refuses names its cause', async () => {
+    const stage = openRepository({ scm: { command: 'git', tasks: ['commit', 'push'] } });
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'echo Make the work');
+    const { stderr } = await stage.run(...task, '-m', '1');
+    expect(stderr).toContain(
+      'SCM task "push" failed: exit code 128: fatal: No configured push destination.\n',
+    );
+  });
+
   it('that could not be made stays in its column', async () => {
     const stage = openRepository(scm);
     stage.plans(1, 'echo 1 >work');
