@@ -169,7 +169,10 @@ export class Console implements Viewer {
 
   get #hidesAgent(): boolean {
     const { quiet, json, streamAgentOutput } = this.#options;
-    return quiet === true || json === true || streamAgentOutput === false;
+    // Of a commit message the commit tells.
+    const message = this.#state?.turn.messageRun ?? null;
+    const isForMessage = message !== null && message.ended === null;
+    return quiet === true || json === true || streamAgentOutput === false || isForMessage;
   }
 
   #say(text: string): void {

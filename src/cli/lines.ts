@@ -201,8 +201,12 @@ function commitLines({
   commit,
   done,
   error,
+  subject,
+  files,
 }: Extract<LoopEvent, { type: 'commit.made' }>): readonly string[] {
-  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}`];
+  const about = subject === undefined ? '' : `: ${brief(subject)}`;
+  const size = files === undefined ? '' : ` (${files === 1 ? '1 file' : `${files} files`})`;
+  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}`];
   const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
   if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
   if (error !== null) return [...what, `SCM error: ${error}`];

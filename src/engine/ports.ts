@@ -61,6 +61,9 @@ export interface Committed {
   readonly commit: string | null;
   readonly done: readonly string[];
   readonly error: string | null;
+  /** Of the commit, where that could be told. */
+  readonly subject?: string;
+  readonly files?: number;
 }
 
 /** Where the tree is on record, and why it or a part of it is not; neither outside of a repository. */

@@ -89,6 +89,9 @@ export type Happening =
       readonly commit: string | null;
       readonly done: readonly string[];
       readonly error: string | null;
+      /** The first line of its message, and how many files it has changed; absent where nobody could tell. */
+      readonly subject?: string;
+      readonly files?: number;
     }
   /** The tree after an iteration is on record, or could not be put there, or not all of it (`error`). */
   | {

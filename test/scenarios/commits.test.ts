@@ -22,7 +22,7 @@ describe('the version control', () => {
     expect(stage.git('log', '-1', '--format=%an')).toBe('Some Body\n');
     const head = stage.git('rev-parse', 'HEAD').trim();
     expect(stage.git('--git-dir', remote, 'log', '--all', '-1', '--format=%H').trim()).toBe(head);
-    expect(stderr).toContain(`committed ${head.slice(0, 7)}`);
+    expect(stderr).toContain(`committed ${head.slice(0, 7)}: Fix parser (1 file)\n`);
     expect(stderr).toContain(`commits     1 (last ${head.slice(0, 7)})`);
     expect(stage.state).toMatchObject({ end: { commits: 1, lastCommit: head, commitError: null } });
     expect(readFileSync(stage.file('runs/0001/scm/push.log'), 'utf8')).toContain(remote);

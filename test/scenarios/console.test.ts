@@ -22,6 +22,18 @@ describe('a check', () => {
 describe('a commit', () => {
   const scm = { scm: { command: 'git', tasks: ['commit'] } };
 
+  it('is told by its subject, and not by what was said to get it', async () => {
+    const stage = openRepository(scm);
+    stage.plans(1, 'echo 1 >work; echo 2 >other; echo at work');
+    stage.plans(2, 'echo a long talk >&2; echo Make the work');
+    const { stdout, stderr } = await stage.run(...task, '-m', '1');
+    expect(stdout).toBe('at work\n');
+    expect(stderr).toContain('asking the agent for a commit message\n');
+    expect(stderr).toMatch(/\[ralph\] it: committed [0-9a-f]{7}: Make the work \(2 files\)\n/);
+    expect(stderr).not.toContain('a long talk');
+    expect(readFileSync(stage.file('runs/0001.2/stderr.log'), 'utf8')).toBe('a long talk\n');
+  });
+
   it('that a remote refuses names its cause', async () => {
     const stage = openRepository({ scm: { command: 'git', tasks: ['commit', 'push'] } });
     stage.plans(1, 'echo 1 >work');
