@@ -33,7 +33,7 @@ export async function leaveToOwner(
   await startOwner(folder, startersEnvironment(process.env), parentRun);
   const view = new Console(spec.name, options);
   const end = await followLoop(folder, view);
-  const code = finish(view, end, options);
+  const code = await finish(view, end, spec, options);
   ended?.({ folder, spec, end: () => end });
   return code;
 }

@@ -1,9 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import type { EndRecord } from '../compose/end-record.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
+import { startersEnvironment } from '../compose/run-environment.ts';
+import { workOf } from '../compose/worktrees.ts';
 import { Console, detailLine, paint } from './console.ts';
 import type { ViewOptions } from './options.ts';
-import { summary } from './summary.ts';
+import { isError, summary } from './summary.ts';
 
 /** Drives a loop in the foreground, shows it, and tells what to exit with. */
 export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<number> {
@@ -16,6 +18,8 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
   try {
     for (const note of loop.notes) view.status(note);
+    const { worktree } = loop.spec;
+    if (worktree !== undefined) view.status(`works in ${worktree.path} (branch ${worktree.branch})`);
     if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`));
     const stop = await loop.drive(view);
     view.close();
@@ -27,7 +31,7 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');
-    return finish(view, loop.end(), options);
+    return await finish(view, loop.end(), loop.spec, options);
   } catch (error) {
     view.close();
     view.line(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}`);
@@ -42,16 +46,19 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
 }
 
 /** Says how it ended, in text and as a record, and what to exit with. */
-export function finish(view: Console, end: EndRecord, options: ViewOptions): number {
+export async function finish(
+  view: Console,
+  end: EndRecord,
+  spec: OwnedLoop['spec'],
+  options: ViewOptions,
+): Promise<number> {
   view.close();
+  const work = await workOf(spec, startersEnvironment(process.env));
   if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
-  // What went wrong is told like any other error, so that it can be found as one.
-  if (end.status === 'prompt-lost' || end.status === 'bad-input' || end.status === 'fatal') {
-    view.line(`ralph: error: ${end.reason}`);
-  }
-  for (const line of summary(end)) view.line(line);
+  if (isError(end)) view.line(`ralph: error: ${end.reason}`);
+  for (const line of summary(end, work)) view.line(line);
   return end.exitCode;
 }
 

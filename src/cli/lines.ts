@@ -157,7 +157,10 @@ function runLines(
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
     case 'fatal':
-      return [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`];
+      // Document 000 wants to read why right here; for all others it stands at the end.
+      return state.policy.preset === 'conductor'
+        ? [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`]
+        : [`iteration ${iteration} failed, and trying again would not help`];
     case 'failure': {
       const most = state.policy.limits.failures;
       const { consecutive } = state.failures;
@@ -237,7 +240,8 @@ function controlLines(
     case 'set':
       return [`limits changed: ${JSON.stringify(control.limits)}`];
     case 'abort':
-      return [`cannot go on: ${control.message}`];
+      // Why is told at the end.
+      return ['cannot go on'];
   }
 }
 

@@ -1,10 +1,14 @@
 import { howItFailed, type EndRecord } from '../compose/end-record.ts';
 import { duration } from '../compose/times.ts';
+import type { WorktreeSummary } from '../compose/worktrees.ts';
 import { brief } from './lines.ts';
 import { tokensText } from './tokens.ts';
 
-/** The end of a loop in a few lines: why it stopped, what is left, what it cost, and how to go on. */
-export function summary(end: EndRecord): readonly string[] {
+/**
+ * The end of a loop in a few lines: why it stopped, what is left, what it cost, and how to go on. `work` is what is in
+ * its worktree and nowhere else, where that is known.
+ */
+export function summary(end: EndRecord, work: WorktreeSummary['work'] | null): readonly string[] {
   const { failingChecks, rejectedClaims, iterations, iterationLimit } = end;
   const counts = [
     end.runs === iterations ? null : `${end.runs} runs`,
@@ -13,7 +17,7 @@ export function summary(end: EndRecord): readonly string[] {
     end.outages === 0 ? null : `${end.outages} without an answer`,
   ].filter((part) => part !== null);
   const rows: [string, string][] = [
-    ['result', end.reason],
+    ...(isError(end) ? [] : [['result', end.reason] satisfies [string, string]]),
     [
       'iterations',
       `${iterations}${iterationLimit === null ? '' : ` of ${iterationLimit}`}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
@@ -24,6 +28,7 @@ export function summary(end: EndRecord): readonly string[] {
     ]),
     ...end.fixedChecks.map((command): [string, string] => ['fixed', `${brief(command)} (red before)`]),
     ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] satisfies [string, string]]),
+    ...(end.unclaimed ? [['note', UNCLAIMED] satisfies [string, string]] : []),
     ...(end.commits === 0 ? [] : [['commits', commits(end)] satisfies [string, string]]),
     ...(end.commitError === null ? [] : [notCommitted(end.commitError)]),
     ...end.childrenLeft.map((child): [string, string] => [
@@ -34,7 +39,7 @@ export function summary(end: EndRecord): readonly string[] {
       'left',
       `process ${pid} (${command}) may have been left behind by the agent`,
     ]),
-    ...worktree(end),
+    ...worktree(end, work),
     ['cost', cost(end)],
     [
       'time',
@@ -45,6 +50,14 @@ export function summary(end: EndRecord): readonly string[] {
   ];
   return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
+
+/** Whether the reason is told like any other error, so that it can be found as one. */
+export function isError({ status }: EndRecord): boolean {
+  return status === 'prompt-lost' || status === 'bad-input' || status === 'fatal';
+}
+
+const UNCLAIMED =
+  'every check passed, but the agent did not say that it is done; with --until checks its word is not needed';
 
 /** Whether the loop is to blame. */
 const WHOSE: ReadonlyMap<boolean | null, string> = new Map([
@@ -63,19 +76,24 @@ function commits({ commits: count, lastCommit }: EndRecord): string {
 }
 
 /** Where the work is, and what to do with it. */
-function worktree({ worktree: tree, name, status, commitError }: EndRecord): readonly [string, string][] {
+function worktree(
+  { worktree: tree, name, status, commitError }: EndRecord,
+  work: WorktreeSummary['work'] | null,
+): readonly [string, string][] {
   if (tree === null) return [];
   const { path, branch } = tree;
+  const isDone = status === 'done';
+  const byHand = isDone && commitError === null ? `, or: git merge ${branch}` : '';
   return [
     ['worktree', `${path} (branch ${branch})`],
-    status === 'done'
-      ? [
-          'merge with',
-          `ralph worktree merge ${name}${commitError === null ? `, or: git merge ${branch}` : ''}`,
-        ]
-      : ['', 'what is not committed stays there as it is'],
+    ...(isDone || work?.changes === 0 ? [] : [STAYS]),
+    ...(isDone || (work?.commits ?? 0) > 0
+      ? [['merge with', `ralph worktree merge ${name}${byHand}`] satisfies [string, string]]
+      : []),
   ];
 }
+
+const STAYS: [string, string] = ['', 'what is not committed stays there as it is'];
 
 /** A commit that was made and not pushed is one all the same. */
 function notCommitted(error: string): [string, string] {

@@ -34,6 +34,8 @@ export interface EndRecord {
   /** The checks that failed before the first iteration and passed when they were last run. */
   readonly fixedChecks: readonly string[];
   readonly rejectedClaims: number;
+  /** Every check passed after the last iteration that was allowed, and nobody claimed to be done. */
+  readonly unclaimed: boolean;
   readonly commits: number;
   readonly lastCommit: string | null;
   /** What went wrong with the last commit or one of its tasks; null if nothing did. */
@@ -75,6 +77,7 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
       .filter(({ result }, index) => result.code === 0 && failedBefore(known, index) === true)
       .map(({ command }) => hideKeys(command)),
     rejectedClaims: known.rejectedClaims,
+    unclaimed: isUnclaimed(state, known),
     commits: known.commits,
     lastCommit: known.lastCommit,
     commitError: known.commitError,
@@ -98,6 +101,13 @@ function failingChecks(known: Account): EndRecord['failingChecks'] {
       ? []
       : [{ command: hideKeys(command), exit: code, timedOut, log, failedBefore: failedBefore(known, index) }],
   );
+}
+
+function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: Account): boolean {
+  if (outcome?.type !== 'iterations-exhausted' || policy.completion.until === 'checks') return false;
+  // After a run that failed there may be only the results of an earlier one.
+  if (checks.length === 0 || failures.consecutive > 0) return false;
+  return checks.length === policy.checks.commands.length && checks.every(({ result }) => result.code === 0);
 }
 
 function failedBefore({ baseline, checks }: Account, index: number): boolean | null {

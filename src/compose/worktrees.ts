@@ -1,6 +1,8 @@
 /** The trees of the loops of a workspace: which there are, and how to get rid of one. */
 import type { LoopReading } from './read-loop.ts';
 import { readLoops } from './read-loop.ts';
+import type { Spec } from '../control/spec.ts';
+import { GitError } from '../git/repository.ts';
 import { isNothing, workIn, type Work } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
@@ -45,6 +47,18 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
   const work = await workIn(repository, path, branch);
   const state = !isThere ? 'gone' : work.changes > 0 ? 'dirty' : 'clean';
   return { name, branch, path, state, isMerged: work.commits === 0, work, status: summaryOf(loop).status };
+}
+
+/** What is in a loop's tree and nowhere else; null where it has none, or nobody can tell. */
+export async function workOf(spec: Spec, env: Environment): Promise<Work | null> {
+  if (spec.worktree === undefined) return null;
+  const { path, branch } = spec.worktree;
+  try {
+    return (await isOwn(spec, env)) ? await workIn(gitIn(spec.workspace, env), path, branch) : null;
+  } catch (error) {
+    if (error instanceof GitError) return null;
+    throw error;
+  }
 }
 
 /** Whether its branch is there, and nobody else's by now. */

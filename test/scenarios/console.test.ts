@@ -17,6 +17,51 @@ describe('a check', () => {
     expect(stderr).toContain('result      done: every check passed after the last run\n');
     expect(stderr).not.toContain('claim');
   });
+
+  it('that passed where nobody claimed anything leads to --until checks', async () => {
+    const stage = openStage();
+    stage.plans(3, done);
+    const green = await stage.run(...task, '-m', '1', '--check', 'true');
+    expect(green.stderr).toContain(
+      'note        every check passed, but the agent did not say that it is done',
+    );
+    expect(green.stderr).toContain('--until checks');
+    expect((await stage.run(...task, '-m', '1', '--check', 'false')).stderr).not.toContain('--until');
+    expect((await stage.run(...task, '-m', '1', '--check', 'true')).stderr).not.toContain('--until');
+    stage.plans(5, 'exit 1');
+    // The results are those of the first iteration.
+    const failed = await stage.run(...task, '-m', '2', '--check', 'true');
+    expect({ calls: stage.calls, told: failed.stderr.includes('--until') }).toEqual({
+      calls: 5,
+      told: false,
+    });
+  });
+});
+
+describe('a worktree', () => {
+  it('is named when the loop begins, with how to merge it at any end', async () => {
+    const stage = openRepository();
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'rm work');
+    const clean = await runs(stage, '-m', '1');
+    expect(clean.stderr).toContain(`[ralph] it: works in ${sibling(stage)} (branch ralph/it)\n`);
+    expect(clean.stderr.indexOf('works in')).toBeLessThan(clean.stderr.indexOf('starting iteration'));
+    expect(clean.stderr).toContain('merge with  ralph worktree merge it\n');
+    expect(clean.stderr).not.toContain('stays there as it is');
+    const dirty = await stage.ralph('resume', 'it', '-m', '2').ended;
+    expect(dirty.stderr).toContain('works in');
+    expect(dirty.stderr).toContain(
+      'what is not committed stays there as it is\n  merge with  ralph worktree',
+    );
+  });
+
+  it('whose set-up fails says why once', async () => {
+    const stage = openRepository({ setup: ['echo no network; exit 3'] });
+    const { code, stderr } = await runs(stage);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^ralph: error: set-up failed: .* \(exit code 3\): no network — /m);
+    expect(count(stderr, 'set-up failed')).toBe(1);
+  });
 });
 
 describe('a commit', () => {
