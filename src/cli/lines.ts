@@ -1,9 +1,10 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
 import type { Account, Effect, LoopEvent, LoopState } from '../index.ts';
-import { failureText, waitAfter } from '../index.ts';
+import { failureText, openRun, waitAfter } from '../index.ts';
 import { howItFailed, logOf, loopName } from '../compose/end-record.ts';
 import { hideKeys } from '../compose/secrets.ts';
 import { duration, localTime } from '../compose/times.ts';
+import { limitWords } from './limit-words.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
 export function linesFor(event: LoopEvent, state: LoopState, account: Account): readonly string[] {
@@ -48,6 +49,8 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       return [`settings changed: ${limit === null ? 'no iteration limit' : `at most ${limit} iterations`}`];
     case 'owner.changed':
       if (state.iteration === 0) return [];
+      // One that is paused goes on when somebody says so, which is told then.
+      if (state.control.paused && openRun(state) === null) return [];
       return state.turn.run !== null && state.turn.run.ended === null
         ? [`found again in iteration ${of(state.iteration)}: going on`]
         : [`found again: going on after iteration ${of(state.iteration)}`];
@@ -238,7 +241,7 @@ function controlLines(
     case 'tell':
       return [`told: ${control.text.split('\n', 1)[0] ?? ''} (in the next prompt)`];
     case 'set':
-      return [`limits changed: ${JSON.stringify(control.limits)}`];
+      return [`limits changed: ${limitWords(control.limits)}`];
     case 'abort':
       // Why is told at the end.
       return ['cannot go on'];

@@ -97,3 +97,21 @@ describe('a commit', () => {
     expect(stderr).toContain('\n  uncommitted agent did not provide a valid commit message\n');
   });
 });
+
+describe('a loop', () => {
+  it('tells other limits in words, and a resume once', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const first = stage.starts(...task, '-m', '2');
+    await stage.called(1);
+    await stage.ralph('set', 'it', 'max-iterations=3', 'max-time=1h').ended;
+    await stage.ralph('pause', 'it').ended;
+    stage.release();
+    const paused = await first.ended;
+    expect(paused.stderr).toContain('limits changed: at most 3 iterations, at most 1h 0m at work\n');
+    stage.plans(2, done);
+    const { stderr } = await stage.ralph('resume', 'it').ended;
+    expect(stderr).toContain('[ralph] it: resumed\n');
+    expect(stderr).not.toContain('found again');
+  });
+});
