@@ -5,6 +5,7 @@
 import { cut } from '../compose/excerpts.ts';
 import { addTokens } from '../compose/spend.ts';
 import type { AgentEvent, Tokens } from '../index.ts';
+import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 
 export interface LineOptions {
@@ -72,8 +73,8 @@ export class AgentLines {
   /** What it does, in lines without line ends. */
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);
-    const stamp = this.#options.timestamps ? this.#stamp() : '';
-    return lines.map((line) => (line === '' ? '' : `${stamp}${oneLine(line)}`));
+    const time = this.#options.timestamps ? this.#stamp() : '';
+    return lines.map((line) => (line === '' ? '' : `${time}${oneLine(line)}`));
   }
 
   #linesOf(event: AgentEvent): readonly string[] {
@@ -129,9 +130,7 @@ export class AgentLines {
   }
 
   #stamp(): string {
-    const date = new Date(this.#now());
-    const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
-    return `[${parts.map((part) => String(part).padStart(2, '0')).join(':')}] `;
+    return stamp(this.#now());
   }
 
   #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): readonly string[] {

@@ -12,7 +12,7 @@ import { parseVariables } from '../config/values.ts';
 import type { LoopResult, Policy } from '../index.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
-import { viewOf, type RunOptions } from './options.ts';
+import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
@@ -46,7 +46,7 @@ export async function begin(work: Work): Promise<number> {
   const given = parseVariables('--env', options.env);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
-  if (options.verbose === true) tellSettings(files, settings, env);
+  if (options.verbose === true) tellSettings(files, settings, env, view);
   const choice = withSettings(
     {
       agent: flags.agent?.name ?? null,
@@ -97,11 +97,16 @@ export async function begin(work: Work): Promise<number> {
 }
 
 /** Which files were read, and what they come to. */
-function tellSettings(files: SettingsFiles, settings: Settings, env: Readonly<Record<string, string>>): void {
+function tellSettings(
+  files: SettingsFiles,
+  settings: Settings,
+  env: Readonly<Record<string, string>>,
+  view: ViewOptions,
+): void {
   const loaded = [
     ...(files.shared === null ? [] : [SETTINGS_FILE]),
     ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),
   ];
-  for (const file of loaded) warn(`${detailLine(`Loading settings from ${file}`)}\n`);
-  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`)}\n`);
+  for (const file of loaded) warn(`${detailLine(`Loading settings from ${file}`, view)}\n`);
+  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`, view)}\n`);
 }

@@ -3,6 +3,7 @@ import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
 import type { EndedLoop } from '../compose/loop-result.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
+import { masked } from '../compose/secrets.ts';
 import { startOwner } from '../compose/start-owner.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
@@ -30,8 +31,9 @@ export async function leaveToOwner(
 ): Promise<number> {
   const { folder, spec } = loop;
   loop.close();
-  await startOwner(folder, startersEnvironment(process.env), parentRun);
-  const view = new Console(spec.name, options);
+  const env = startersEnvironment(process.env);
+  await startOwner(folder, env, parentRun);
+  const view = new Console(spec, options, (text) => masked(text, env));
   const end = await followLoop(folder, view);
   const code = await finish(view, end, spec, options);
   ended?.({ folder, spec, end: () => end });

@@ -6,14 +6,18 @@
  * 2. The agent's words cannot move the cursor, change the title or clear the screen of a terminal.
  */
 import { fstatSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
-import type { Viewer } from '../compose/owned-loop.ts';
+import { endOf } from '../compose/excerpts.ts';
+import type { OwnedLoop, Viewer } from '../compose/owned-loop.ts';
 import { hideKeys, hideLikelyKeys } from '../compose/secrets.ts';
 import { duration } from '../compose/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions, painter } from './line-options.ts';
-import { detailsFor, lineAtStart, linesFor } from './lines.ts';
+import { detailsFor, hintFor, lineAtStart, linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
+import { ProviderLines } from './provider-lines.ts';
+import { stamp } from './stamp.ts';
 import { Harmless, harmless, oneLine } from './terminal.ts';
 
 /** Colour for the standard error. */
@@ -28,8 +32,12 @@ const PREVIEW = 200;
 /** How long one that does not read at all is waited for. */
 const PATIENCE_MS = 5000;
 
+/** How much of what a failed check has printed is shown. */
+const END = { lines: 5, chars: 200 };
+
 export class Console implements Viewer {
-  readonly #name: string;
+  readonly #spec: OwnedLoop['spec'];
+  readonly #mask: (text: string) => string;
   readonly #options: ViewOptions;
   readonly #hasLine: boolean;
   readonly #isOnePlace: boolean = isOnePlace();
@@ -42,14 +50,20 @@ export class Console implements Viewer {
   #isStalled = false;
   #hasColour = false;
   #atLineStart = true;
+  /** The same for the standard output, where that is another place. */
+  #wordsAtLineStart = true;
+  #hasHinted = false;
   #activeAt = Date.now();
   readonly #leftOut = new Set<NodeJS.WriteStream>();
   readonly #words = new Harmless();
   readonly #complaints = new Harmless();
   readonly #lines: AgentLines;
+  readonly #provider = new ProviderLines();
 
-  constructor(name: string, options: ViewOptions) {
-    this.#name = name;
+  /** `mask` makes what a check has printed fit to be shown. */
+  constructor(spec: OwnedLoop['spec'], options: ViewOptions, mask: (text: string) => string) {
+    this.#spec = spec;
+    this.#mask = mask;
     this.#options = options;
     this.#lines = new AgentLines(lineOptions(options, process.stderr));
     const { stderr, env } = process;
@@ -65,10 +79,12 @@ export class Console implements Viewer {
     this.#activeAt = Date.now();
     this.#events++;
     if (event.type === 'unknown') this.#unknown++;
-    for (const line of aboutProvider(event)) this.status(line);
+    for (const line of this.#provider.lines(event)) this.status(line);
     if (this.#hidesAgent) return;
     this.#say(this.#lines.words(event));
-    for (const line of this.#lines.lines(event)) this.line(line);
+    // Why a run has failed is told with what the loop makes of it.
+    const shown = event.type === 'result' ? { ...event, error: null } : event;
+    for (const line of this.#lines.lines(shown)) this.line(line);
   }
 
   complained(_run: unknown, chunk: Buffer): void {
@@ -88,11 +104,11 @@ export class Console implements Viewer {
   ready(): Promise<void> | undefined {
     const { stdout } = process;
     if (this.#isStalled || !stdout.writableNeedDrain || stdout.destroyed) return undefined;
-    return new Promise((resolve) => {
+    return new Promise((whenDone) => {
       const go = (): void => {
         clearTimeout(timer);
         stdout.off('drain', go).off('close', go);
-        resolve();
+        whenDone();
       };
       const timer = setTimeout(() => {
         this.#isStalled = true;
@@ -108,14 +124,31 @@ export class Console implements Viewer {
   seen(event: LoopEvent, state: LoopState, account: Account): void {
     this.#state = state;
     this.#account = account;
-    if (event.type === 'run.started') this.#lines.begin();
+    if (event.type === 'run.started') {
+      this.#lines.begin();
+      this.#provider.begin();
+    }
     if (event.type === 'run.ended' && this.#events > 0) {
       this.detail(`stream stats: ${this.#events} events, ${this.#unknown} errors`);
     }
     if (event.type === 'run.ended') this.#events = this.#unknown = 0;
     for (const line of detailsFor(event, state)) this.detail(line);
-    for (const line of linesFor(event, state, account)) this.status(line);
+    for (const line of linesFor(event, state, account, this.#options.verbose)) this.status(line);
+    if (event.type === 'check.finished' && event.result.code !== 0) this.#explainCheck(event, state);
     this.#draw();
+  }
+
+  /** What a failed check has said last, and once what it may be missing. */
+  #explainCheck(event: Extract<LoopEvent, { type: 'check.finished' }>, state: LoopState): void {
+    if (this.#options.quiet === true) return;
+    const width = process.stderr.isTTY ? (process.stderr.columns ?? Infinity) - 5 : Infinity;
+    const log = resolve(this.#spec.workspace, event.result.log);
+    for (const line of endOf(log, { ...END, chars: Math.max(20, Math.min(END.chars, width)) }, this.#mask))
+      this.line(`${this.#stamp()}${paint('dim', `  |  ${line}`)}`);
+    const hint = this.#spec.worktree === undefined || this.#hasHinted ? null : hintFor(event, state);
+    if (hint === null) return;
+    this.#hasHinted = true;
+    this.status(hint);
   }
 
   began(effect: Effect): void {
@@ -135,13 +168,15 @@ export class Console implements Viewer {
 
   /** A line for whoever wants to know it all. */
   detail(line: string): void {
-    if (this.#options.verbose === true) this.line(detailLine(line));
+    if (this.#options.verbose === true) this.line(detailLine(line, this.#options));
   }
 
   /** A line of our own. */
   status(line: string): void {
     if (this.#options.quiet === true) return;
-    this.line(`${paint('cyan', '[ralph]')} ${this.#name}: ${hideLikelyKeys(oneLine(line))}`);
+    this.line(
+      `${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${hideLikelyKeys(oneLine(line))}`,
+    );
   }
 
   /** A line on the standard error, whatever else is there. */
@@ -165,6 +200,8 @@ export class Console implements Viewer {
     this.#reset();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
+    if (!this.#wordsAtLineStart) this.#write(process.stdout, '\n');
+    this.#wordsAtLineStart = true;
   }
 
   get #hidesAgent(): boolean {
@@ -175,6 +212,10 @@ export class Console implements Viewer {
     return quiet === true || json === true || streamAgentOutput === false || isForMessage;
   }
 
+  #stamp(): string {
+    return stampIf(this.#options);
+  }
+
   #say(text: string): void {
     if (text === '') return;
     this.#erase();
@@ -182,7 +223,9 @@ export class Console implements Viewer {
     this.#write(process.stdout, shown);
     this.#hasColour ||= process.stdout.isTTY && shown.includes('\u001B');
     // Only where both go to the same place does one have to mind the other's unfinished line.
-    if (this.#isOnePlace && shown !== '') this.#atLineStart = shown.endsWith('\n');
+    if (shown === '') return;
+    if (this.#isOnePlace) this.#atLineStart = shown.endsWith('\n');
+    else this.#wordsAtLineStart = shown.endsWith('\n');
   }
 
   /** Memory must not grow with what a slow reader does not take: that is left out, and said. */
@@ -190,7 +233,7 @@ export class Console implements Viewer {
     if (stream.destroyed) return;
     if (stream.writableLength < MOST_WAITING) {
       if (this.#leftOut.delete(stream))
-        stream.write(`\n[… left out: this was not read fast enough; ralph logs ${this.#name} has it]\n`);
+        stream.write(`\n[… left out: this was not read fast enough; ralph logs ${this.#spec.name} has it]\n`);
       stream.write(content);
     } else this.#leftOut.add(stream);
   }
@@ -207,7 +250,7 @@ export class Console implements Viewer {
       `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
-    const line = `${this.#name}: ${parts.join(' · ')}`.slice(0, (process.stderr.columns ?? 80) - 4);
+    const line = `${this.#spec.name}: ${parts.join(' · ')}`.slice(0, (process.stderr.columns ?? 80) - 4);
     this.#reset();
     this.#write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
     this.#isDrawn = true;
@@ -227,33 +270,13 @@ export class Console implements Viewer {
   }
 }
 
-/** What happens between the agent and its provider: the loop's business, not the agent's words. */
-function aboutProvider(event: AgentEvent): readonly string[] {
-  switch (event.type) {
-    case 'retry': {
-      const of = event.most === null ? '' : ` of ${event.most}`;
-      const wait = event.waitMs === null ? '' : `, again in ${duration(event.waitMs, ' ')}`;
-      return [`no answer from the provider (${event.error.message}): try ${event.attempt}${of}${wait}`];
-    }
-    case 'limit':
-      return [`the provider says: ${event.message}`];
-    case 'denied':
-      return [`the agent was not allowed to use ${event.tool}: ${event.message.split('\n', 1)[0] ?? ''}`];
-    case 'text':
-    case 'thought':
-    case 'tool.start':
-    case 'tool.end':
-    case 'todo':
-    case 'progress':
-    case 'result':
-    case 'unknown':
-      return [];
-  }
+/** As document 001 has them: without the name of the loop, since some come before there is one. */
+export function detailLine(line: string, options: ViewOptions): string {
+  return `${stampIf(options)}${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
 }
 
-/** As document 001 has them: without the name of the loop, since some come before there is one. */
-export function detailLine(line: string): string {
-  return `${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
+function stampIf({ timestamps }: ViewOptions): string {
+  return timestamps === true ? stamp(Date.now()) : '';
 }
 
 /** Whether both outputs go to the same terminal, file or pipe. */

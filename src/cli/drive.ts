@@ -11,7 +11,7 @@ import { isError, summary } from './summary.ts';
 export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   // A loop makes little garbage for hours: the room for it need not grow, and the process stays as small as it began.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const view = new Console(loop.spec.name, options);
+  const view = new Console(loop.spec, options, (text) => loop.mask(text));
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
   const onTerminate = onSignal('SIGTERM');
@@ -20,7 +20,7 @@ export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<numb
     for (const note of loop.notes) view.status(note);
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`works in ${worktree.path} (branch ${worktree.branch})`);
-    if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`));
+    if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {

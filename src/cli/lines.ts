@@ -7,7 +7,12 @@ import { duration, localTime } from '../compose/times.ts';
 import { limitWords } from './limit-words.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */
-export function linesFor(event: LoopEvent, state: LoopState, account: Account): readonly string[] {
+export function linesFor(
+  event: LoopEvent,
+  state: LoopState,
+  account: Account,
+  isVerbose = false,
+): readonly string[] {
   const { policy } = state;
   const limit = policy.limits.iterations;
   const of = (number: number): string => (limit === null ? `${number}` : `${number}/${limit}`);
@@ -22,8 +27,10 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       const before = event.iteration === 0 ? 'before the first iteration: ' : '';
       if (result.code === 0) return [`${before}check passed: ${brief(command)} (exit 0, ${took})`];
       const how = howItFailed(result.code, result.timedOut);
-      const action = policy.checks.commands[index]?.action ?? 'APPEND';
-      return [`${before}check failed: ${brief(command)} (${how}, action=${action}, ${took}) — ${result.log}`];
+      // Document 001 wants to see it; elsewhere it is seldom another one.
+      const isWanted = isVerbose || policy.preset === 'ralph-cli';
+      const action = isWanted ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
+      return [`${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`];
     }
     case 'claim.rejected': {
       const count = event.failed.length;
@@ -82,6 +89,17 @@ export function linesFor(event: LoopEvent, state: LoopState, account: Account): 
       return [];
   }
 }
+
+/** What may help with a check that has failed in a worktree. */
+export function hintFor(
+  { result }: Extract<LoopEvent, { type: 'check.finished' }>,
+  { policy }: LoopState,
+): string | null {
+  if (result.code !== COMMAND_NOT_FOUND || policy.worktree.setup.length > 0) return null;
+  return 'hint: a worktree has only what is committed; with "setup": ["npm ci"] in .ralph/settings.json a new one (--fresh) gets the rest';
+}
+
+const COMMAND_NOT_FOUND = 127;
 
 /** What begins now and may take a while. */
 export function lineAtStart(effect: Effect): string | null {

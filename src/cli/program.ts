@@ -318,7 +318,7 @@ function viewOptions(command: Command): Command {
     .option('--json', 'print one JSON record at the end, and nothing else, on the standard output')
     .option('--stream-agent-output', 'show what the agent says (the default)')
     .option('--no-stream-agent-output', 'do not show it')
-    .option('--timestamps', 'the time in front of every line of the agent')
+    .option('--timestamps', 'the time in front of every line')
     .option('--emoji', 'show emoji (where the terminal has them, they are shown anyway)')
     .option('--no-emoji', 'show [OK] and [ERR] instead')
     .option('--output-lines <number>', "lines of a tool's output (3)")

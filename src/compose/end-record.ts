@@ -117,10 +117,18 @@ function failedBefore({ baseline, checks }: Account, index: number): boolean | n
   return before.result.code !== 0;
 }
 
-/** How a check failed, in two words. */
+/** How a check failed, in a few words. */
 export function howItFailed(exit: number | null, timedOut: boolean): string {
-  return timedOut ? 'Timeout' : `exit ${exit ?? 'unknown'}`;
+  if (timedOut) return 'Timeout';
+  const why = exit === null ? undefined : SHELL_CODES.get(exit);
+  return `exit ${exit ?? 'unknown'}${why === undefined ? '' : `: ${why}`}`;
 }
+
+/** What a shell exits with where it is not the command that has failed. */
+const SHELL_CODES: ReadonlyMap<number, string> = new Map([
+  [126, 'not executable'],
+  [127, 'command not found'],
+]);
 
 /** The raw output of a run, as people find it from the workspace. */
 export function logOf(name: string, run: string): string {

@@ -185,6 +185,11 @@ export class OwnedLoop {
     return [...set, ...line].map(quoted).join(' ');
   }
 
+  /** Words without what its environment keeps secret. */
+  mask(text: string): string {
+    return masked(text, this.#env);
+  }
+
   /** The first event of a new loop. */
   create(policy: Policy): void {
     this.#append({ type: 'loop.created', name: this.spec.name, policy });

@@ -163,7 +163,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   emoji: yesOrNo
     .optional()
     .describe('Show emoji, also where the terminal does not seem to have them, or never.'),
-  timestamps: yesOrNo.optional().describe('The time in front of every line of the agent.'),
+  timestamps: yesOrNo.optional().describe('The time in front of every line.'),
   outputLines: whole(0, 'must be a whole number >= 0')
     .optional()
     .describe("Lines of a tool's output that are shown."),

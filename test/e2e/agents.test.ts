@@ -30,7 +30,7 @@ describe('an agent that is called by its name', () => {
     expect(end.stderr).toContain(
       'claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model opus\n',
     );
-    expect(end.stdout).toBe(CLAIM);
+    expect(end.stdout).toBe(`${CLAIM}\n`);
     expect(JSON.parse(rig.loop('a').read('spec.json'))).toMatchObject({
       agent: { kind: 'claude', argv: ['claude', '--dangerously-skip-permissions', '--model', 'opus'] },
     });

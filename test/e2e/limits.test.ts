@@ -156,6 +156,10 @@ describe('a provider that does not answer', () => {
     const end = await program.ended;
     exits(end, 3);
     expect(end.stderr).toContain('error: 401 authentication failed; log in with: claude /login');
+    // Once when it is met, once as the reason of the end; a refusal is an answer.
+    expect(end.stderr.match(/401 authentication failed/g)).toHaveLength(2);
+    expect(end.stderr).toContain('refused by the provider (401 authentication failed): try 1 of 10');
+    expect(end.stderr).not.toContain('no answer');
   });
 });
 
@@ -272,7 +276,7 @@ describe('what a person sees', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 0);
-    expect(end.stdout).toBe(CLAIM);
+    expect(end.stdout).toBe(`${CLAIM}\n`);
     expect(end.stderr).toContain(
       '⏺ Read(/path/to/file.go)\n✅ Result ← Read (4 lines, 18 chars)\n  ⎿  one\n     two\n     three\n  ⎿  ... 1 more lines\n',
     );

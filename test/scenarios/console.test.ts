@@ -18,6 +18,38 @@ describe('a check', () => {
     expect(stderr).not.toContain('claim');
   });
 
+  it('that has failed shows its last lines, without secrets and without its fail action', async () => {
+    const stage = openStage();
+    stage.env['API_KEY'] = 'my-very-secret-key';
+    const check = `seq 9; printf '\\033[31mkey %s\\033[0m\\n' "$API_KEY"; exit 1`;
+    const { stderr } = await stage.run(...task, '-m', '1', '--check', check);
+    expect(stderr).toMatch(
+      /check failed: .* \(exit 1, \d\.\ds\) — .*\.log\n {2}\| {2}6\n {2}\| {2}7\n {2}\| {2}8\n {2}\| {2}9\n {2}\| {2}key <redacted>\n/,
+    );
+    expect((await stage.run(...task, '-m', '1', '--verbose', '--check', 'false')).stderr).toContain(
+      '(exit 1, action=APPEND, ',
+    );
+    const quiet = await stage.run(...task, '-m', '1', '--quiet', '--check', check);
+    expect(quiet.stderr).not.toContain('  |  ');
+  });
+
+  it('whose command is not there says so, and in a worktree what helps, once', async () => {
+    const stage = openRepository();
+    stage.write('script', 'true');
+    const checks = ['--check', 'no-such-command', '--check', './script'];
+    const here = await stage.run(...task, '-m', '1', ...checks);
+    expect(here.stderr).toContain('check failed: no-such-command (exit 127: command not found, ');
+    expect(here.stderr).toContain('failing     no-such-command (exit 127: command not found)');
+    expect(here.stderr).toContain('check failed: ./script (exit 126: not executable, ');
+    expect(here.stderr).not.toContain('"setup"');
+    const there = await stage.run(...task, '-m', '2', '--worktree', ...checks);
+    expect(count(there.stderr, 'exit 127: command not found, ')).toBeGreaterThan(1);
+    expect(count(there.stderr, '"setup": ["npm ci"]')).toBe(1);
+    stage.settings({ setup: ['true'] });
+    const prepared = await stage.run(...task, '-m', '1', '--worktree', '--fresh', ...checks);
+    expect(prepared.stderr).not.toContain('"setup"');
+  });
+
   it('that passed where nobody claimed anything leads to --until checks', async () => {
     const stage = openStage();
     stage.plans(3, done);
@@ -113,5 +145,25 @@ describe('a loop', () => {
     const { stderr } = await stage.ralph('resume', 'it').ended;
     expect(stderr).toContain('[ralph] it: resumed\n');
     expect(stderr).not.toContain('found again');
+  });
+
+  it('has the time in front of its own lines too, where it is wanted', async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo at work');
+    const args = [...task, '-m', '1', '--timestamps', '--verbose', '--check', 'echo no; exit 1'];
+    const { stdout, stderr } = await stage.run(...args);
+    expect(stdout).toMatch(/^\[\d\d:\d\d:\d\d\] at work\n$/);
+    const own = stderr.split('\n').filter((line) => /\[ralph\]|\|/.test(line));
+    expect(own.length).toBeGreaterThan(5);
+    expect(own.filter((line) => !/^\[\d\d:\d\d:\d\d\] (?:\[ralph\] | {2}\| {2}no)/.test(line))).toEqual([]);
+  });
+
+  it('ends its last line on a standard output of its own', async () => {
+    const stage = openStage();
+    stage.plans(1, 'printf almost');
+    stage.plans(2, `printf '%s' '<promise>DONE</promise>'`);
+    expect(await stage.run(...task)).toMatchObject({ code: 0, stdout: 'almost\n<promise>DONE</promise>\n' });
+    stage.plans(3, work);
+    expect(await stage.run(...task)).toMatchObject({ stdout: '<promise>DONE</promise>\n' });
   });
 });
