@@ -245,7 +245,7 @@ function controlLines(
     case 'pause':
       return ['pausing after this iteration'];
     case 'resume':
-      return ['resumed'];
+      return [control.now ? 'resumed without waiting' : 'resumed'];
     case 'stop':
       return [control.now ? 'stopping now' : 'stopping after the running step'];
     case 'signal':
