@@ -161,7 +161,7 @@ describe('an agent that prints', () => {
     gate.open();
     const end = await program.ended;
     exits(end, 0);
-    expect(end.stdout).toBe(`café\n${PROMISE}\uFFFD`);
+    expect(end.stdout).toBe(`café\n${PROMISE}\uFFFD\n`);
     const log = readFileSync(rig.loop('a').file('runs', '0001', 'stdout.log'));
     expect(log).toEqual(Buffer.concat([Buffer.from(`café\n${PROMISE}`), Buffer.from([0xc3])]));
   });

@@ -24,7 +24,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
       'cp .ralph/loops/it/state.json "$FAKE_PLAN/state.json"',
     ]);
     expect(stdout).toContain('run 3\n');
-    expect(stderr.match(/^ +result .*no space.*$/gm)).toHaveLength(1);
+    expect(stderr.match(/^ralph: error: .*no space.*$/gm)).toHaveLength(1);
     expect(stdout).toContain('Status: ended\n');
     expect(stdout).toMatch(/^Reason: .*no space.*$/m);
     expect(stdout).toContain('status 1\n');
