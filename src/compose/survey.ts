@@ -69,10 +69,7 @@ export async function examineMachine(env: Environment, cwd: string): Promise<rea
   const agents = await surveyAgents(env, cwd);
   const installed = agents.filter(({ path }) => path !== null);
   return [
-    ...(await Promise.all([
-      program('git', 'without it there are no diffs, no checkpoints and no sign of progress', env, cwd),
-      program('tmux', 'without it loops run in the foreground only', env, cwd),
-    ])),
+    await examineGit(env, cwd),
     writable('the workspace', cwd),
     writable('the state folder', stateFolder()),
     ...(await Promise.all(installed.map((agent) => examineAgent(agent, env, cwd)))),
@@ -89,12 +86,17 @@ export async function examineMachine(env: Environment, cwd: string): Promise<rea
   ];
 }
 
-async function program(name: string, otherwise: string, env: Environment, cwd: string): Promise<Finding> {
-  const answer = await exec([name, name === 'tmux' ? '-V' : '--version'], { cwd, env });
+async function examineGit(env: Environment, cwd: string): Promise<Finding> {
+  const answer = await exec(['git', '--version'], { cwd, env });
   const said = answer?.stdout.toString('utf8').trim().split('\n', 1)[0] ?? '';
   return answer?.code === 0
-    ? { what: name, state: 'ok', detail: said, remedy: null }
-    : { what: name, state: 'warning', detail: 'not found', remedy: `install ${name}; ${otherwise}` };
+    ? { what: 'git', state: 'ok', detail: said, remedy: null }
+    : {
+        what: 'git',
+        state: 'warning',
+        detail: 'not found',
+        remedy: 'install git; without it there are no diffs, no checkpoints and no sign of progress',
+      };
 }
 
 function writable(what: string, folder: string): Finding {

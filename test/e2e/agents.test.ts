@@ -303,6 +303,8 @@ describe('ralph agents and ralph doctor', () => {
     const rows = bare.stdout.split('\n');
     const remedy = rows.findIndex((row) => row.includes('→'));
     expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('none that ralph knows'));
+    // Nothing of this version needs it.
+    expect(bare.stdout).not.toContain('tmux');
     fakes('claude', '--output-format --verbose --dangerously-skip-permissions');
     fakes('codex', 'nothing of that kind');
     const end = await agents.ralph('doctor').ended;
