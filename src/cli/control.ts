@@ -1,4 +1,5 @@
 import { checkSpendLimits } from '../compose/money.ts';
+import type { LoopReading } from '../compose/read-loop.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
@@ -13,7 +14,7 @@ interface Where {
 /** `ralph pause`: the running agent goes on, and nothing is started after it. */
 export async function pause(name: string, options: Where): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
-  refuseEnded(name, loop.state.outcome !== null);
+  refuseEnded(loop);
   if (loop.state.control.paused) {
     warn(`ralph: warning: worker '${name}' is already paused\n`);
     return 0;
@@ -55,7 +56,7 @@ export async function set(name: string, settings: readonly string[], options: Wh
     settings.flatMap((text) => Object.entries(parseSetting(text))),
   );
   const loop = findLoop(workspaceOf(options), name);
-  refuseEnded(name, loop.state.outcome !== null);
+  refuseEnded(loop);
   await checkSpendLimits(limits, loop.spec.agent);
   return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
 }
@@ -83,6 +84,11 @@ function parseSetting(text: string): SetLimits {
   return parse(key, text.slice(at + 1));
 }
 
-function refuseEnded(name: string, hasEnded: boolean): void {
-  if (hasEnded) throw new UserError(`"${name}" has ended; go on with it: ralph resume ${name}`);
+function refuseEnded({ spec: { name }, state: { outcome } }: LoopReading): void {
+  if (outcome === null) return;
+  throw new UserError(
+    outcome.type === 'done'
+      ? `"${name}" is done; start it again with: ralph run --name ${name} …`
+      : `"${name}" has ended; go on with it: ralph resume ${name}`,
+  );
 }

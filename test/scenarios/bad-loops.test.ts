@@ -120,13 +120,14 @@ describe('a journal that cannot be read', () => {
 });
 
 describe('loops that cannot do what is asked', () => {
-  it('one that is done cannot be resumed, and is told how to start it again', async () => {
+  it('one that is done can be neither resumed nor paused, and is told how to start it again', async () => {
     const stage = openStage();
     stage.plans(1, "echo '<promise>DONE</promise>'");
     await stage.run('-p', 'work');
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 1 });
     expect(stderr).toMatch(/^ralph: error: "it" is done; .*ralph run --name it.*\n$/);
+    expect((await stage.ralph('pause', 'it').ended).stderr).toBe(stderr);
   });
 
   it('one that has ended can be told nothing', async () => {
