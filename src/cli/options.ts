@@ -100,7 +100,7 @@ export function viewSettings(options: ViewOptions): Settings {
 export function limitSettings(options: LimitOptions): Settings {
   const { maxCost, maxOutput } = options;
   return {
-    maximumIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, 0),
+    maximumIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
     maxFailures: whole('--max-failures', options.maxFailures, 1),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
@@ -126,7 +126,7 @@ export function viewOf<T extends ViewOptions>(options: T, settings: Settings): T
   };
 }
 
-function whole(option: string, text: string | undefined, least: number): number | undefined {
+function whole(option: string, text: string | undefined, least: number | null): number | undefined {
   return text === undefined ? undefined : parseWhole(option, text, least);
 }
 

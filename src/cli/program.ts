@@ -4,6 +4,7 @@ import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
+import { adviceOn, FIRST_STEPS } from './advice.ts';
 import { explainError } from './errors.ts';
 import { print, warn } from './print.ts';
 
@@ -20,18 +21,13 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      if (
-        (words[0] === 'run' || words[0] === 'loop') &&
-        words.length > 2 &&
-        command.length === 0 &&
-        MISPLACED.has(error.code)
-      )
-        warn(
-          'The command of the agent belongs behind --, for example: ralph run "fix the tests" -- ./my-agent\n',
-        );
+      const advice = adviceOn(error.code, words, command.length > 0);
+      if (advice !== null) warn(`${advice}\n`);
       return 2;
     }
-    return explainError(error);
+    const failed = explainError(error);
+    if (args.length === 0) warn(`${FIRST_STEPS}\n`);
+    return failed;
   }
 }
 
@@ -48,9 +44,6 @@ function splitCommand(args: readonly string[]): { words: readonly string[]; comm
   const at = args.indexOf('--');
   return at < 0 ? { words: args, command: [] } : { words: args.slice(0, at), command: args.slice(at + 1) };
 }
-
-/** What is said when an agent's command stands where our own options are read. */
-const MISPLACED = new Set(['commander.excessArguments', 'commander.optionMissingArgument']);
 
 type Done = (code: number) => void;
 
@@ -205,7 +198,7 @@ function build(given: readonly string[], command: readonly string[], done: Done)
       const { agents } = await import('./agents.ts');
       done(await agents(options));
     });
-  add('doctor', 'try out what a loop needs: the agents that are installed, git, tmux, a folder to write to')
+  add('doctor', 'try out what a loop needs: the agents that are installed, git, a folder to write to')
     .option('--json', 'as JSON')
     .action(async (options: object) => {
       const { doctor } = await import('./doctor.ts');
@@ -279,12 +272,7 @@ function workOptions(command: Command): Command {
     .option('--model <model>', 'the model that the agent uses')
     .option('--env <key=value>', "adds to the agent's environment (repeatable)", collect, [])
     .option('--drop-env <key>', 'a variable that the agent does not get to see (repeatable)', collect, [])
-    .addOption(
-      new Option(
-        '--prompt-via <way>',
-        'how the prompt reaches the agent: stdin, file or argument',
-      ).hideHelp(),
-    )
+    .option('--prompt-via <way>', 'how the prompt reaches the agent: stdin, file or argument')
     .option('--check <command>', 'must exit 0 before the work counts as done (repeatable)', collect, [])
     .option('--check-timeout <time>', 'the time one check may take')
     .option('--baseline', 'run the checks once before the first iteration, to know what was red before')

@@ -23,8 +23,10 @@ export async function runLoop(
 function promptOf(task: string | null, { prompt, promptFile }: RunOptions): LoopRequest['prompt'] {
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
-  if (texts.length > 0 && file !== null)
-    throw new UserError('cannot specify both --prompt and --prompt-file');
+  if (texts.length > 0 && file !== null) {
+    const given = prompt === undefined || prompt === '' ? 'a task' : '--prompt';
+    throw new UserError(`cannot specify both ${given} and --prompt-file`);
+  }
   if (texts.length > 1) throw new UserError('cannot specify both a task and --prompt');
   const [text] = texts;
   if (text !== undefined && text !== null) return { text };

@@ -121,9 +121,11 @@ function callOf(
 function checkName(name: string): void {
   const names = AGENTS.map((agent) => agent.name);
   if (names.includes(name)) return;
-  const near = closest(name, names);
+  // It is for demonstrations, tests and those who have read of it.
+  const shown = names.filter((known) => known !== 'scripted');
+  const near = closest(name, shown);
   const guess = near === null ? '' : ` (did you mean ${near}?)`;
-  throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known are ${names.join(', ')}`);
+  throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known are ${shown.join(', ')}`);
 }
 
 /** The agents that we know and that are there. */

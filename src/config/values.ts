@@ -35,10 +35,12 @@ export function parseSize(option: string, text: string): number {
   return Math.round(Number(match[1]) * unit);
 }
 
-export function parseWhole(option: string, text: string, least: number): number {
+/** Where `least` is null the preset says later how small it may be. */
+export function parseWhole(option: string, text: string, least: number | null): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text.trim()) || value < least || !Number.isSafeInteger(value)) {
-    throw new UserError(`${option} must be a whole number >= ${least}, got ${JSON.stringify(text)}`);
+  if (!/^\d+$/.test(text.trim()) || value < (least ?? 0) || !Number.isSafeInteger(value)) {
+    const which = least === null ? 'such as 10' : `>= ${least}`;
+    throw new UserError(`${option} must be a whole number ${which}, got ${JSON.stringify(text)}`);
   }
   return value;
 }

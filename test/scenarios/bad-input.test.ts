@@ -15,9 +15,16 @@ describe('the prompt', () => {
     const cases: readonly Case[] = [
       [run(), 'must specify prompt (--prompt or --prompt-file)'],
       [run('-f', ''), 'must specify prompt (--prompt or --prompt-file)'],
-      [run('a task', '-f', 'P.md'), 'cannot specify both'],
+      [run('a task', '-f', 'P.md'), 'cannot specify both a task and --prompt-file'],
       [run('a task', '-p', 'another'), 'cannot specify both a task and --prompt'],
-      [run('two', 'tasks'), 'too many arguments'],
+      [
+        run('two', 'tasks'),
+        /too many arguments.*\n\(Put a task of several words in quotes: ralph run "fix the tests"\)\n$/,
+      ],
+      [
+        ['run', 'two', './agent'],
+        /too many arguments.*\n\(Put a task .* in quotes, and the command of an agent behind --: ralph run/,
+      ],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
   });
@@ -60,7 +67,7 @@ describe('the agent command', () => {
         run('-p', 'x', '--agent', 'cluade'),
         /unknown agent "cluade" \(did you mean claude\?\); known are .*custom/,
       ],
-      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex/],
+      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex, .*, custom$/m],
       [['run', '-p', 'x', '--agent', 'custom'], 'needs its command behind --'],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
@@ -99,9 +106,9 @@ describe('options and commands', () => {
         run('-p', 'x', '--max-output', 'much'),
         '--max-output must be a size such as 500k, 20m or 1g, got "much"',
       ],
-      [run('-p', 'x', '-m', 'ten'), '--max-iterations must be a whole number >= 0, got "ten"'],
-      [run('-p', 'x', '-m', '-1'), '--max-iterations must be a whole number >= 0, got "-1"'],
-      [run('-p', 'x', '-m', '1.5'), '--max-iterations must be a whole number >= 0, got "1.5"'],
+      [run('-p', 'x', '-m', 'ten'), '--max-iterations must be a whole number such as 10, got "ten"'],
+      [run('-p', 'x', '-m', '-1'), '--max-iterations must be a whole number such as 10, got "-1"'],
+      [run('-p', 'x', '-m', '1.5'), '--max-iterations must be a whole number such as 10, got "1.5"'],
       [run('-p', 'x', '-m', '99999999999999999999'), '--max-iterations must be a whole number'],
       [run('-p', 'x', '--max-failures', '0'), '--max-failures must be a whole number >= 1, got "0"'],
     ];

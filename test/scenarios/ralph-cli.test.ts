@@ -221,18 +221,24 @@ describe('the command line', () => {
     expect([stage.calls, stage.loops]).toEqual([0, []]);
   });
 
-  it('`ralph` alone asks for a prompt, and a flag may stand before any word (T047)', async () => {
+  it('`ralph` alone asks for a prompt and tells how, and a flag may stand before any word (T047)', async () => {
     const stage = openStage();
     const bare = await stage.ralph().ended;
-    expect(bare).toMatchObject({
-      code: 2,
-      stderr: 'ralph: error: must specify prompt (--prompt or --prompt-file)\n',
-    });
+    expect(bare.code).toBe(2);
+    expect(bare.stderr).toMatch(
+      /^ralph: error: must specify prompt \(--prompt or --prompt-file\)\n\(For example: ralph run ".*ralph --help.*\)\n$/,
+    );
     stage.plans(1, "echo '<promise>DONE</promise>'");
     expect((await stage.ralph('-p', 'work', '--', stage.agent).ended).code).toBe(0);
     stage.plans(2, "echo '<promise>DONE</promise>'");
     expect((await stage.ralph('work on it', '--', stage.agent).ended).code).toBe(0);
     expect(stage.calls).toBe(2);
+  });
+
+  it('the help tells how the prompt can reach the agent', async () => {
+    const { code, stdout } = await openStage().ralph('run', '--help').ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/--prompt-via <way> +how the prompt reaches the agent: stdin,\s+file or argument/);
   });
 
   it('a bare word that is no command starts nothing and gets a suggestion (T047)', async () => {
