@@ -24,7 +24,7 @@ export async function listTrees(options: Where & { readonly json?: boolean }): P
       name,
       branch,
       state === 'dirty' ? `dirty (${work.changes})` : state,
-      isMerged ? 'merged' : `ahead (${work.commits})`,
+      work.commits > 0 ? `ahead (${work.commits})` : isMerged ? 'merged' : 'none yet',
       status,
       path,
     ]);

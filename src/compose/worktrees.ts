@@ -2,13 +2,14 @@
 import type { LoopReading } from './read-loop.ts';
 import { readLoops } from './read-loop.ts';
 import type { Spec } from '../control/spec.ts';
-import { GitError } from '../git/repository.ts';
+import { GitError, resolve } from '../git/repository.ts';
 import { isNothing, workIn, type Work } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
 import { withIdleLoop } from './idle-loop.ts';
 import { tidyMerge } from './merge-worktree.ts';
 import { inWords } from './git.ts';
+import { startOf } from './scm-start.ts';
 import { describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
 
 export interface WorktreeSummary {
@@ -18,7 +19,7 @@ export interface WorktreeSummary {
   readonly path: string;
   /** `gone` when its folder was removed, `clean` without anything that is not committed. */
   readonly state: 'clean' | 'dirty' | 'gone';
-  /** Whether everything on the branch is elsewhere too. */
+  /** Whether the branch has got commits since it was made, and all of them are elsewhere too. */
   readonly isMerged: boolean;
   readonly work: Work;
   /** The loop's. */
@@ -46,7 +47,17 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
   if (!isThere && !(await hasBranch(loop, env))) return null;
   const work = await workIn(repository, path, branch);
   const state = !isThere ? 'gone' : work.changes > 0 ? 'dirty' : 'clean';
-  return { name, branch, path, state, isMerged: work.commits === 0, work, status: summaryOf(loop).status };
+  const isMerged = work.commits === 0 && (await hasMoved(loop, env));
+  return { name, branch, path, state, isMerged, work, status: summaryOf(loop).status };
+}
+
+/** Whether its branch is not any more where it was when the loop began. */
+async function hasMoved({ spec, account }: LoopReading, env: Environment): Promise<boolean> {
+  const repository = gitIn(spec.workspace, env);
+  const start = await resolve(repository, `${startOf(spec)}^`);
+  // Without a record the agent has not begun, or nothing could be put on record.
+  if (start === null) return account.commits > 0;
+  return start !== (await tipOf(repository, spec.worktree?.branch ?? ''));
 }
 
 /** What is in a loop's tree and nowhere else; null where it has none, or nobody can tell. */

@@ -328,6 +328,18 @@ describe('an old worktree', () => {
     expect(status(stage)).toBe('');
   });
 
+  it('without commits is not called merged, also where its set-up has failed', async () => {
+    const stage = openRepository();
+    stage.plans('default', 'true');
+    await stage.run('-p', 'x', '--worktree', '-m', '1');
+    expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +clean +none yet +iterations-ex/);
+    stage.settings({ setup: ['false'] });
+    expect((await stage.run('-p', 'x', '--worktree', '-m', '1', '--fresh')).code).toBe(2);
+    expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +clean +none yet +bad-input/);
+    const [listed] = readJson((await worktree(stage, 'ls', '--json')).stdout);
+    expect(listed).toMatchObject({ isMerged: false });
+  });
+
   it('S3.58 keeps its loop from being removed, and is removed on its own', async () => {
     const stage = openRepository();
     stage.plans('default', work);
