@@ -1,5 +1,5 @@
 import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
-import { summaryOf } from '../compose/loop-summary.ts';
+import { summaryOf, type LoopSummary } from '../compose/loop-summary.ts';
 import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
@@ -22,11 +22,12 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {
-      const { name, status, iterations, owner, workspace, reason, waiting } = summaryOf(loop);
+      const summary = summaryOf(loop);
+      const { name, status, owner, workspace, reason, waiting } = summary;
       return [
         name,
         status,
-        iterations,
+        iterationOf(summary),
         owner === null ? '-' : String(owner),
         ...(withWorkspace ? [workspace] : []),
         waiting ?? reason ?? '',
@@ -34,4 +35,9 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
     }),
   ];
   print(columns(rows));
+}
+
+/** `3/10`, or `3` where there is no limit. */
+export function iterationOf({ iterations, iterationLimit }: LoopSummary): string {
+  return `${iterations}${iterationLimit === null ? '' : `/${iterationLimit}`}`;
 }

@@ -4,7 +4,7 @@ import { howItFailed } from '../compose/end-record.ts';
 import { summaryOf } from '../compose/loop-summary.ts';
 import { localTime } from '../compose/times.ts';
 import { findLoop } from './loops.ts';
-import { printTable } from './ls.ts';
+import { iterationOf, printTable } from './ls.ts';
 import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
@@ -30,13 +30,14 @@ export function status(
 
 function describe(loop: LoopReading): readonly string[] {
   const { state, account, spec, owner } = loop;
-  const { status: word, iterations, reason, waiting, next } = summaryOf(loop);
+  const summary = summaryOf(loop);
+  const { status: word, reason, waiting, next } = summary;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
   return [
     `Ralph Loop: ${spec.name}`,
     `Status: ${word}${owner === null ? '' : ` (process ${owner})`}`,
-    `Iteration: ${iterations}`,
+    `Iteration: ${iterationOf(summary)}`,
     `Started: ${time(account.startedAt)}`,
     `Current iteration started: ${time(account.iteration?.startedAt)}`,
     `Consecutive failures: ${state.failures.consecutive}`,

@@ -1,6 +1,7 @@
-import type { Account } from '../journal/account.ts';
+import type { IterationSpend } from '../journal/account.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
+import type { Outcome } from '../loop/outcome.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/processes.ts';
@@ -11,18 +12,19 @@ import { localTime } from './times.ts';
 /** A loop in a few words, for lists and for machines. */
 export interface LoopSummary {
   readonly name: string;
-  /** `crashed` when it should have an owner and has none. */
-  readonly status: 'running' | 'paused' | 'crashed' | 'done' | 'ended' | 'unreadable';
+  /** How it ended, if it has; `crashed` when it should have an owner and has none. */
+  readonly status: Outcome['type'] | 'running' | 'paused' | 'crashed' | 'unreadable';
   readonly owner: number | null;
   readonly workspace: string;
-  readonly iterations: string;
+  readonly iterations: number;
+  readonly iterationLimit: number | null;
   /** Why it is not running. */
   readonly reason: string | null;
   /** What it waits for. */
   readonly waiting: string | null;
   readonly next: string | null;
-  /** What the last few iterations used. */
-  readonly spends: Account['spends'];
+  /** What the last few iterations used; `usd` is null where nobody has said it. */
+  readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
   readonly record: EndRecord;
 }
 
@@ -31,7 +33,7 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
   const status = statusOf();
   function statusOf(): LoopSummary['status'] {
     if (trouble !== null) return 'unreadable';
-    if (state.outcome !== null) return state.outcome.type === 'done' ? 'done' : 'ended';
+    if (state.outcome !== null) return state.outcome.type;
     if (state.control.paused) return 'paused';
     return owner === null ? 'crashed' : 'running';
   }
@@ -40,7 +42,6 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     return owner !== null && status === 'running' ? null : record.next;
   }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
-  const limit = state.policy.limits.iterations;
   const agent = openRun(state)?.receipt ?? null;
   const orphan =
     agent !== null && processes.lives(agent) ? `, its agent (process ${agent.pid}) is still at work` : '';
@@ -50,11 +51,12 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     status,
     owner,
     workspace: spec.workspace,
-    iterations: `${state.iteration}${limit === null ? '' : `/${limit}`}`,
+    iterations: record.iterations,
+    iterationLimit: record.iterationLimit,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
     next: nextOf(),
-    spends: account.spends,
+    spends: account.spends.map((spend) => ({ ...spend, usd: spend.source === null ? null : spend.usd })),
     record,
   };
 }

@@ -40,10 +40,43 @@ describe('status and ls', () => {
   it('show the same to machines', async () => {
     await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit 0'));
     const one: unknown = JSON.parse((await rig.does('status', 'a', '--json')).stdout);
-    expect(one).toMatchObject({ name: 'a', status: 'ended', owner: null, next: 'ralph resume a -m 2' });
+    expect(one).toMatchObject({
+      name: 'a',
+      status: 'iterations-exhausted',
+      owner: null,
+      iterations: 1,
+      iterationLimit: 1,
+      next: 'ralph resume a -m 2',
+      spends: [{ iteration: 1, usd: null, source: null, unknownRuns: 1 }],
+    });
     expect(JSON.parse((await rig.does('ls', '--json')).stdout)).toEqual([one]);
     const everywhere = rig.ralph(['ls', '--all'], { cwd: '/' });
     expect((await everywhere.ended).stdout).toContain(` ${rig.workspace} `);
+  });
+
+  it('say how each loop has ended', async () => {
+    await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit 0'));
+    await rig.does('run', 'task', '--name', 'b', '--max-failures', '1', '--', ...rig.plain('exit 7'));
+    const { stdout } = await rig.does('ls');
+    expect(stdout).toMatch(/^a +iterations-exhausted +1\/1 +- +iteration limit/m);
+    expect(stdout).toMatch(/^b +failures-exhausted +1\/10 +- +1 consecutive/m);
+    expect((await rig.does('status', 'b')).stdout).toContain('Status: failures-exhausted\n');
+  });
+
+  it('an agent that is still at work is none that did not say what it cost', async () => {
+    const agent = ['--agent', 'scripted', '--', ...rig.agent];
+    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', ...agent]);
+    const first = await rig.nextTurn();
+    await first.prints('{"type":"result","ok":true,"text":"more to do","costUsd":0.5}\n');
+    await first.exits(0);
+    const second = await rig.nextTurn();
+    const during = await rig.does('status', 'a');
+    expect(during.stdout).toMatch(/^Cost: \$0\.5000 reported$/m);
+    expect(during.stdout).toMatch(/^ {2}iteration 2: unknown$/m);
+    await second.exits(0);
+    await program.ended;
+    const after = await rig.does('status', 'a');
+    expect(after.stdout).toMatch(/^Cost: \$0\.5000 reported \(1 run did not say\)$/m);
   });
 });
 

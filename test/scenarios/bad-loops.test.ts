@@ -91,7 +91,7 @@ describe('a journal that cannot be read', () => {
     const list = await stage.ralph('ls').ended;
     expect(list.code).toBe(0);
     expect(list.stdout).toMatch(/^it +unreadable .*newer version/m);
-    expect(list.stdout).toMatch(/^other +ended/m);
+    expect(list.stdout).toMatch(/^other +iterations-exhausted/m);
   });
 
   it('--fresh puts it aside as it is and starts anew', async () => {

@@ -25,7 +25,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     ]);
     expect(stdout).toContain('run 3\n');
     expect(stderr.match(/^ralph: error: .*no space.*$/gm)).toHaveLength(1);
-    expect(stdout).toContain('Status: ended\n');
+    expect(stdout).toContain('Status: fatal\n');
     expect(stdout).toMatch(/^Reason: .*no space.*$/m);
     expect(stdout).toContain('status 1\n');
     expect(stdout).toContain('resume 0\n');
