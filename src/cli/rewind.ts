@@ -1,6 +1,7 @@
 import { rewindLoop } from '../compose/rewind-loop.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
+import { harmless, oneLine } from './terminal.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph rewind`: the files as they were at a checkpoint; what is there now can be had back. */
@@ -10,16 +11,19 @@ export async function rewind(
   options: { readonly cwd?: string },
 ): Promise<number> {
   const rewound = await finishing(() => rewindLoop(findLoop(workspaceOf(options), name), checkpoint));
-  const { change, back, repositories, copied, exact, copies } = rewound;
+  const { change, files, back, repositories, copied, exact, copies } = rewound;
   if (back === null) print(`the files are as in ${checkpoint} already; nothing was changed\n`);
   else {
     print(`rewound the files of ${name} to ${checkpoint}: ${change}\n`);
+    for (const { path, how } of files.slice(0, MOST_NAMES))
+      print(`  ${how.padEnd(7)}  ${harmless(oneLine(path))}\n`);
+    if (files.length > MOST_NAMES) print(`  and ${files.length - MOST_NAMES} more\n`);
     print(`branch and index are as they were; get back what was there with: ralph rewind ${name} ${back}\n`);
   }
-  if (exact > 0) print(`note: ${files(exact)} came from exact copies beside the record\n`);
+  if (exact > 0) print(`note: ${count(exact)} came from exact copies beside the record\n`);
   if (copied > 0) {
     const why = 'filters, line ends or permissions';
-    print(`note: git would not give back ${files(copied)} exactly (${why}): copies are in ${copies},\n`);
+    print(`note: git would not give back ${count(copied)} exactly (${why}): copies are in ${copies},\n`);
     print(`      and the way back takes them from there\n`);
   }
   for (const path of repositories) {
@@ -28,8 +32,11 @@ export async function rewind(
   return 0;
 }
 
-function files(count: number): string {
-  return count === 1 ? '1 file' : `${count} files`;
+/** Files that are named. */
+const MOST_NAMES = 10;
+
+function count(files: number): string {
+  return files === 1 ? '1 file' : `${files} files`;
 }
 
 /** Files that are half rewound are of no use to anybody: a signal lets it finish, a second one kills. */

@@ -97,7 +97,7 @@ describe('restoring the files of a record', () => {
   it('does nothing where nothing has changed', async () => {
     at.write('a', '1');
     await records('1');
-    expect(await restores('1')).toMatchObject({ change: null, repositories: [] });
+    expect(await restores('1')).toMatchObject({ change: null, files: [], repositories: [] });
     expect(at.git('for-each-ref', KEPT)).toBe('');
   });
 

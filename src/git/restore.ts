@@ -18,12 +18,20 @@ import { addTo, CAREFULLY, forgetIn, treeIn, withTree, writeTree } from './tree.
 export interface Restored {
   /** `3 files changed, 4 insertions(+)`; null where everything was so already. */
   readonly change: string | null;
+  /** The files that were changed, by name. */
+  readonly files: readonly RestoredFile[];
   /** Repositories in the repository: what is checked out in them is their own affair. */
   readonly repositories: readonly string[];
   /** How many files git would not give back as they were, so that there are copies of them beside the record. */
   readonly copied: number;
   /** How many files come from such copies. */
   readonly exact: number;
+}
+
+export interface RestoredFile {
+  readonly path: string;
+  /** What became of it. */
+  readonly how: 'changed' | 'removed' | 'back';
 }
 
 /** It was begun and not finished, or could not even be begun. */
@@ -51,8 +59,9 @@ export function restoreFiles(repository: Repository, order: RestoreOrder): Promi
     // In a sparse checkout something may be gone already, though the index has it.
     const isDone = ({ isRepository, isGone, path }: Step): boolean =>
       isRepository || (isGone && kindOf(`${top}/${path}`) !== 'file');
-    if (steps.every(isDone) && inexact.length === 0)
-      return { change: null, repositories, copied: 0, exact: 0 };
+    const open = steps.filter((step) => !isDone(step));
+    if (open.length === 0 && inexact.length === 0)
+      return { change: null, files: [], repositories, copied: 0, exact: 0 };
     await refuseInTheWay(repository, steps);
     await keep(now);
     const copied = await failingAs(true, () => keepCopies(repository, order, steps, inexact));
@@ -78,8 +87,26 @@ export function restoreFiles(repository: Repository, order: RestoreOrder): Promi
     const change =
       (await changeBetween(repository, now, end)) ??
       `${exact.length} file${exact.length === 1 ? '' : 's'} changed`;
-    return { change, repositories, copied, exact: exact.length };
+    const files = filesOf(
+      open.filter((step) => !ignored.includes(step)),
+      exact,
+    );
+    return { change, files, repositories, copied, exact: exact.length };
   });
+}
+
+function filesOf(steps: readonly Step[], exact: readonly string[]): readonly RestoredFile[] {
+  const named = new Set(steps.map(({ path }) => path));
+  return [
+    ...steps.map(({ path, isNew, isGone }) => ({
+      path: utf8(path),
+      how: isNew ? ('back' as const) : isGone ? ('removed' as const) : ('changed' as const),
+    })),
+    // Of these git sees no difference.
+    ...exact
+      .filter((path) => !named.has(path))
+      .map((path) => ({ path: utf8(path), how: 'changed' as const })),
+  ];
 }
 
 /** No setting has a say in it; a repository in the repository is left as it is. */

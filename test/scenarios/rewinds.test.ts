@@ -17,7 +17,7 @@ describe('ralph rewind', () => {
     const { code, stdout } = await rewinds(stage, '1');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^rewound the files of it to 1: 4 files changed, \d+ insertion.*\n.*: ralph rewind it rewind-1\n$/,
+      /^rewound the files of it to 1: 4 files changed, \d+ insertion.*\n {2}changed {2}README\.md\n {2}changed {2}log\n(?: {2}removed {2}new-[23]\n){2}.*: ralph rewind it rewind-1\n$/,
     );
     expect([stage.read('log'), stage.read('README.md'), stage.read('ignored')]).toEqual([
       '1\n',
@@ -36,6 +36,15 @@ describe('ralph rewind', () => {
     const unknown = await rewinds(stage, '4');
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain('there are: start, 1 to 3, rewind-1, rewind-2, rewind-3');
+  });
+
+  it('names ten of the files, and says how many more there are', async () => {
+    const stage = openStage();
+    stage.plans(1, 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"file-$i"; done');
+    await stage.run('-p', 'work', '-m', '1');
+    const named = /: 12 files changed.*\n(?: {2}removed {2}file-\d+\n){10} {2}and 2 more\nbranch and/;
+    expect((await rewinds(stage, 'start')).stdout).toMatch(named);
+    expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(/\n {2}back {5}file-1\n/);
   });
 
   it('lets a loop go on from there', async () => {
