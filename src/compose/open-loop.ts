@@ -28,7 +28,7 @@ import { endLeftovers } from './leftovers.ts';
 import { OwnedLoop } from './owned-loop.ts';
 import { liveOwner, readLoopAt, unknownLoop, type LoopReading } from './read-loop.ts';
 import { cannotWrite, prepareFolder } from './ralph-folder.ts';
-import { forgetRecords, otherCommitters, putRecordsAside, recordStart, refuseCommit } from './scm-start.ts';
+import { forgetRecords, notesOnOthers, putRecordsAside, recordStart, refuseCommit } from './scm-start.ts';
 import { self } from './self.ts';
 import { wantsSetUp } from './set-up.ts';
 import { moveAside } from './workspace.ts';
@@ -110,9 +110,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
       );
       moveAside(folder.at, markers);
     }
-    for (const other of otherCommitters(spec, policy)) {
-      notes.push(`warning: the loop ${other} commits here too; one may commit what the other has changed`);
-    }
+    notes.push(...notesOnOthers(spec, policy));
     // What a set-up leaves behind is none of the loop's work.
     const note = wantsSetUp(spec, policy)
       ? null

@@ -28,18 +28,22 @@ export async function refuseCommit(
   if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
 }
 
-/** The loops that are at work in the same tree and commit too: whose change a commit has is then anybody's guess. */
-export function otherCommitters(spec: Spec, { commit }: Policy): readonly string[] {
-  if (commit === null || commit.tasks.length === 0) return [];
-  return readLoops(spec.workspace)
-    .filter(
-      ({ spec: other, owner, state }) =>
-        owner !== null &&
-        other.id !== spec.id &&
-        state.policy.commit !== null &&
-        treeOf(other) === treeOf(spec),
-    )
-    .map(({ spec: other }) => other.name);
+/** What to know of the loops that are at work on the same files. */
+export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[] {
+  const others = readLoops(spec.workspace).filter(
+    ({ spec: other, owner }) => owner !== null && other.id !== spec.id && treeOf(other) === treeOf(spec),
+  );
+  return others.flatMap(({ spec: { name }, state: { policy } }) => {
+    const bothCommit = policy.commit !== null && commit !== null && commit.tasks.length > 0;
+    if (bothCommit)
+      return [`warning: the loop ${name} commits here too; one may commit what the other has changed`];
+    // What an agent starts in its own folder belongs there.
+    if (spec.parent !== null) return [];
+    const remedy = isInRepository(spec.workspace) ? ' (--worktree gives a loop files of its own)' : '';
+    return [
+      `warning: the loop ${name} is at work on the same files; they may get into each other's way${remedy}`,
+    ];
+  });
 }
 
 /**

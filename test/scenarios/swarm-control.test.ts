@@ -155,6 +155,21 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(3);
   });
 
+  it('a second loop on the same files is told of the first, and how to get out of its way', async () => {
+    const stage = openStage();
+    stage.plans('default', waitFor());
+    const one = stage.starts(...swarm, '-m', '1');
+    await stage.called(1);
+    const two = stage.ralph('run', '--name', 'it-2', ...swarm, '-m', '1', '--', stage.agent);
+    await stage.called(2);
+    stage.release();
+    await Promise.all([one.ended, two.ended]);
+    expect(one.stderr).not.toContain('warning:');
+    expect(two.stderr).toContain(
+      "[ralph] it-2: warning: the loop it is at work on the same files; they may get into each other's way (--worktree gives a loop files of its own)\n",
+    );
+  });
+
   it('stop --now ends the agent in the middle of it, and nothing is left', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 300');
