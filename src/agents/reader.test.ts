@@ -107,11 +107,13 @@ describe('reading a run', () => {
 
   it('shows what lies beyond what was shown before, and learns from all of it', () => {
     const shown: AgentEvent[] = [];
+    const recalled: AgentEvent[] = [];
     const reader = readRun(
       custom,
       detectors,
       context({ offset: 6, complained: 4 }),
       (event) => void shown.push(event),
+      (event) => void recalled.push(event),
     );
     reader.read(Buffer.from('known new <promise>'));
     reader.read(Buffer.from('x</promise>\n<promise>DONE</promise>\n'));
@@ -119,6 +121,7 @@ describe('reading a run', () => {
     expect(shown.map((event) => ('text' in event ? event.text : '')).join('')).toBe(
       'new <promise>x</promise>\n<promise>DONE</promise>\n',
     );
+    expect(recalled).toMatchObject([{ type: 'text', text: 'known ' }]);
     expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
     expect(String(reader.complain(Buffer.from('oo')))).toBe('');
     expect(String(reader.complain(Buffer.from('ps again')))).toBe(' again');

@@ -33,14 +33,15 @@ export interface RunReader {
   readonly isHopeless: boolean;
 }
 
-/** A reader that has read nothing; `show` gets what lies beyond what was shown. */
+/** A reader that has read nothing; `show` gets what lies beyond what was shown, and `recall` what was. */
 export function readRun(
   agent: Agent,
   detectors: readonly Detector[],
   context: ReadContext,
   show: (event: AgentEvent) => void,
+  recall: (event: AgentEvent) => void = () => {},
 ): RunReader {
-  return new Reader(agent, startScan(detectors), context, show);
+  return new Reader(agent, startScan(detectors), context, { show, recall });
 }
 
 export interface ReadContext extends RunFacts {
@@ -64,10 +65,12 @@ const LAST_LINES = 5;
 /** Tools that are at work at the same time; what never ends must not be kept for ever. */
 const MOST_TOOLS = 100;
 
+type Audience = Readonly<Record<'show' | 'recall', (event: AgentEvent) => void>>;
+
 class Reader implements RunReader {
   readonly #agent: Agent;
   readonly #parser: StreamParser;
-  readonly #show: (event: AgentEvent) => void;
+  readonly #audience: Audience;
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
   readonly #decoder = new StringDecoder('utf8');
@@ -89,13 +92,13 @@ class Reader implements RunReader {
   #isCutOff = false;
   #hasNews = false;
 
-  constructor(agent: Agent, scanner: Scanner, context: ReadContext, show: (event: AgentEvent) => void) {
+  constructor(agent: Agent, scanner: Scanner, context: ReadContext, audience: Audience) {
     this.#agent = agent;
     this.#parser = agent.read(context);
     this.#scanner = scanner;
     this.#aside = scanner;
     this.#context = context;
-    this.#show = show;
+    this.#audience = audience;
   }
 
   get hasOpenTool(): boolean {
@@ -157,7 +160,7 @@ class Reader implements RunReader {
       const isNews = event.type !== 'limit' || this.#limit === null;
       const known = this.#isHopeless && event.type === 'result' ? { ...event, error: this.#error } : event;
       this.#learn(known);
-      if (visible && isNews) this.#show(known);
+      if (isNews) this.#audience[visible ? 'show' : 'recall'](known);
     }
   }
 

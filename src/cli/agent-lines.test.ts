@@ -63,6 +63,35 @@ describe('a tool', () => {
   });
 });
 
+describe('a run that was begun before', () => {
+  const result: AgentEvent = {
+    type: 'result',
+    ok: true,
+    text: null,
+    usage: null,
+    session: null,
+    error: null,
+  };
+
+  it('is counted from its beginning, with what was shown then', () => {
+    const lines = new AgentLines(options, () => NOON);
+    lines.begin(NOON - 4000);
+    lines.recall(start('Bash', 'x'));
+    expect(lines.lines(end('ok'))[0]).toBe('✅ Result ← Bash (1 line, 2 chars)');
+    lines.recall(start('Bash', 'y'));
+    lines.recall(end('bad', false));
+    expect(lines.lines(result)).toEqual(['✅ Complete (tools: 2, errors: 1, time: 4s)']);
+  });
+
+  it('remembers the names of a hundred tools that have not ended', () => {
+    const lines = new AgentLines(options, () => NOON);
+    for (let id = 1; id <= 101; id++)
+      lines.recall({ type: 'tool.start', id: String(id), name: `Tool ${id}`, input: '' });
+    const heads = ['1', '2'].map((id) => lines.lines({ type: 'tool.end', id, ok: true, output: 'x' })[0]);
+    expect(heads).toEqual(['✅ Result ← tool (1 line, 1 char)', '✅ Result ← Tool 2 (1 line, 1 char)']);
+  });
+});
+
 describe('the list of tasks', () => {
   const items = [
     { text: 'Read the code', status: 'done', priority: 'medium' },

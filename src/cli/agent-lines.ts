@@ -38,16 +38,21 @@ export class AgentLines {
     this.#startedAt = now();
   }
 
-  /** A new run: everything is counted anew. */
-  begin(): void {
+  /** A new run: everything is counted anew, and its time from its beginning. */
+  begin(startedAt: number = this.#now()): void {
     this.#tools.clear();
     // What the last one left unfinished is not gone on with.
     this.#message = this.#atLineStart ? null : 'another run';
     this.#used = 0;
     this.#errors = 0;
-    this.#startedAt = this.#now();
+    this.#startedAt = startedAt;
     this.#tokens = null;
     this.#costUsd = null;
+  }
+
+  /** Takes in what was shown before, by somebody who is gone. */
+  recall(event: AgentEvent): void {
+    this.#linesOf(event);
   }
 
   /** Its words, as they go to the standard output; another message begins on a line of its own. */
@@ -82,6 +87,7 @@ export class AgentLines {
       case 'tool.start':
         this.#used++;
         this.#tools.set(event.id, event.name);
+        if (this.#tools.size > MOST_TOOLS) this.#tools.delete([...this.#tools.keys()][0] ?? '');
         return [
           `${this.#options.emoji ? '⏺' : '>'} ${this.#options.paint('bold', event.name)}(${cut(event.input, 80)})`,
         ];
@@ -211,6 +217,9 @@ export class AgentLines {
     return this.#options.paint('dim', text);
   }
 }
+
+/** Tools that are at work at the same time; what never ends must not be kept for ever. */
+const MOST_TOOLS = 100;
 
 function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;

@@ -8,6 +8,7 @@
 import { fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
+import { openRun } from '../index.ts';
 import { endOf } from '../compose/excerpts.ts';
 import type { OwnedLoop, Viewer } from '../compose/owned-loop.ts';
 import { hideKeys, hideLikelyKeys } from '../compose/secrets.ts';
@@ -87,6 +88,13 @@ export class Console implements Viewer {
     for (const line of this.#lines.lines(shown)) this.line(line);
   }
 
+  /** Neither is it activity, nor is it said again. */
+  recalled(event: AgentEvent): void {
+    this.#events++;
+    if (event.type === 'unknown') this.#unknown++;
+    this.#lines.recall(event);
+  }
+
   complained(_run: unknown, chunk: Buffer): void {
     this.#activeAt = Date.now();
     if (this.#hidesAgent) return;
@@ -125,9 +133,11 @@ export class Console implements Viewer {
     this.#state = state;
     this.#account = account;
     if (event.type === 'run.started') {
-      this.#lines.begin();
+      this.#lines.begin(event.at);
       this.#provider.begin();
     }
+    // What another owner has begun is counted from there.
+    if (event.type === 'owner.changed') this.#lines.begin(openRun(state)?.plannedAt);
     if (event.type === 'run.ended' && this.#events > 0) {
       this.detail(`stream stats: ${this.#events} events, ${this.#unknown} errors`);
     }

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { agentSink, followRun, runsOf, type LogSink } from '../compose/follow-run.ts';
+import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../compose/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
@@ -23,9 +23,13 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   process.stdout.on('error', () => process.exit(0));
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const isRaw = options.raw === true || options.stderr === true;
-  const lines = new AgentLines(lineOptions(options, process.stdout));
+  let endedAt: number | null = null;
+  // What is over took the time that it took then.
+  const lines = new AgentLines(lineOptions(options, process.stdout), () => endedAt ?? Date.now());
   const sinkFor = (path: string): LogSink => {
-    lines.begin();
+    const times = runTimes(loop, path);
+    endedAt = times.endedAt;
+    lines.begin(times.startedAt ?? undefined);
     const read = isRaw
       ? null
       : agentSink(loop.spec.agent.kind, path, (event) => show(Buffer.from(lines.all(event))));

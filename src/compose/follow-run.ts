@@ -6,7 +6,7 @@ import type { LoopFolder } from '../control/layout.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { isMessageRun } from './commit-answer.ts';
-import { readLoopAt } from './read-loop.ts';
+import { readEvents, readLoopAt, type LoopReading } from './read-loop.ts';
 
 /** The runs of a loop, in their order. */
 export function runsOf(folder: LoopFolder): readonly { readonly name: string; readonly path: string }[] {
@@ -15,6 +15,23 @@ export function runsOf(folder: LoopFolder): readonly { readonly name: string; re
   return readdirSync(runs)
     .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .map((name) => ({ name, path: join(runs, name) }));
+}
+
+/** When a run began and ended, as far as the journal knows. */
+export function runTimes({ folder, trouble }: LoopReading, path: string): RunTimes {
+  let times: RunTimes = { startedAt: null, endedAt: null };
+  for (const event of trouble === null ? readEvents(folder) : []) {
+    if (event.type !== 'run.started' && event.type !== 'run.ended') continue;
+    if (folder.run(event.run) !== path) continue;
+    times =
+      event.type === 'run.started' ? { ...times, startedAt: event.at } : { ...times, endedAt: event.at };
+  }
+  return times;
+}
+
+export interface RunTimes {
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
 }
 
 /** Gets what one run prints. */

@@ -44,6 +44,8 @@ import { loopWorkspace } from './workspace.ts';
 export interface Viewer extends Observer {
   /** The agent said or did something, at this moment. */
   agent?(event: AgentEvent & { readonly at: number }): void;
+  /** The agent said or did something that was shown before a crash. */
+  recalled?(event: AgentEvent): void;
   /** What the agent is about to be asked, without secrets. */
   prompted?(text: () => string): void;
   seen?(event: LoopEvent, state: LoopState, account: Account): void;
@@ -113,6 +115,7 @@ export class OwnedLoop {
       env,
       agent,
       show: (event) => this.#viewer.agent?.({ ...event, at: Date.now() }),
+      recall: (event) => this.#viewer.recalled?.(event),
       prompted: (text) => this.#viewer.prompted?.(text),
       policy: () => this.state.policy,
       price: (model, tokens) => this.#price(model, tokens),

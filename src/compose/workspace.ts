@@ -37,7 +37,7 @@ import { masked } from './secrets.ts';
 import { gitIn } from './worktree.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
-  const { spec, folder, env, agent, show } = loop;
+  const { spec, folder, env, agent, show, recall } = loop;
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...lookFor(folder.marker(name), name) }));
@@ -64,6 +64,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           hide: (text) => hideSecrets(text, env),
         },
         show,
+        recall,
       ),
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
@@ -104,6 +105,7 @@ export interface WorkspaceSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly agent: Agent;
   readonly show: (event: AgentEvent) => void;
+  readonly recall: (event: AgentEvent) => void;
   readonly prompted: (text: () => string) => void;
   /** As it is now. */
   readonly policy: () => Policy;

@@ -80,6 +80,28 @@ describe('status and ls', () => {
   });
 });
 
+describe('the view', () => {
+  it('of a loop that was found again knows what was shown before, and does not show it again', async () => {
+    const args = ['--agent', 'scripted', '--', ...rig.agent];
+    const program = rig.ralph(['run', 'task', '--name', 'a', ...args]);
+    const turn = await rig.nextTurn();
+    await turn.prints('{"type":"tool.start","id":"1","name":"Bash","input":"make"}\n');
+    await turn.prints('{"type":"progress","costUsd":0.25}\n');
+    await rig.loop('a').journals('run.output', ({ cost }) => cost !== null);
+    await program.crashes();
+    const resumed = rig.ralph(['resume', 'a']);
+    await resumed.says('found again');
+    await turn.prints('{"type":"tool.end","id":"1","output":"made"}\n');
+    await turn.prints('{"type":"result","ok":true,"text":"<promise>DONE</promise>","costUsd":0.5}\n');
+    await turn.exits(0);
+    const end = await resumed.ended;
+    exits(end, 0);
+    expect(end.stderr).not.toContain('Bash(make)');
+    expect(end.stderr).toContain('Result ← Bash (1 line, 4 chars)\n');
+    expect(end.stderr).toMatch(/Complete \(cost: \$0\.50, tools: 1, errors: 0, time: /);
+  });
+});
+
 describe('logs', () => {
   it('S4.65 --follow shows what the agents say as they say it, until the end', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent]);
@@ -97,6 +119,13 @@ describe('logs', () => {
     await second.exits(0);
     exits(await program.ended, 1);
     expect(await logs.ended).toMatchObject({ code: 0, stdout: 'one\ntwo\nthree\nfour\n', stderr: '' });
+  });
+
+  it('tell how long a run took when it was run', async () => {
+    const script = `sleep 0.6; echo '{"type":"result","ok":true,"text":"more to do"}'`;
+    const agent = ['--agent', 'scripted', '--', ...rig.plain(script)];
+    await rig.does('run', 'task', '--name', 'a', '-m', '1', ...agent);
+    expect((await rig.does('logs', 'a')).stdout).toMatch(/Complete \(tools: 0, errors: 0, time: [1-9]\d*s\)/);
   });
 
   it('show a run of one that has ended, and every byte of it', async () => {
