@@ -3,8 +3,10 @@ import { LoopFolder } from '../control/layout.ts';
 import { hideKeys, type Spec } from '../control/spec.ts';
 import type { Account } from '../journal/account.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
+import { failureText } from '../loop/failure.ts';
 import { explain, type Outcome } from '../loop/outcome.ts';
 import type { LoopState } from '../loop/state.ts';
+import { cut } from './excerpts.ts';
 
 /** The one honest record of where a loop stands: in text, in `state.json` and with `--json`. */
 export interface EndRecord {
@@ -140,10 +142,21 @@ export function loopName(id: string): string {
   return id.replace(/-[0-9a-f]{8}$/, '');
 }
 
-function reason({ outcome, policy, control }: LoopState): string {
-  if (outcome !== null) return explain(outcome, policy.preset, policy.completion.until);
+function reason(state: LoopState): string {
+  const { outcome, policy, control } = state;
+  if (outcome !== null)
+    return `${explain(outcome, policy.preset, policy.completion.until)}${lastFailure(state)}`;
   return control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
 }
+
+/** What went wrong at last, where failures are what ended it: their number alone helps nobody. */
+function lastFailure({ outcome, turn: { run } }: LoopState): string {
+  if (outcome?.type !== 'failures-exhausted' || run === null || run.ended === null) return '';
+  const [why = ''] = (failureText(run.ended.ending, run.ended.as) ?? '').split('\n', 1);
+  return why === '' ? '' : `; the last: ${cut(why, LONGEST_REASON)}`;
+}
+
+const LONGEST_REASON = 300;
 
 /** A loop that has used something up needs more of it to go on. */
 function nextCommand({ outcome, iteration, policy }: LoopState, name: string): string {

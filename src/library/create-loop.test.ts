@@ -110,6 +110,19 @@ describe('a function as an agent', () => {
     expect(result).toMatchObject({ success: false, stopReason: 'max_iterations', exitCode: 1 });
   });
 
+  it('that gives back something else does not compile, and the reason of the end says what is wrong', async () => {
+    const { reason } = await runLoop({
+      prompt: 'x',
+      workspace: openLibraryFolder(),
+      // @ts-expect-error -- a function has a name, which does not make it an agent
+      agent: async () => 42,
+      maxFailures: 1,
+    });
+    expect(reason).toBe(
+      '1 consecutive failures; the last: the agent function must return an object with `text`',
+    );
+  });
+
   it('waits for a usage limit that it reports, and charges nothing', async () => {
     const agent = ({ run, report }: AgentContext) => {
       if (run !== '1.1') return DONE;

@@ -64,6 +64,8 @@ export type LoopAgent = string | NamedAgent | CommandAgent | AgentFunction | Fun
 
 export interface NamedAgent extends Pick<AgentSettings, 'flags' | 'model' | 'promptVia'> {
   readonly name: string;
+  /** A function has a name too, and is no agent by that alone. */
+  readonly apply?: never;
   /** Variables that it does not get to see. */
   readonly dropEnv?: readonly string[] | undefined;
 }

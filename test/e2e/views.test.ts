@@ -60,7 +60,9 @@ describe('status and ls', () => {
     const { stdout } = await rig.does('ls');
     expect(stdout).toMatch(/^a +iterations-exhausted +1\/1 +- +iteration limit/m);
     expect(stdout).toMatch(/^b +failures-exhausted +1\/10 +- +1 consecutive/m);
-    expect((await rig.does('status', 'b')).stdout).toContain('Status: failures-exhausted\n');
+    expect((await rig.does('status', 'b')).stdout).toMatch(
+      /^Status: failures-exhausted\n[^]*^Reason: 1 consecutive failures; the last: agent exited with code 7$/m,
+    );
   });
 
   it('an agent that is still at work is none that did not say what it cost', async () => {
