@@ -251,7 +251,7 @@ function runOptions(command: Command): Command {
     .option('--completion-promise <text>', 'what <promise>…</promise> must say')
     .option('--done-pattern <regex>', "a pattern (Python's syntax) in the agent's words that says it is done")
     .option('--done-file <file>', 'a file whose presence says it is done')
-    .option('--until <what>', 'what completes the loop: both, checks or claim')
+    .option('--until <what>', 'what completes the loop: both (if there are checks), checks or claim')
     .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
 }
 

@@ -52,15 +52,22 @@ export function provenance(files: SettingsFiles, { settings, flags, policy }: Ef
     if (inFlags.has(key)) return { key, value, origin: 'flag', place: FLAGS[key] ?? null };
     const isByPreset = JSON.stringify(byPreset[key]) !== JSON.stringify(byDefault[key]);
     const origin = files.origin(key) ?? (isByPreset ? 'preset' : 'default');
-    return { key, value, origin, place: origin === 'preset' ? `preset ${policy.preset}` : files.place(key) };
+    if (origin === 'preset') return { key, value, origin, place: `preset ${policy.preset}` };
+    const isByChecks = key === 'until' && origin === 'default';
+    return { key, value, origin, place: isByChecks ? untilByDefault(policy) : files.place(key) };
   });
+}
+
+/** This default depends on something else. */
+function untilByDefault({ checks }: Policy): string {
+  return checks.commands.length > 0 ? 'default with checks' : 'default without checks';
 }
 
 export interface Setting {
   readonly key: string;
   readonly value: unknown;
   readonly origin: Origin;
-  /** The file and line, the preset or the option; null for a default. */
+  /** The file and line, the preset or the option; null for a default, unless it depends on something. */
   readonly place: string | null;
 }
 

@@ -133,7 +133,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   until: oneOf(UNTILS)
     .optional()
     .describe(
-      'What completes the loop: an accepted claim and green checks, the checks alone, or the claim alone.',
+      'What completes the loop: `both`, a claim that every check agrees with; `checks`, green checks alone; `claim`, the claim alone, whatever the checks say. Without it: `both` where there are checks, `claim` where there are none.',
     ),
   guardrails: list(guardrail, 'guardrails').optional().describe('The checks, in their order.'),
   checkTimeout: time().optional().describe('The time that one check may take; 0 for any.'),

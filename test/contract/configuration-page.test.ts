@@ -18,7 +18,7 @@ function page(): string {
   const defaults = settingsOf(presets.default.policy);
   const rows = settingsIn(jsonSchema()).map(({ key, type, description }) => {
     const flag = FLAGS[key];
-    const byDefault = shown(defaults[key] ?? OTHER_DEFAULTS[key] ?? null);
+    const byDefault = shown(OTHER_DEFAULTS[key] ?? defaults[key] ?? null);
     return `| \`${key}\` | ${type} | ${byDefault} | ${flag === undefined ? '' : `\`${flag}\``} | ${description} |`;
   });
   return [
@@ -70,6 +70,7 @@ A time is a number of seconds or a text such as \`"90s"\`, \`"15m"\`, \`"2h"\`; 
   );
 
 const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
+  until: 'both with checks, claim without',
   worktree: false,
   streamAgentOutput: true,
   emoji: 'where the terminal has them',

@@ -242,6 +242,15 @@ describe('the settings files', () => {
     expect(stage.calls).toBe(0);
   });
 
+  it('show what completes the loop by default, and that it depends on the checks', async () => {
+    const stage = openStage();
+    const until = async (...args: readonly string[]) => (await holds(stage, ...args))['until'];
+    expect(await until()).toEqual({ value: 'claim', origin: 'default', place: 'default without checks' });
+    const checked = ['--check', 'true'];
+    expect(await until(...checked)).toMatchObject({ value: 'both', place: 'default with checks' });
+    expect(await until(...checked, '--until', 'claim')).toMatchObject({ value: 'claim', place: '--until' });
+  });
+
   it('keep secrets out of what is shown', async () => {
     const stage = openStage();
     stage.env['DEPLOY_TOKEN'] = 'very-secret-value';
