@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchitectLoop, type AgentFactory } from '../src/index.ts';
+import { ArchitectLoop, type AgentFactory } from 'ralph-loop';
 
 const factory: AgentFactory = ({ agent, workspaceRoot }) => ({
   run: async (prompt) => {

@@ -1,4 +1,4 @@
-import { createLoop } from '../src/index.ts';
+import { createLoop } from 'ralph-loop';
 
 const loop = await createLoop({
   prompt: 'Say that you are done.',

@@ -1,4 +1,4 @@
-import { runLoop, UserError } from '../src/index.ts';
+import { runLoop, UserError } from 'ralph-loop';
 
 const agent = 'cat >asked.md; echo hello >greeting.txt; echo "<promise>DONE</promise>"';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runLoop, type AgentContext, type AgentResult } from '../src/index.ts';
+import { runLoop, type AgentContext, type AgentResult } from 'ralph-loop';
 
 async function agent({ prompt, iteration, workspace, report }: AgentContext): Promise<AgentResult> {
   if (iteration === 1) throw new Error('the model is having a day off'); // a failed run: the next prompt tells of it

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLoop } from '../src/index.ts';
+import { createLoop } from 'ralph-loop';
 
 const stopping = new AbortController();
 const loop = await createLoop({
