@@ -13,6 +13,7 @@ import { checkSlug } from '../checks/slug.ts';
 import type { Spec, Worktree } from '../control/spec.ts';
 import { changesSince } from '../git/changes.ts';
 import { prepareCommit, settle, takeBack } from '../git/commit.ts';
+import { moveBranch } from '../git/move.ts';
 import { ask, failed, resolve, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
@@ -31,7 +32,8 @@ import { startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
 import { setUp } from './set-up.ts';
 import { inWords } from './git.ts';
-import { ahead, gitIn, isOwn, mergeFolder, tipOf } from './worktree.ts';
+import { withPlaces } from './lock-places.ts';
+import { ahead, gitIn, isOwn, mergeFolder, ownsBranch, tipOf } from './worktree.ts';
 
 export interface MergeRequest {
   readonly env: Readonly<Record<string, string>>;
@@ -98,21 +100,32 @@ class Merge {
       throw new UserError(
         `${branch} itself is checked out here; go to the branch that it shall be merged into: git switch NAME`,
       );
+    await this.#refuseForeign();
     await this.#commitRest();
-    if ((await tipOf(this.#here, branch)) === null)
-      throw new UserError(`the branch ${branch} is gone: there is nothing to merge`);
     const from = (await tipOf(this.#here, into)) ?? '';
     const commits = await ahead(this.#here, from, `refs/heads/${branch}`);
     if (commits === 0) return { branch, into, commit: from, commits };
     try {
       const commit = await this.#tryOut(from, into);
-      await this.#moveTo(commit, from, into);
+      await withPlaces(this.#here, () => this.#moveTo(commit, from, into));
       return { branch, into, commit, commits };
     } catch (error) {
       throw this.#request.interrupt.aborted ? new UserError('interrupted: nothing was merged', 130) : error;
     } finally {
       await tidyMerge(this.#loop.spec, this.#worktree, this.#here);
     }
+  }
+
+  /** By now the branch may be that of another loop, or of its user. */
+  async #refuseForeign(): Promise<void> {
+    const { spec } = this.#loop;
+    const { branch } = this.#worktree;
+    if (await ownsBranch(spec, this.#request.env)) return;
+    if ((await tipOf(this.#here, branch)) === null)
+      throw new UserError(`the branch ${branch} is gone: there is nothing to merge`);
+    throw new UserError(
+      `the branch ${branch} is not that of "${spec.name}" any more, which is gone; what is on it now can be merged with: git merge ${branch}`,
+    );
   }
 
   /** What is not committed in the tree goes onto its branch: what the loop has changed, and not what its set-up has. */
@@ -260,13 +273,8 @@ class Merge {
         `${into} is not as it was when the merge began${problem === null ? '' : ` (${problem})`}; nothing was merged, try again`,
         1,
       );
-    // To git an ignored file is not worth keeping; to us it is.
-    const merged = await ask(this.#here, ['merge', '--ff-only', '--no-overwrite-ignore', '--quiet', commit]);
-    if (merged.code !== 0)
-      throw new UserError(
-        `nothing was merged: ${failed(['merge'], merged).message}; put those files away first`,
-        1,
-      );
+    const why = await moveBranch(this.#here, { branch: into, from, to: commit });
+    if (why !== null) throw new UserError(why, 1);
   }
 }
 

@@ -37,7 +37,7 @@ import { runEnvironment, runMarker } from './run-environment.ts';
 import { recordStart } from './scm-start.ts';
 import { masked } from './secrets.ts';
 import { self } from './self.ts';
-import { isSetUp, noteSetUp, setUp, setUpFolder, setUpMarker, wantsSetUp } from './set-up.ts';
+import { isSetUp, noteSetUp, setUp, setUpFolder, setUpMarker, wantsSetUp, watchSetUp } from './set-up.ts';
 import { loopWorkspace } from './workspace.ts';
 
 /** Told about everything that a person may want to see. */
@@ -253,6 +253,7 @@ export class OwnedLoop {
     if (!wantsSetUp(spec, state.policy) || state.iteration > 0 || isSetUp(folder)) return true;
     if (state.control.stop !== null || state.control.paused) return false;
     const { setup, setupTimeoutMs } = state.policy.worktree;
+    const noteWhatIsLeft = await watchSetUp(this, this.#env);
     const ending = await setUp(
       {
         commands: setup,
@@ -266,6 +267,7 @@ export class OwnedLoop {
       (line) => this.#viewer.status?.(line),
       this.#settingUp.signal,
     );
+    await noteWhatIsLeft();
     if (ending === 'done') noteSetUp(folder);
     else if (ending !== 'interrupted')
       this.receive({ type: 'abort', message: ending.failed, as: 'bad-input' });

@@ -10,12 +10,12 @@ import { readLoopAt, type LoopReading } from './read-loop.ts';
 import { forgetRecords } from './scm-start.ts';
 import { startersEnvironment } from './run-environment.ts';
 import { self } from './self.ts';
-import { isOwn } from './worktree.ts';
+import { hasTree } from './worktree.ts';
 
 /** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */
 export async function removeLoop(loop: LoopReading): Promise<number | null> {
   const { folder, spec } = loop;
-  if (await isOwn(spec, startersEnvironment(process.env))) {
+  if (await hasTree(spec, startersEnvironment(process.env))) {
     throw new UserError(
       `"${spec.name}" still has its worktree ${spec.worktree?.path ?? ''}; remove that first: ralph worktree rm ${spec.name}`,
     );

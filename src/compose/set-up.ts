@@ -1,9 +1,11 @@
 /** What makes a fresh worktree fit to work in: the user's own commands, each behind the same shim as a check. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../control/layout.ts';
 import type { Spec } from '../control/spec.ts';
+import { GitError } from '../git/repository.ts';
+import { changedFiles, leftIn, type Left } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';
@@ -11,6 +13,7 @@ import type { Marker } from '../process/table.ts';
 import { lastLines } from './excerpts.ts';
 import { masked } from './secrets.ts';
 import { checkMarker } from './run-environment.ts';
+import { gitIn } from './worktree.ts';
 
 /** Whether a loop that is about to begin has something to set up. */
 export function wantsSetUp({ worktree }: Spec, policy: Policy): boolean {
@@ -29,6 +32,46 @@ export function noteSetUp(folder: LoopFolder): void {
 
 export function setUpFolder(folder: LoopFolder): string {
   return join(folder.path, 'setup');
+}
+
+/** Looks at a tree before its set-up, and puts down afterwards what that has left there, unless others had a hand in it. */
+export async function watchSetUp(
+  { spec, folder }: { readonly spec: Spec; readonly folder: LoopFolder },
+  env: Readonly<Record<string, string>>,
+): Promise<() => Promise<void>> {
+  const repository = gitIn(spec.worktree?.path ?? spec.workspace, env);
+  const known = leftBehind({ folder });
+  const isClean = await orNull(async () => (await changedFiles(repository, { left: known })).length === 0);
+  return async () => {
+    const left = isClean === true ? await orNull(() => leftIn(repository)) : null;
+    mkdirSync(setUpFolder(folder), { recursive: true });
+    writeFileSync(leftFile(folder), `${JSON.stringify(left)}\n`);
+  };
+}
+
+/** What is not known is taken for somebody's work. */
+async function orNull<T>(look: () => Promise<T>): Promise<T | null> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof GitError) return null;
+    throw error;
+  }
+}
+
+function leftFile(folder: LoopFolder): string {
+  return join(setUpFolder(folder), 'left.json');
+}
+
+/** How a loop's set-up has left the tree; null where that is not known. */
+export function leftBehind({ folder }: { readonly folder: LoopFolder }): Left | null {
+  try {
+    const left: unknown = JSON.parse(readFileSync(leftFile(folder), 'utf8'));
+    if (typeof left !== 'object' || left === null || !('tree' in left) || !('base' in left)) return null;
+    return { tree: String(left.tree), base: String(left.base) };
+  } catch {
+    return null;
+  }
 }
 
 export function setUpMarker(spec: Spec): Marker {

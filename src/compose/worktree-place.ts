@@ -7,19 +7,14 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { loopFolder } from '../control/layout.ts';
-import { takeLock } from '../control/lock.ts';
 import type { Worktree } from '../control/spec.ts';
 import { GitError, resolve, type Repository } from '../git/repository.ts';
 import { problemWithPlace, problemWithWho } from '../git/state.ts';
 import {
   addTree,
   branchOf,
-  commonFolder,
-  countChanges,
   isInside,
-  isNothing,
   isTaken,
   listTrees,
   ownerOfTree,
@@ -27,10 +22,9 @@ import {
   signTree,
   topOf,
   treeAt,
-  workIn,
   type TreeOwner,
-  type Work,
 } from '../git/worktree.ts';
+import { changedFiles, isNothing, workIn, type Work } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import { isCommit } from '../loop/words.ts';
@@ -39,9 +33,10 @@ import { UserError } from '../user-error.ts';
 import { quoted } from './quoted.ts';
 import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from './read-loop.ts';
 import { scmProgram } from './scm-program.ts';
-import { self } from './self.ts';
 import { inWords } from './git.ts';
-import { count, describeWork, discard, gitIn, isOwn } from './worktree.ts';
+import { withPlaces } from './lock-places.ts';
+import { leftBehind } from './set-up.ts';
+import { brokenTree, count, describeWork, discard, gitIn, hasTree } from './worktree.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -98,14 +93,12 @@ export interface Place {
 /** Makes a tree for a loop where there is none, or none with anything in it; tells what its user should know. */
 export async function makeWorktree(place: Place, owner: TreeOwner, notes: string[]): Promise<Worktree> {
   const { repository, path, top } = place;
-  const release = await lockPlaces(repository);
-  try {
+  await withPlaces(repository, async () => {
     await clearPlace(place, notes, null);
     await addSigned(place, owner);
-  } finally {
-    release();
-  }
-  const changes = await countChanges({ ...repository, folder: top }, [':(exclude,top,glob)**/.ralph/**']);
+  });
+  const except = [':(exclude,top,glob)**/.ralph/**'];
+  const changes = (await changedFiles({ ...repository, folder: top }, { except })).length;
   if (changes > 0) {
     notes.push(
       `the workspace has ${count(changes, 'uncommitted change')}, which the worktree does not have: it begins at the last commit`,
@@ -122,12 +115,7 @@ export async function makeWorktree(place: Place, owner: TreeOwner, notes: string
 
 /** Removes the tree of a loop that is about to be put aside, if nobody needs it. */
 export async function freePlace(place: Place, replaced: LoopReading, notes: string[]): Promise<void> {
-  const release = await lockPlaces(place.repository);
-  try {
-    await clearPlace(place, notes, replaced);
-  } finally {
-    release();
-  }
+  await withPlaces(place.repository, () => clearPlace(place, notes, replaced));
 }
 
 async function addSigned({ repository, path, branch }: Place, owner: TreeOwner): Promise<void> {
@@ -141,25 +129,6 @@ async function addSigned({ repository, path, branch }: Place, owner: TreeOwner):
     throw new UserError(`the worktree ${path} cannot be made: ${error.message}`, 2, { cause: error });
   }
 }
-
-/** One at a time looks at a place and takes it: two at once would take it away from each other. */
-async function lockPlaces(repository: Repository): Promise<() => void> {
-  const file = join(await commonFolder(repository), 'ralph-worktrees.lock');
-  for (const deadline = performance.now() + PATIENCE_MS; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- the kernel wakes nobody who waits for a lock
-    const lock = await takeLock(file, self());
-    if (lock.taken) return lock.release;
-    if (performance.now() > deadline) {
-      throw new UserError(
-        `process ${lock.owner?.pid ?? '?'} makes a worktree of this repository and does not get done (${file})`,
-      );
-    }
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await sleep(50);
-  }
-}
-
-const PATIENCE_MS = 120_000;
 
 /**
  * Refuses a place that somebody needs; one that nobody needs is free afterwards. `replaced` is the loop that is about to
@@ -187,10 +156,13 @@ export async function clearPlace(
   const owner = await ownerOfTree(repository, path);
   const user = userOf(repository, path, owner);
   refuseUsed(path, owner, user, replaced);
-  const work = await workIn(repository, path, branch);
-  // Nobody has worked in it: whatever is there comes from its set-up.
-  const isFresh = user !== null && user.state.iteration === 0 && work.commits === 0;
-  if (!isNothing(work) && !isFresh) throw hasWork(await about(repository, { path, branch }, user), work);
+  const work = await workIn(repository, place, user === null ? null : leftBehind(user));
+  if (!isNothing(work)) {
+    const subject = await about(repository, { path, branch }, user);
+    throw work.trouble === null
+      ? hasWork(subject, work)
+      : brokenTree(path, work.trouble, discarding(subject));
+  }
   if (notes === null) return;
   await discard(repository, { path, branch });
   notes.push(
@@ -227,11 +199,7 @@ function refuseUsed(
     const who = `the loop "${owner.name}" of ${owner.workspace}`;
     throw new UserError(`${who} works in ${path} (process ${pid}); ralph stop ${owner.name} ends it`);
   }
-  const inside = readAllLoops().find(
-    ({ spec, owner: driver }) =>
-      driver !== null && (spec.workspace === path || isInside(path, spec.workspace)),
-  );
-  for (const loop of [user, inside ?? null]) {
+  for (const loop of [user, loopInside(path)]) {
     if (loop === null) continue;
     const { name, workspace } = loop.spec;
     const who = `the loop "${name}" of ${workspace}`;
@@ -251,6 +219,22 @@ function refuseUsed(
       );
     }
   }
+}
+
+/** The loop that is driven in a tree, or in a folder of it. */
+function loopInside(path: string): LoopReading | null {
+  const isIn = (folder: string): boolean => folder === path || isInside(path, folder);
+  return readAllLoops().find(({ spec, owner }) => owner !== null && isIn(spec.workspace)) ?? null;
+}
+
+/** Nobody's tree is removed while a loop is driven in it that has its own workspace there. */
+export function refuseInside(path: string): void {
+  const loop = loopInside(path);
+  if (loop === null) return;
+  const { name, workspace } = loop.spec;
+  throw new UserError(
+    `the loop "${name}" of ${workspace} works in ${path} (process ${loop.owner ?? '?'}); end it first: ralph stop ${name} --cwd ${quoted(workspace)}`,
+  );
 }
 
 interface About {
@@ -278,14 +262,20 @@ function hasWork({ path, branch, base, loop }: About, work: Work): UserError {
     `the worktree ${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}`,
     ...(work.changes > 0 ? [`look       git -C ${quoted(path)} status`] : []),
     ...(work.commits > 0 ? [`look       git log ${base}..${branch}`] : []),
+    ...work.submodules.map((one) => `push       git -C ${quoted(join(path, one))} push`),
     loop === null
       ? `merge      git merge ${branch}`
       : `merge      ralph worktree merge ${loop}      (commits what is left, tries the merge and the checks)`,
-    loop === null
-      ? `discard    git worktree remove --force ${quoted(path)} && git branch -D ${branch}`
-      : `discard    ralph worktree rm ${loop} --force`,
+    `discard    ${discarding({ path, branch, loop })}`,
   ];
   return new UserError(lines.join('\n  '));
+}
+
+function discarding({ path, branch, loop }: Omit<About, 'base'>): string {
+  // Twice, since one that nobody has finished to make is locked.
+  return loop === null
+    ? `git worktree remove --force --force ${quoted(path)} && git branch -D ${branch}`
+    : `ralph worktree rm ${loop} --force`;
 }
 
 /** A loop that is put aside takes its name along: nobody would find its tree by it any more. */
@@ -296,7 +286,7 @@ export async function refuseToStrand(
 ): Promise<void> {
   const { worktree, name } = spec;
   if (worktree === undefined || worktree.path === place?.path) return;
-  if (!(await isOwn(spec, env))) return;
+  if (!(await hasTree(spec, env))) return;
   throw new UserError(
     `the earlier loop "${name}" still has its worktree ${worktree.path}; merge it with: ralph worktree merge ${name}, remove it with: ralph worktree rm ${name}, or use another --name`,
   );

@@ -6,13 +6,15 @@ import { anywhere } from '../git/anywhere.ts';
 import { GitError, quietGit, resolve, tell, type Repository } from '../git/repository.ts';
 import {
   isInside,
+  isWhole,
+  ownerOfBranch,
   ownerOfTree,
   removeBranch,
   removeTree,
   treeAt,
   type LinkedTree,
-  type Work,
 } from '../git/worktree.ts';
+import type { Work } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { quoted } from './quoted.ts';
@@ -24,14 +26,14 @@ export function gitIn(folder: string, env: Environment): Repository {
   return { command: ['git'], folder, env: quietGit(anywhere(env)) };
 }
 
-/** Takes a tree and its branch away, whatever is in them, as far as they are there; whether anything was. */
+/** Takes a tree and its branch away, whatever is in them, as far as they are there. */
 export async function discard(
   repository: Repository,
   { path, branch }: Pick<Worktree, 'path' | 'branch'>,
-): Promise<boolean> {
+): Promise<void> {
   await removeTree(repository, mergeFolder(path));
-  const hadTree = await removeTree(repository, path);
-  return (await removeBranch(repository, branch)) || hadTree;
+  await removeTree(repository, path);
+  await removeBranch(repository, branch);
 }
 
 /** Where a merge is tried out; a loop's name never begins like this. */
@@ -40,12 +42,20 @@ export function mergeFolder(path: string): string {
 }
 
 /** `2 uncommitted changes, 1 commit`. */
-export function describeWork({ changes, commits, submodules }: Work): string {
+export function describeWork({ changes, hidden, commits, submodules, trouble }: Work): string {
   return [
-    ...(changes > 0 ? [count(changes, 'uncommitted change')] : []),
+    ...(trouble !== null ? ['whatever is in the folder'] : []),
+    ...(changes > 0 ? [`${count(changes, 'uncommitted change')}${unseen(hidden)}`] : []),
     ...(commits > 0 ? [count(commits, 'unmerged commit')] : []),
     ...(submodules.length > 0 ? [`unpushed commits in ${submodules.join(', ')}`] : []),
   ].join(', ');
+}
+
+/** What nobody would find with `git status`. */
+function unseen(files: readonly string[]): string {
+  return files.length === 0
+    ? ''
+    : ` (git status does not show ${files.join(', ')} until: git update-index --no-assume-unchanged --no-skip-worktree)`;
 }
 
 /** `2 things`. */
@@ -55,13 +65,56 @@ export function count(number: number, what: string): string {
 
 /** Whether a loop's tree is there and is still its own. */
 export async function isOwn(spec: Spec, env: Environment): Promise<boolean> {
-  if (spec.worktree === undefined || !existsSync(spec.worktree.path)) return false;
-  const repository = gitIn(spec.workspace, env);
-  const tree = await findTree(repository, spec.worktree.path);
-  if (tree === null) return false;
-  const owner = await ownerOfTree(repository, spec.worktree.path);
+  return (await standing(spec, env)) === 'own';
+}
+
+/** Whether something is there that is a loop's tree, or was. */
+export async function hasTree(spec: Spec, env: Environment): Promise<boolean> {
+  return ['own', 'broken'].includes(await standing(spec, env));
+}
+
+/**
+ * What is at the place of a loop's tree: its own; a folder that was its own and has lost its tie to the repository; none,
+ * though the repository has it on its list; or nothing of this loop's.
+ */
+export async function standing(spec: Spec, env: Environment): Promise<'own' | 'broken' | 'gone' | 'none'> {
+  const { worktree, workspace, id } = spec;
+  if (worktree === undefined) return 'none';
+  const { path, branch } = worktree;
+  const repository = gitIn(workspace, env);
+  const tree = await findTree(repository, path);
+  if (tree === null) return 'none';
+  const owner = await ownerOfTree(repository, path);
   // One that was removed and brought back by hand is signed by nobody.
-  return owner === null ? tree.branch === spec.worktree.branch : owner.id === spec.id;
+  const isOurs =
+    owner === null
+      ? tree.branch === branch && (await ownerOfBranch(repository, branch)) === id
+      : owner.id === id;
+  if (!isOurs) return 'none';
+  if (!existsSync(path)) return 'gone';
+  return (await isWhole(repository, path)) ? 'own' : 'broken';
+}
+
+/** Whether a loop's branch is there, and is neither another loop's by now nor one that its user has made. */
+export async function ownsBranch({ worktree, workspace, id }: Spec, env: Environment): Promise<boolean> {
+  if (worktree === undefined) return false;
+  const { path, branch } = worktree;
+  const repository = gitIn(workspace, env);
+  if ((await tipOf(repository, branch)) === null) return false;
+  const owner = (await ownerOfBranch(repository, branch)) ?? (await ownerOfTree(repository, path))?.id;
+  return owner === id;
+}
+
+/** Why a folder that git cannot speak for is not removed, and what to do about it. */
+export function brokenTree(path: string, trouble: string, discardWith: string): UserError {
+  return new UserError(
+    [
+      `nobody can tell what in ${path} is new, it is no sound worktree any more: ${trouble}`,
+      `mend it    git worktree repair`,
+      `keep it    mv ${quoted(path)} SOMEWHERE`,
+      `discard    ${discardWith}      (removes the folder with all that is in it)`,
+    ].join('\n  '),
+  );
 }
 
 /** Where there is no repository any more, there is no tree of it either. */

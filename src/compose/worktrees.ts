@@ -1,24 +1,29 @@
 /** The trees of the loops of a workspace: which there are, and how to get rid of one. */
 import type { LoopReading } from './read-loop.ts';
 import { readLoops } from './read-loop.ts';
+import { loopFolder } from '../control/layout.ts';
 import type { Spec } from '../control/spec.ts';
 import { GitError, resolve } from '../git/repository.ts';
-import { isNothing, workIn, type Work } from '../git/worktree.ts';
+import { isNothing, workIn, type Work } from '../git/work.ts';
+import { removeBranch, removeTree } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
 import { withIdleLoop } from './idle-loop.ts';
 import { tidyMerge } from './merge-worktree.ts';
 import { inWords } from './git.ts';
 import { startOf } from './scm-start.ts';
-import { describeWork, discard, gitIn, isOwn, tipOf } from './worktree.ts';
+import { withPlaces } from './lock-places.ts';
+import { leftBehind } from './set-up.ts';
+import { refuseInside } from './worktree-place.ts';
+import { brokenTree, describeWork, gitIn, isOwn, ownsBranch, standing, tipOf } from './worktree.ts';
 
 export interface WorktreeSummary {
   /** The loop's. */
   readonly name: string;
   readonly branch: string;
   readonly path: string;
-  /** `gone` when its folder was removed, `clean` without anything that is not committed. */
-  readonly state: 'clean' | 'dirty' | 'gone';
+  /** `gone` when its folder was removed, `broken` when that is no tree any more, `clean` when all is committed. */
+  readonly state: 'clean' | 'dirty' | 'broken' | 'gone';
   /** Whether the branch has got commits since it was made, and all of them are elsewhere too. */
   readonly isMerged: boolean;
   readonly work: Work;
@@ -43,10 +48,10 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
   if (worktree === undefined) return null;
   const { path, branch } = worktree;
   const repository = gitIn(loop.spec.workspace, env);
-  const isThere = await isOwn(loop.spec, env);
-  if (!isThere && !(await hasBranch(loop, env))) return null;
-  const work = await workIn(repository, path, branch);
-  const state = !isThere ? 'gone' : work.changes > 0 ? 'dirty' : 'clean';
+  const found = await standing(loop.spec, env);
+  if (found === 'none' && !(await ownsBranch(loop.spec, env))) return null;
+  const work = await workIn(repository, { path: found === 'none' ? null : path, branch }, leftBehind(loop));
+  const state = found === 'own' || found === 'broken' ? stateOf(work) : 'gone';
   const isMerged = work.commits === 0 && (await hasMoved(loop, env));
   return { name, branch, path, state, isMerged, work, status: summaryOf(loop).status };
 }
@@ -60,26 +65,22 @@ async function hasMoved({ spec, account }: LoopReading, env: Environment): Promi
   return start !== (await tipOf(repository, spec.worktree?.branch ?? ''));
 }
 
+function stateOf({ trouble, changes }: Work): WorktreeSummary['state'] {
+  if (trouble !== null) return 'broken';
+  return changes > 0 ? 'dirty' : 'clean';
+}
+
 /** What is in a loop's tree and nowhere else; null where it has none, or nobody can tell. */
 export async function workOf(spec: Spec, env: Environment): Promise<Work | null> {
   if (spec.worktree === undefined) return null;
-  const { path, branch } = spec.worktree;
   try {
-    return (await isOwn(spec, env)) ? await workIn(gitIn(spec.workspace, env), path, branch) : null;
+    if (!(await isOwn(spec, env))) return null;
+    const folder = loopFolder(spec.workspace, spec.name);
+    return await workIn(gitIn(spec.workspace, env), spec.worktree, leftBehind({ folder }));
   } catch (error) {
     if (error instanceof GitError) return null;
     throw error;
   }
-}
-
-/** Whether its branch is there, and nobody else's by now. */
-async function hasBranch({ spec }: LoopReading, env: Environment): Promise<boolean> {
-  if (spec.worktree === undefined) return false;
-  const { branch, path } = spec.worktree;
-  const others = readLoops(spec.workspace).filter((other) => other.spec.created > spec.created);
-  if (others.some((other) => other.spec.worktree?.branch === branch && other.spec.worktree.path === path))
-    return false;
-  return (await tipOf(gitIn(spec.workspace, env), branch)) !== null;
 }
 
 /** Removes the tree and the branch of a loop, and tells what was thrown away with them; null where there was nothing. */
@@ -93,19 +94,25 @@ export async function removeWorktree(
   if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it works in the workspace`);
   const { path, branch } = worktree;
   const repository = gitIn(spec.workspace, env);
-  return inWords(() =>
-    withIdleLoop(loop, async () => {
-      const isThere = await isOwn(spec, env);
-      if (!isThere && !(await hasBranch(loop, env))) return null;
-      await tidyMerge(spec, worktree, repository);
-      const work = await workIn(repository, path, branch);
-      if (!isNothing(work) && !force) {
-        throw new UserError(
-          `${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}; keep it with: ralph worktree merge ${name}, throw it away with: ralph worktree rm ${name} --force`,
-        );
-      }
-      await discard(repository, worktree);
-      return { lost: describeWork(work) };
-    }),
-  );
+  const remove = async (): Promise<{ readonly lost: string } | null> => {
+    const found = await standing(spec, env);
+    const isBranchOurs = await ownsBranch(spec, env);
+    if (found === 'none' && !isBranchOurs) return null;
+    if (found !== 'none') refuseInside(path);
+    await tidyMerge(spec, worktree, repository);
+    const work = await workIn(repository, { path: found === 'none' ? null : path, branch }, leftBehind(loop));
+    if (work.trouble !== null && !force)
+      throw brokenTree(path, work.trouble, `ralph worktree rm ${name} --force`);
+    if (!isNothing(work) && !force) {
+      const isMergeable = work.changes > 0 || work.commits > 0;
+      const keep = isMergeable ? `ralph worktree merge ${name}` : 'git push there';
+      throw new UserError(
+        `${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}; keep it with: ${keep}, throw it away with: ralph worktree rm ${name} --force`,
+      );
+    }
+    if (found !== 'none') await removeTree(repository, path);
+    if (isBranchOurs) await removeBranch(repository, branch);
+    return { lost: describeWork(work) };
+  };
+  return inWords(() => withIdleLoop(loop, () => withPlaces(repository, remove)));
 }

@@ -91,14 +91,23 @@ export function quietGit(env: Readonly<Record<string, string>>): Record<string, 
     GIT_MERGE_AUTOEDIT: 'no',
   };
   for (const name of PATHSPECS) delete quiet[name];
-  let count = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
   // What tidies up in the background would be ended with the command that started it, every time anew.
-  for (const key of ['gc.autoDetach', 'maintenance.autoDetach']) {
-    quiet[`GIT_CONFIG_KEY_${count}`] = key;
-    quiet[`GIT_CONFIG_VALUE_${count}`] = 'false';
+  return configured(quiet, { 'gc.autoDetach': 'false', 'maintenance.autoDetach': 'false' });
+}
+
+/** The environment of a git with settings of our own. */
+export function configured(
+  env: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const own: Record<string, string> = { ...env };
+  let count = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
+  for (const [key, value] of Object.entries(settings)) {
+    own[`GIT_CONFIG_KEY_${count}`] = key;
+    own[`GIT_CONFIG_VALUE_${count}`] = value;
     count++;
   }
-  return { ...quiet, GIT_CONFIG_COUNT: String(count) };
+  return { ...own, GIT_CONFIG_COUNT: String(count) };
 }
 
 /** They change what our own names of files mean. */

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,16 +6,16 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import {
   addTree,
   isInside,
-  isNothing,
   isTaken,
+  isWhole,
   listTrees,
+  ownerOfBranch,
   ownerOfTree,
   refPart,
   removeBranch,
   removeTree,
   signTree,
   treeAt,
-  workIn,
 } from './worktree.ts';
 import { GitError } from './repository.ts';
 
@@ -41,7 +33,6 @@ afterEach(() => git.close());
 const inTree = (...args: string[]) =>
   execFileSync('git', args, { cwd: path, env: git.env, encoding: 'utf8', stdio: 'pipe' });
 const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
-const work = () => workIn(git.repository(), path, branch);
 
 describe('a tree', () => {
   it('S3.34 is made on a branch of its own, found at its place, and goes as a whole', async () => {
@@ -116,69 +107,31 @@ describe('a tree', () => {
     const owner = { id: 'it-1', name: 'it', workspace: git.work };
     await signTree(git.repository(), path, owner);
     expect(await ownerOfTree(git.repository(), path)).toEqual(owner);
+    expect(await ownerOfBranch(git.repository(), branch)).toBe('it-1');
     expect(inTree('status', '--porcelain')).toBe('');
+    // Also where git would speak of another repository in its folder.
+    rmSync(join(path, '.git'));
+    expect(await ownerOfTree(git.repository(), path)).toEqual(owner);
     await removeTree(git.repository(), path);
     await removeBranch(git.repository(), branch);
     await make();
     expect(await ownerOfTree(git.repository(), path)).toBeNull();
-  });
-});
-
-describe('the work in a tree', () => {
-  const commit = (file: string): void => {
-    writeFileSync(join(path, file), file);
-    inTree('add', '.');
-    inTree('commit', '--quiet', '--message', file);
-  };
-
-  it('S3.57 is nothing in a new one, and in none', async () => {
-    expect(isNothing(await work())).toBe(true);
-    await make();
-    expect(isNothing(await work())).toBe(true);
-    appendFileSync(git.path('.git/info/exclude'), 'ignored\n');
-    writeFileSync(join(path, 'ignored'), 'x');
-    mkdirSync(join(path, 'empty'));
-    expect(isNothing(await work())).toBe(true);
+    expect(await ownerOfBranch(git.repository(), branch)).toBeNull();
   });
 
-  it('S3.57 is every file that is changed, new, gone or staged, whatever is configured', async () => {
+  it('S3.57 is whole only while git speaks of it in its folder', async () => {
     await make();
-    git.git('config', 'status.showUntrackedFiles', 'no');
-    mkdirSync(join(path, 'new'));
-    for (const file of ['new/1', 'new/2', 'staged']) writeFileSync(join(path, file), 'x');
-    inTree('add', 'staged');
-    rmSync(join(path, 'a'));
-    expect(await work()).toMatchObject({ changes: 4, commits: 0 });
-    mkdirSync(join(path, 'clone'));
-    execFileSync('git', ['init', '--quiet'], { cwd: join(path, 'clone'), env: git.env });
-    expect(await work()).toMatchObject({ changes: 5 });
-  });
-
-  it('S3.57 is every commit that no other branch, tag or remote has', async () => {
-    await make();
-    commit('b');
-    commit('c');
-    expect(await work()).toMatchObject({ changes: 0, commits: 2 });
-    git.git('tag', 'kept', `${branch}~1`);
-    expect(await work()).toMatchObject({ commits: 1 });
-    git.git('branch', 'other', branch);
-    expect(await work()).toMatchObject({ commits: 0 });
-    git.git('branch', '-D', 'other');
-    git.git('update-ref', 'refs/remotes/origin/it', branch);
-    expect(await work()).toMatchObject({ commits: 0 });
-    git.git('update-ref', '-d', 'refs/remotes/origin/it');
-    git.git('merge', '--quiet', branch);
-    expect(await work()).toMatchObject({ commits: 0 });
-  });
-
-  it('S3.57 is also on no branch at all, and on a branch whose tree is gone', async () => {
-    await make();
-    commit('b');
-    inTree('checkout', '--quiet', '--detach');
-    commit('c');
-    expect(await work()).toMatchObject({ commits: 2 });
-    git.git('worktree', 'remove', '--force', path);
-    expect(await work()).toMatchObject({ commits: 1 });
+    const whole = () => isWhole(git.repository(), path);
+    expect(await whole()).toBe(true);
+    rmSync(join(path, '.git'));
+    expect(await whole()).toBe(false);
+    inTree('init', '--quiet');
+    expect(await whole()).toBe(false);
+    rmSync(join(path, '.git'), { recursive: true });
+    writeFileSync(join(path, '.git'), `gitdir: ${git.path('.git')}\n`);
+    expect(await whole()).toBe(false);
+    git.git('worktree', 'repair');
+    expect(await whole()).toBe(true);
   });
 });
 

@@ -1,14 +1,15 @@
 /**
  * Trees of a repository besides the one that a person works in, each on a branch of its own.
  *
- * 1. Whose a tree is stands in its own part of the repository (`.git/worktrees/…/ralph.json`): it goes with the tree,
- *    however that is removed.
- * 2. Nothing is removed here that was not looked into with `workIn` before, except by somebody who says so.
+ * 1. Whose a tree is stands in its own part of the repository (`.git/worktrees/…/ralph.json`), and whose its branch is in
+ *    that branch's settings: each goes with what it stands for, however that is removed.
+ * 2. Nothing is removed here that was not looked into with `workIn` (work.ts) before, except by somebody who says so.
  * 3. Only the tree that is meant is taken off the repository's list: others may lie on a disk that is away.
  */
 import {
   appendFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { ask, resolve, tell, type GitError, type Repository, topOf as topBytes } from './repository.ts';
+import { ask, GitError, resolve, tell, type Repository, topOf as topBytes } from './repository.ts';
 
 export interface LinkedTree {
   readonly path: string;
@@ -110,7 +111,8 @@ export async function removeTree(repository: Repository, path: string): Promise<
   const tree = await treeAt(repository, path);
   if (tree !== null) {
     // What has lost its `.git` is no tree to git any more, and would stay on the list.
-    if (existsSync(path) && !existsSync(join(path, '.git'))) rmSync(path, { recursive: true, force: true });
+    if (existsSync(path) && !(await isWhole(repository, path)))
+      rmSync(path, { recursive: true, force: true });
     // Forced, since it refuses any tree with submodules; what is in it was looked at.
     const force = tree.isUnfinished ? ['--force', '--force'] : ['--force'];
     await tell(repository, ['worktree', 'remove', ...force, tree.path]);
@@ -135,73 +137,6 @@ export async function removeBranch(repository: Repository, branch: string): Prom
   return true;
 }
 
-/** What would be lost with a tree and its branch. */
-export interface Work {
-  /** Files that differ from the last commit, or are new. */
-  readonly changes: number;
-  /** Commits that no other branch, tag or remote has. */
-  readonly commits: number;
-  /** Submodules with commits that no remote has: they are kept in the tree's own part of the repository. */
-  readonly submodules: readonly string[];
-}
-
-/** Looks what is in a tree, where there is one, and on its branch; `repository` is the one in the workspace. */
-export async function workIn(repository: Repository, path: string, branch: string): Promise<Work> {
-  const tree = await treeAt(repository, path);
-  const isThere = tree !== null && existsSync(join(path, '.git'));
-  const inTree: Repository = { ...repository, folder: path };
-  const tips = [
-    ...((await resolve(repository, `refs/heads/${branch}`)) === null ? [] : [`refs/heads/${branch}`]),
-    ...(isThere && tree.branch === null && tree.head !== null ? [tree.head] : []),
-  ];
-  return {
-    changes: isThere ? await countChanges(inTree) : 0,
-    commits: tips.length === 0 ? 0 : await countOwn(repository, branch, tips),
-    submodules: isThere ? await unpublished(inTree) : [],
-  };
-}
-
-export function isNothing({ changes, commits, submodules }: Work): boolean {
-  return changes === 0 && commits === 0 && submodules.length === 0;
-}
-
-/** The files of a tree that are not as in its last commit, and the new ones, but for some; not what git ignores. */
-export async function countChanges(repository: Repository, except: readonly string[] = []): Promise<number> {
-  const status = ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--no-renames'];
-  const all = ['--untracked-files=all', '--ignore-submodules=none', '-z', '--', ':/', ...except];
-  // Our look must not get into the way of anybody's own git commands.
-  const found = await tell(repository, [...status, ...all], { GIT_OPTIONAL_LOCKS: '0' });
-  return found.split('\0').length - 1;
-}
-
-async function countOwn(repository: Repository, branch: string, tips: readonly string[]): Promise<number> {
-  const others = ['--not', `--exclude=${branch}`, '--branches', '--remotes', '--tags', 'HEAD'];
-  return Number(await tell(repository, ['rev-list', '--count', ...tips, ...others]));
-}
-
-async function unpublished(repository: Repository): Promise<readonly string[]> {
-  if (!existsSync(join(repository.folder, '.gitmodules'))) return [];
-  const listed = utf8(await tell(repository, ['submodule', 'status', '--recursive']));
-  // Those that nobody has fetched begin with a dash.
-  const paths = listed
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('-'))
-    .map((line) =>
-      line
-        .slice(1)
-        .replace(/^\S+ /, '')
-        .replace(/ \([^()]*\)$/, ''),
-    );
-  const found = await Promise.all(
-    paths.map(async (path) => {
-      const inside = { ...repository, folder: join(repository.folder, path) };
-      const own = await tell(inside, ['rev-list', '--count', 'HEAD', '--all', '--not', '--remotes']);
-      return Number(own) > 0 ? [path] : [];
-    }),
-  );
-  return found.flat();
-}
-
 /** Whose a tree is. */
 export interface TreeOwner {
   readonly id: string;
@@ -209,15 +144,19 @@ export interface TreeOwner {
   readonly workspace: string;
 }
 
-/** Writes down whose a tree is. */
+/** Writes down whose a tree and its branch are. */
 export async function signTree(repository: Repository, path: string, owner: TreeOwner): Promise<void> {
-  writeFileSync(await signature({ ...repository, folder: path }), `${JSON.stringify(owner)}\n`);
+  const [part, tree] = await Promise.all([partOf(repository, path), treeAt(repository, path)]);
+  if (part === null) throw new GitError(`${path} is no worktree of ${repository.folder}`);
+  writeFileSync(join(part, SIGNATURE), `${JSON.stringify(owner)}\n`);
+  if (tree?.branch !== null && tree?.branch !== undefined)
+    await tell(repository, ['config', '--local', branchKey(tree.branch), owner.id]);
 }
 
-/** Whose the tree at a place is; null where nobody has signed it. */
+/** Whose the tree at a place is, also where its folder is gone; null where nobody has signed it. */
 export async function ownerOfTree(repository: Repository, path: string): Promise<TreeOwner | null> {
   try {
-    const file = await signature({ ...repository, folder: path });
+    const file = join((await partOf(repository, path)) ?? '', SIGNATURE);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `signTree`
     return JSON.parse(readFileSync(file, 'utf8')) as TreeOwner;
   } catch {
@@ -225,8 +164,43 @@ export async function ownerOfTree(repository: Repository, path: string): Promise
   }
 }
 
-async function signature(inTree: Repository): Promise<string> {
-  return join(utf8(await tell(inTree, ['rev-parse', '--absolute-git-dir'])).replace(/\n$/, ''), 'ralph.json');
+/** The id of the loop that a branch was made for; null where it was made for none. */
+export async function ownerOfBranch(repository: Repository, branch: string): Promise<string | null> {
+  const { code, stdout } = await ask(repository, ['config', '--local', '--get', branchKey(branch)]);
+  return code === 0 ? stdout.toString('utf8').trim() : null;
+}
+
+const SIGNATURE = 'ralph.json';
+
+/** Git removes it with the branch. */
+function branchKey(branch: string): string {
+  return `branch.${branch}.ralphLoop`;
+}
+
+/** The tree's own part of the repository, also where its folder is gone; null where there is none. */
+export async function partOf(repository: Repository, path: string): Promise<string | null> {
+  const parts = join(await commonFolder(repository), 'worktrees');
+  const place = real(path);
+  const names = existsSync(parts) ? readdirSync(parts) : [];
+  return names.map((name) => join(parts, name)).find((part) => placeOf(part) === place) ?? null;
+}
+
+function placeOf(part: string): string | null {
+  try {
+    const link = readFileSync(join(part, 'gitdir'), 'utf8').replace(/\n$/, '');
+    return real(dirname(resolvePath(part, link)));
+  } catch {
+    return null;
+  }
+}
+
+/** Whether git, asked in a tree's folder, speaks of that tree: its `.git` may be gone by now, or lead elsewhere. */
+export async function isWhole(repository: Repository, path: string): Promise<boolean> {
+  const part = await partOf(repository, path);
+  const link = lstatSync(join(path, '.git'), { throwIfNoEntry: false });
+  if (part === null || link?.isFile() !== true) return false;
+  const { code, stdout } = await ask({ ...repository, folder: path }, ['rev-parse', '--absolute-git-dir']);
+  return code === 0 && real(stdout.toString('utf8').replace(/\n$/, '')) === real(part);
 }
 
 /** Whether a path leads into a folder. */
@@ -244,7 +218,7 @@ export function refPart(name: string): string {
 }
 
 /** The real path of what may not be there. */
-function real(path: string): string {
+export function real(path: string): string {
   try {
     return realpathSync(path);
   } catch {
@@ -254,6 +228,6 @@ function real(path: string): string {
 }
 
 /** What git prints, as text. */
-function utf8(latin1: string): string {
+export function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
