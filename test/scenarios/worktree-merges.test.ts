@@ -30,6 +30,9 @@ describe('the set-up', () => {
     expect(readFileSync(stage.file('setup/echo_ready_ready_echo_got_ready.log'), 'utf8')).toBe('got ready\n');
     expect(readFileSync(join(stage.plan, 'times'), 'utf8')).toBe('x\n');
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
+    // Nor is it in the way of what is said after a merge.
+    stage.git('merge', '--quiet', 'ralph/it');
+    expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
   it('S3.57 that fails ends it before the first iteration, and can be put right', async () => {
@@ -45,6 +48,13 @@ describe('the set-up', () => {
     const again = await runs(stage);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(/made anew[^]*set-up failed/);
+    // What a person has done there since is not thrown away, neither at once nor after another attempt.
+    writeFileSync(treeOf(stage)('README.md'), 'by hand');
+    const refused = { code: 2, stderr: says('nowhere else: 1 uncommitted change\n') };
+    expect(await runs(stage)).toMatchObject(refused);
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(2);
+    expect(await runs(stage)).toMatchObject({ code: 2, stderr: says('nowhere else: 2 uncommitted changes') });
+    expect(readFileSync(treeOf(stage)('README.md'), 'utf8')).toBe('by hand');
     stage.release();
     expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
@@ -156,6 +166,16 @@ describe('a merge', () => {
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({ code: 2 });
     stage.release();
     expect((await running.ended).code).toBe(0);
+    // Another loop has its workspace in the tree.
+    stage.plans(2, waitFor('on'));
+    const inside = stage.shell(`cd '${sibling(stage)}' && $RALPH run x --name in -m 1 -- ${stage.agent}`);
+    await stage.called(2);
+    expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({
+      code: 2,
+      stderr: says(`the loop "in" of ${sibling(stage)} works in`),
+    });
+    stage.release('on');
+    await inside.ended;
     stage.write('work', 'mine, not committed');
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({
       code: 1,
@@ -211,6 +231,21 @@ describe('a merge', () => {
     expect((await runs(stage)).code).toBe(0);
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({ code: 1, stderr: says('precious') });
     expect([stage.read('precious'), subjects(stage, 'main')[0]]).toEqual(['mine', 'ignore it']);
+  });
+
+  it('S3.37 takes neither what its user has set for other merges nor a branch that is not the loop’s', async () => {
+    const stage = await merging();
+    stage.git('config', 'branch.main.mergeOptions', '--squash');
+    expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
+    expect([subjects(stage, 'main')[0], status(stage)]).toEqual(['Make the work', '']);
+    expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
+    stage.git('branch', 'ralph/it');
+    expect(await worktree(stage, 'merge', 'it')).toMatchObject({
+      code: 2,
+      stderr: says('not that of "it" any more'),
+    });
+    expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({ stdout: says('gone already') });
+    expect(stage.git('branch', '--list', 'ralph/it')).toContain('ralph/it');
   });
 
   it('says how the commits of an agent that has left the branch get onto it', async () => {

@@ -354,6 +354,15 @@ describe('an old worktree', () => {
       status: 'done',
     });
     expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +clean +ahead \(1\) +done/);
+    // Without its .git nobody can tell what is new in it.
+    rmSync(treeOf(stage)('.git'));
+    stage.git('tag', 'kept', 'ralph/it');
+    expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +broken +merged/);
+    const broken = says(`nobody can tell what in ${sibling(stage)} is new`);
+    expect(await worktree(stage, 'rm', 'it')).toMatchObject({ code: 2, stderr: broken });
+    expect(await runs(stage)).toMatchObject({ code: 2, stderr: broken });
+    stage.git('worktree', 'repair');
+    stage.git('tag', '--delete', 'kept');
     expect(await stage.ralph('rm', 'it').ended).toMatchObject({
       code: 2,
       stderr: says('ralph worktree rm it'),
