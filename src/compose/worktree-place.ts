@@ -29,6 +29,8 @@ import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import { isCommit } from '../loop/words.ts';
 import { processes } from '../process/processes.ts';
+import { killAll } from '../process/stop.ts';
+import type { Marker } from '../process/table.ts';
 import { UserError } from '../user-error.ts';
 import { quoted } from './quoted.ts';
 import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from './read-loop.ts';
@@ -119,8 +121,10 @@ export async function freePlace(place: Place, replaced: LoopReading, notes: stri
 }
 
 async function addSigned({ repository, path, branch }: Place, owner: TreeOwner): Promise<void> {
+  const { name, value } = makingOf(path);
+  const marked = { ...repository, env: { ...repository.env, [name]: value } };
   try {
-    await addTree(repository, { path, branch, at: 'HEAD' });
+    await addTree(marked, { path, branch, at: 'HEAD' });
     await signTree(repository, path, owner);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
@@ -128,6 +132,11 @@ async function addSigned({ repository, path, branch }: Place, owner: TreeOwner):
     if (!isTaken(error)) await discard(repository, { path, branch });
     throw new UserError(`the worktree ${path} cannot be made: ${error.message}`, 2, { cause: error });
   }
+}
+
+/** Carried by the git that makes a tree: it lives on when we are killed. */
+function makingOf(path: string): Marker {
+  return { name: 'RALPH_WORKTREE', value: path };
 }
 
 /**
@@ -156,12 +165,18 @@ export async function clearPlace(
   const owner = await ownerOfTree(repository, path);
   const user = userOf(repository, path, owner);
   refuseUsed(path, owner, user, replaced);
+  // Whoever had it made is gone, since we have the lock.
+  if (notes !== null && there?.isUnfinished === true) await killAll(() => processes.marked(makingOf(path)));
   const work = await workIn(repository, place, user === null ? null : leftBehind(user));
   if (!isNothing(work)) {
     const subject = await about(repository, { path, branch }, user);
     throw work.trouble === null
       ? hasWork(subject, work)
-      : brokenTree(path, work.trouble, discarding(subject));
+      : brokenTree(
+          path,
+          work.trouble,
+          `${user === null ? `rm -rf ${quoted(path)} && ` : ''}${discarding(subject)}`,
+        );
   }
   if (notes === null) return;
   await discard(repository, { path, branch });

@@ -113,6 +113,9 @@ describe('a folder that is no tree any more', () => {
     expect(isNothing(await work())).toBe(true);
     mkdirSync(path);
     expect(isNothing(await work())).toBe(true);
+    // As after a SIGKILL before git had made more of it.
+    put('.git', 'gitdir: nowhere\n');
+    expect(isNothing(await work())).toBe(true);
   });
 });
 

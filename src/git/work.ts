@@ -65,9 +65,11 @@ export function isNothing({ changes, commits, submodules, trouble }: Work): bool
   return changes === 0 && commits === 0 && submodules.length === 0 && trouble === null;
 }
 
+/** Whether there is anything at a place but a link to a repository. */
 function isFilled(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
-  return found !== undefined && (!found.isDirectory() || readdirSync(path).length > 0);
+  if (found?.isDirectory() !== true) return found !== undefined;
+  return readdirSync(path, { withFileTypes: true }).some((one) => one.name !== '.git' || !one.isFile());
 }
 
 async function countOwn(repository: Repository, branch: string, tips: readonly string[]): Promise<number> {
