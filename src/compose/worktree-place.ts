@@ -170,13 +170,10 @@ export async function clearPlace(
   const work = await workIn(repository, place, user === null ? null : leftBehind(user));
   if (!isNothing(work)) {
     const subject = await about(repository, { path, branch }, user);
-    throw work.trouble === null
-      ? hasWork(subject, work)
-      : brokenTree(
-          path,
-          work.trouble,
-          `${user === null ? `rm -rf ${quoted(path)} && ` : ''}${discarding(subject)}`,
-        );
+    if (work.trouble === null) throw hasWork(subject, work);
+    // Git alone does not remove a folder that it cannot speak for.
+    const first = user === null ? `rm -rf ${quoted(path)} && ` : '';
+    throw brokenTree(path, work.trouble, `${first}${discarding(subject)}`);
   }
   if (notes === null) return;
   await discard(repository, { path, branch });
@@ -277,7 +274,11 @@ function hasWork({ path, branch, base, loop }: About, work: Work): UserError {
     `the worktree ${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}`,
     ...(work.changes > 0 ? [`look       git -C ${quoted(path)} status`] : []),
     ...(work.commits > 0 ? [`look       git log ${base}..${branch}`] : []),
-    ...work.submodules.map((one) => `push       git -C ${quoted(join(path, one))} push`),
+    ...work.submodules.map((one) =>
+      existsSync(join(path, one, '.git'))
+        ? `push       git -C ${quoted(join(path, one))} push`
+        : `bring back git -C ${quoted(path)} submodule update --init ${quoted(one)}`,
+    ),
     loop === null
       ? `merge      git merge ${branch}`
       : `merge      ralph worktree merge ${loop}      (commits what is left, tries the merge and the checks)`,

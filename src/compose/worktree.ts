@@ -55,7 +55,7 @@ export function describeWork({ changes, hidden, commits, submodules, trouble }: 
 function unseen(files: readonly string[]): string {
   return files.length === 0
     ? ''
-    : ` (git status does not show ${files.join(', ')} until: git update-index --no-assume-unchanged --no-skip-worktree)`;
+    : ` (git status shows ${files.join(', ')} only after git update-index --no-assume-unchanged, or --no-skip-worktree)`;
 }
 
 /** `2 things`. */
