@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { withPlaces } from './lock-places.ts';
+
+it('S3.37 one at a time in a repository, also after one that failed', async () => {
+  const git = new GitFolder();
+  git.commits();
+  git.git('worktree', 'add', '--quiet', '../other');
+  const said: string[] = [];
+  const step = (folder: string, name: string) =>
+    withPlaces(git.repository(folder), async () => {
+      said.push(`${name} begins`);
+      await sleep(20);
+      said.push(`${name} ends`);
+      throw new Error(name);
+    });
+  const ended = await Promise.allSettled([step('.', 'a'), step('../other', 'b')]);
+  expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(said[1]).toBe(said[0]?.replace('begins', 'ends'));
+  expect(said).toHaveLength(4);
+  git.close();
+});
