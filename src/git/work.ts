@@ -6,13 +6,13 @@
  * 2. Only what has a name elsewhere is elsewhere: a branch, a tag or a remote. What is merely checked out has none.
  * 3. Nothing is touched: what needs another index has a copy of it.
  */
-import { copyFileSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { A_REPOSITORY, differences } from './differences.ts';
 import { unpublished } from './nested.ts';
 import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
-import { writeTree } from './tree.ts';
+import { copyOfIndex, writeTree } from './tree.ts';
 import { isWhole, ownerOfTree, partOf, treeAt, utf8 } from './worktree.ts';
 
 export interface Work {
@@ -157,12 +157,7 @@ function isThere(path: Buffer): boolean {
 
 /** A copy of the index in which nothing is hidden. */
 async function uncover(repository: Repository, hidden: readonly string[], copy: string): Promise<void> {
-  const where = ['rev-parse', '--path-format=absolute', '--git-path', 'index'];
-  const index = utf8(await tell(repository, where)).replace(/\n$/, '');
-  const { atimeMs, mtimeMs } = statSync(index);
-  copyFileSync(index, copy);
-  // By its time git knows the files that were changed when it was written, and must be looked into.
-  utimesSync(copy, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+  await copyOfIndex(repository, copy);
   const input = Buffer.from(hidden.map((path) => `${path}\0`).join(''), 'latin1');
   for (const how of ['--no-assume-unchanged', '--no-skip-worktree']) {
     const args = ['-c', 'core.splitIndex=false', 'update-index', how, '-z', '--stdin'];
