@@ -17,6 +17,24 @@ import {
   matches,
 } from './worktree-stage.ts';
 
+describe('the making of a worktree', () => {
+  it('S3.57 that was cut off begins anew, and nobody goes on with the old one', async () => {
+    const stage = openRepository();
+    stage.write('.gitattributes', 'README.md filter=slow\n');
+    stage.git('add', '.gitattributes');
+    stage.git('commit', '--quiet', '--message', 'slow');
+    stage.git('config', 'filter.slow.smudge', `: >"$FAKE_PLAN/half"; ${waitFor()}; cat`);
+    const killed = stage.starts('-p', 'x', '--worktree');
+    await stage.appears(join(stage.plan, 'half'));
+    killed.signal('SIGKILL');
+    await killed.ended;
+    stage.git('config', '--unset', 'filter.slow.smudge');
+    stage.plans('default', work);
+    expect(await runs(stage)).toMatchObject({ code: 0, stderr: says('it is made anew') });
+    expect({ running: stage.running, trees: worktrees(stage) }).toEqual({ running: [], trees: 2 });
+  });
+});
+
 describe('the set-up', () => {
   it('S3.35 runs once in a fresh worktree, with its logs in the loop’s folder, and is no part of the work', async () => {
     const setup = ['echo ready >.ready; echo "got ready"', 'echo x >>"$FAKE_PLAN/times"'];

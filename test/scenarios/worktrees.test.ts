@@ -321,22 +321,6 @@ describe('an old worktree', () => {
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
-  it('S3.57 whose making was cut off is made anew, and nobody goes on making it', async () => {
-    const stage = openRepository();
-    stage.write('.gitattributes', 'README.md filter=slow\n');
-    stage.git('add', '.gitattributes');
-    stage.git('commit', '--quiet', '--message', 'slow');
-    stage.git('config', 'filter.slow.smudge', `: >"$FAKE_PLAN/half"; ${waitFor()}; cat`);
-    const killed = stage.starts('-p', 'x', '--worktree');
-    await stage.appears(join(stage.plan, 'half'));
-    killed.signal('SIGKILL');
-    await killed.ended;
-    stage.git('config', '--unset', 'filter.slow.smudge');
-    stage.plans('default', work);
-    expect(await runs(stage)).toMatchObject({ code: 0, stderr: says('it is made anew') });
-    expect({ running: stage.running, trees: worktrees(stage) }).toEqual({ running: [], trees: 2 });
-  });
-
   it('S3.35 has the file that says it is done, where that is named', async () => {
     const stage = openRepository();
     stage.plans(1, 'touch FINISHED');
