@@ -51,7 +51,7 @@ describe('a commit message', () => {
     await asked.prints(`${CLAIM}\n`);
     await asked.exits(0);
     const second = await rig.nextTurn();
-    expect(subject()).toBe(CLAIM);
+    expect(subject()).toBe('a task');
     await second.writes(rig.path('work'), '2');
     await finishes(second);
     const again = await rig.nextTurn();
