@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const config: ViteUserConfig = defineConfig({
@@ -6,7 +7,8 @@ const config: ViteUserConfig = defineConfig({
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
     exclude: ['test/agents/real-agents.test.ts'],
     allowOnly: false,
-    maxWorkers: '100%',
+    // Most tests wait for processes of their own half of the time.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Generous: a busy machine is no failure, and what hangs is found all the same.
     testTimeout: 30_000,
     globalSetup: ['test/rig/build.ts'],
