@@ -1,4 +1,6 @@
 /** Git, asked for what it knows. It is called by the user's own words for it, in the workspace. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
 
 export interface Repository {
@@ -58,9 +60,25 @@ export async function resolve(repository: Repository, what: string): Promise<str
 }
 
 /** The top of the tree that the folder is in, byte for byte. */
-export async function topOf(repository: Repository): Promise<string> {
-  return (await tell(repository, ['rev-parse', '--show-toplevel'])).replace(/\n$/, '');
+export function topOf(repository: Repository): Promise<string> {
+  return whereIs(repository, ['--show-toplevel']);
 }
+
+/**
+ * Where git has something, byte for byte. It is asked once for a folder, and again where that place is gone or the folder
+ * has become a repository of its own meanwhile.
+ */
+export async function whereIs(repository: Repository, what: readonly string[]): Promise<string> {
+  const { folder, env } = repository;
+  const key = [folder, existsSync(join(folder, '.git')), env['GIT_DIR'] ?? '', ...what].join('\0');
+  const known = places.get(key);
+  if (known !== undefined && existsSync(Buffer.from(known, 'latin1'))) return known;
+  const place = (await tell(repository, ['rev-parse', '--path-format=absolute', ...what])).replace(/\n$/, '');
+  places.set(key, place);
+  return place;
+}
+
+const places = new Map<string, string>();
 
 export function failed(args: readonly string[], { code, stderr }: Execution): GitError {
   const lines = stderr

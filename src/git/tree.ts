@@ -9,7 +9,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
+import { ask, failed, GitError, whereIs, resolve, tell, type Repository } from './repository.ts';
 
 /** Writes the tree as it is now and tells its name; `scratch` is a file that nobody else uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {
@@ -105,8 +105,8 @@ const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 
 /** The user's index, at a place where nobody else writes. */
 export async function copyOfIndex(repository: Repository, scratch: string): Promise<void> {
-  const path = await tell(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index']);
-  copyIndex(Buffer.from(path.replace(/\n$/, ''), 'latin1'), scratch);
+  const path = await whereIs(repository, ['--git-path', 'index']);
+  copyIndex(Buffer.from(path, 'latin1'), scratch);
 }
 
 /** With its time, by which git knows the files that it must look into: those changed when it was written, or later. */

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { ask, GitError, resolve, tell, type Repository, topOf as topBytes } from './repository.ts';
+import { ask, GitError, resolve, tell, type Repository, topOf as topBytes, whereIs } from './repository.ts';
 
 export interface LinkedTree {
   readonly path: string;
@@ -86,8 +86,7 @@ export function isTaken({ message }: GitError): boolean {
 
 /** The part of the repository that all of its trees share. */
 export async function commonFolder(repository: Repository): Promise<string> {
-  const answer = await tell(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
-  return utf8(answer).replace(/\n$/, '');
+  return utf8(await whereIs(repository, ['--git-common-dir']));
 }
 
 /** A tree in a tree must not show as something new there, in no status and no `git add`. */
