@@ -1,8 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Agent, AgentEvent } from './agent.ts';
-import { Echo, type Said } from './echo.ts';
+import { echoOf, type Said } from './echo.ts';
 import { lastWords } from './trouble.ts';
 
 /** Any command: what it prints is its own words, and the end of its process is the end of its turn. */
@@ -12,7 +10,7 @@ export const custom: Agent = {
   tells: 'nothing',
   remedies: {},
   read({ startedAt, folder }) {
-    const echo = new Echo(promptIn(folder));
+    const echo = echoOf(folder);
     const decoder = new StringDecoder('utf8');
     let tail = '';
     const say = ({ text, isEcho }: Said): AgentEvent => {
@@ -32,12 +30,3 @@ export const custom: Agent = {
 };
 
 const LONGEST_TAIL = 4096;
-
-/** What it was asked; one that is too long to be looked for is not. */
-function promptIn(folder: string): string {
-  const file = join(folder, 'prompt.md');
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  return size === 0 || size > LONGEST_PROMPT ? '' : readFileSync(file, 'utf8');
-}
-
-const LONGEST_PROMPT = 1024 * 1024;

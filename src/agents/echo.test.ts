@@ -11,17 +11,24 @@ const ownWords = (said: readonly Said[]): string =>
   said.flatMap(({ text, isEcho }) => (isEcho ? [] : [text])).join('');
 
 describe('an echo', () => {
-  it('is the prompt, wherever it stands in the output, and nothing behind it', () => {
+  it('is the prompt, wherever it begins in the output, and nothing behind it', () => {
     expect(ownWords(hear(PROMPT, `${PROMPT}DONE\n`))).toBe('\n\nDONE\n');
-    expect(ownWords(hear(PROMPT, `Hello.\n${PROMPT}Bye.`))).toBe('Hello.\nFix it.\n\n\nBye.');
+    expect(ownWords(hear(PROMPT, `Hello.\n${PROMPT}Bye.`))).toBe('Hello.\n\n\nBye.');
+    expect(ownWords(hear(PROMPT, `${PROMPT}${PROMPT}`))).toBe('\n\n\n\n');
     expect(ownWords(hear(PROMPT, PROMPT.replaceAll('\n', '\r\n')))).toBe('\r\n\r\n');
     expect(ownWords(hear('say DONE', 'say DONE'))).toBe('');
   });
 
-  it('is not a line that the agent was told to say', () => {
-    for (const said of ['DONE\n', 'All is well.\n\nDONE', 'When you are done, say the word DONE.\n']) {
+  it('is not what the agent was told to say, nor a quotation', () => {
+    for (const said of ['DONE\n', 'All is well.\n\nDONE', 'When you are done, say the word DONE.\nDONE\n']) {
       expect(ownWords(hear(PROMPT, said))).toBe(said);
     }
+    expect(ownWords(hear(PROMPT, 'Fix it.\nIt is fixed.\nDONE\n'))).toBe('It is fixed.\nDONE\n');
+  });
+
+  it('costs nothing that grows with the prompt', () => {
+    const prompt = Array.from({ length: 150_000 }, (_, index) => `${index % 7}`).join('\n');
+    expect(ownWords(hear(prompt, prompt))).toBe('');
   });
 
   it('is the same however the text is cut, and nothing of the text is lost', () => {
@@ -49,6 +56,7 @@ describe('an echo', () => {
   it('holds nothing back that cannot be one', () => {
     const echo = new Echo(PROMPT);
     expect(echo.push('work')).toEqual([{ text: 'work', isEcho: false }]);
-    expect(echo.push('ing\nFix')).toEqual([{ text: 'ing\nFix', isEcho: false }]);
+    expect(echo.push('ing\nFix')).toEqual([{ text: 'ing\n', isEcho: false }]);
+    expect(echo.push('ed')).toEqual([{ text: 'Fixed', isEcho: false }]);
   });
 });

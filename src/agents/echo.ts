@@ -1,16 +1,18 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
 /**
  * The prompt in what an agent prints: some print it before they begin, and what it says of being done is not their word.
  *
- * 1. A line is an echo where the line before it in the output is also the line before it in the prompt, blank ones aside:
- *    whoever is told to say a line may say it.
+ * 1. An echo begins with the first line of the prompt and goes on as the prompt does, blank lines aside. Whoever is told to
+ *    say some lines of it may say them.
  * 2. How the text is cut into pieces makes no difference to what is an echo.
- * 3. Nothing is held back but the beginning of a line that may be one.
+ * 3. Nothing is held back but the beginning of a line that may be one, and a line costs no more in a long prompt.
  */
 export class Echo {
   readonly #prompt: readonly string[];
-  readonly #longest: number;
-  /** Where in the prompt the last line may have stood; the beginning is before its first line. */
-  #before: readonly number[] = [-1];
+  /** The line of the prompt that would go on with an echo. */
+  #at = 0;
   /** The line that is not complete yet, and how much of it was given back. */
   #line = '';
   #given = 0;
@@ -22,7 +24,6 @@ export class Echo {
       .split('\n')
       .map(ending)
       .filter((line) => line.trim() !== '');
-    this.#longest = Math.max(0, ...this.#prompt.map((line) => line.length));
     this.#left = this.#prompt.length === 0 ? 0 : 2 * prompt.length + EARLY;
   }
 
@@ -37,8 +38,7 @@ export class Echo {
       this.#line = next;
       this.#given = 0;
     }
-    const isLong = this.#line.length > this.#longest + 1;
-    if (isLong || !this.#next().some((line) => line.startsWith(this.#line))) {
+    if (!this.#mayBegin(this.#line)) {
       said.push(...own(this.#line.slice(this.#given)));
       this.#given = this.#line.length;
     }
@@ -47,7 +47,7 @@ export class Echo {
 
   end(): readonly Said[] {
     const rest = this.#line.slice(this.#given);
-    const isEcho = this.#given === 0 && this.#next().includes(ending(this.#line));
+    const isEcho = this.#isEcho(ending(this.#line));
     this.#line = '';
     this.#given = 0;
     return isEcho && rest !== '' ? [{ text: rest, isEcho }] : own(rest);
@@ -55,18 +55,34 @@ export class Echo {
 
   #complete(): Said {
     const line = ending(this.#line);
-    const isEcho = this.#given === 0 && this.#next().includes(line);
-    if (line.trim() !== '') {
-      this.#before = this.#prompt.flatMap((known, index) => (known === line ? [index] : []));
-    }
+    const isEcho = this.#isEcho(line);
+    const goesOn = line === this.#prompt[this.#at];
+    if (line.trim() !== '') this.#at = !isEcho ? 0 : goesOn ? this.#at + 1 : 1;
     return { text: `${this.#line.slice(this.#given)}\n`, isEcho };
   }
 
-  /** What would be an echo now. */
-  #next(): readonly string[] {
-    return this.#before.flatMap((index) => this.#prompt[index + 1] ?? []);
+  #isEcho(line: string): boolean {
+    return this.#given === 0 && (line === this.#prompt[this.#at] || line === this.#prompt[0]);
+  }
+
+  #mayBegin(line: string): boolean {
+    const start = ending(line);
+    return [this.#at, 0].some((index) => this.#prompt[index]?.startsWith(start) === true);
   }
 }
+
+/** For the run in this folder; a prompt that is too long to be looked for is not. */
+export function echoOf(folder: string): Echo {
+  const file = join(folder, 'prompt.md');
+  try {
+    return new Echo(statSync(file).size > LONGEST_PROMPT ? '' : readFileSync(file, 'utf8'));
+  } catch {
+    // Without a prompt there is no echo.
+    return new Echo('');
+  }
+}
+
+const LONGEST_PROMPT = 1024 * 1024;
 
 /** A part of what was printed. */
 export interface Said {

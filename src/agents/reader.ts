@@ -14,6 +14,7 @@ import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
+import { echoOf, type Echo, type Said } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
 import { lastWords, readTrouble } from './trouble.ts';
 
@@ -77,6 +78,8 @@ class Reader implements RunReader {
   #scanner: Scanner;
   /** The standard error by itself: how the two are mixed is anybody's guess. */
   #aside: Scanner;
+  /** Null where nobody looks there. */
+  readonly #echo: Echo | null;
   #offset = 0;
   #complained = 0;
   #complaint = '';
@@ -97,6 +100,7 @@ class Reader implements RunReader {
     this.#parser = agent.read(context);
     this.#scanner = scanner;
     this.#aside = scanner;
+    this.#echo = agent.call === null ? echoOf(context.folder) : null;
     this.#context = context;
     this.#audience = audience;
   }
@@ -128,12 +132,13 @@ class Reader implements RunReader {
     const text = this.#decoder.write(chunk);
     this.#complaint = (this.#complaint + text).slice(-LONGEST_COMPLAINT);
     // Nobody knows which of its streams is the one that counts.
-    if (this.#agent.call === null) this.#aside = this.#aside.read({ source: 'complaint', message: '', text });
+    for (const said of this.#echo?.push(text) ?? []) this.#overhear(said);
     return chunk.subarray(Math.min(known, chunk.length));
   }
 
   end(): void {
     this.#take(this.#parser.end(), true);
+    for (const said of this.#echo?.end() ?? []) this.#overhear(said);
     this.#hearComplaint();
   }
 
@@ -271,6 +276,10 @@ class Reader implements RunReader {
     return remedy === undefined
       ? error
       : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
+  }
+
+  #overhear({ text, isEcho }: Said): void {
+    if (!isEcho) this.#aside = this.#aside.read({ source: 'complaint', message: '', text });
   }
 
   #scan(piece: Piece): void {

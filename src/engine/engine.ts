@@ -33,6 +33,7 @@ export class Engine implements Driver {
   /** An owner that died may have left something unsynced. */
   #isSynced = false;
   #lost: unknown = null;
+  #troubles = 0;
   #isReconciling = false;
   #askAgain = false;
   #settle: ((stop: EngineStop) => void) | null = null;
@@ -272,6 +273,10 @@ export class Engine implements Driver {
 
   #trouble(error: unknown): void {
     if (this.#lost !== null) return;
+    // Whoever cannot even end what was begun does not try for ever.
+    const isAborting = (this.#state.control.stop?.abort ?? null) !== null;
+    if (isAborting && ++this.#troubles > MOST_TROUBLES) this.#lose(error);
+    if (this.#lost !== null) return;
     const message = error instanceof Error ? error.message : String(error);
     const id = `trouble-${this.#length}`;
     if (!this.append({ type: 'control.received', id, control: { type: 'abort', message } }))
@@ -295,6 +300,8 @@ export class Engine implements Driver {
     else settle?.(outcome === null ? { why: 'paused' } : { why: 'ended', outcome });
   }
 }
+
+const MOST_TROUBLES = 3;
 
 /** Why the engine does not go on. */
 export type EngineStop =

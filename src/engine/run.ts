@@ -66,12 +66,23 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
   if (live === null) return close(driver, { how: 'interrupted' });
   const open = openRun(driver.state);
   if (open === null) return;
-  const reader = driver.ports.workspace.read(open, driver.state);
-  live.follow((chunk, stream) => {
-    if (stream === 'stdout') reader.read(chunk);
-    else reader.complain(chunk);
-  });
-  await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
+  try {
+    const reader = driver.ports.workspace.read(open, driver.state);
+    live.follow((chunk, stream) => {
+      if (stream === 'stdout') reader.read(chunk);
+      else reader.complain(chunk);
+    });
+    await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
+  } catch {
+    await endUnread(driver, live);
+  }
+}
+
+/** What nobody can read is ended all the same. */
+async function endUnread(driver: Driver, live: HostedRun): Promise<void> {
+  const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
+  await live.close('leave');
+  close(driver, { how: 'interrupted' }, strays);
 }
 
 function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {
@@ -82,7 +93,13 @@ function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {
 async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void> {
   const open = openRun(driver.state);
   if (open === null) return;
-  const reader = driver.ports.workspace.read(open, driver.state);
+  let reader: RunReader;
+  try {
+    reader = driver.ports.workspace.read(open, driver.state);
+  } catch (error) {
+    await endUnread(driver, live);
+    throw error;
+  }
   const watch = new RunWatch(driver, open, live, reader, task);
   const reason = await watch.reason;
   watch.close();
