@@ -9,7 +9,7 @@ import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/table.ts';
 import type { LoopReading } from './read-loop.ts';
 import { checkMarker, runMarker, startersEnvironment } from './run-environment.ts';
-import { leaveCommit } from './scm.ts';
+import { leaveCommit } from './scm-progress.ts';
 import { setUpMarker } from './set-up.ts';
 
 /** Ends what a loop without an owner may still have running, before it is put aside for good. */

@@ -5,7 +5,7 @@
  * 2. What was done is written down task by task, so that an owner who takes over goes on where the last one was.
  * 3. Whatever goes wrong is told and ends nothing.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
@@ -14,7 +14,6 @@ import { treeOf, type Spec } from '../control/spec.ts';
 import type { Committed, Wanted, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
-  hasStaged,
   madeBefore,
   movedTo,
   noteHead,
@@ -38,8 +37,8 @@ import { answerIn, removeAnswer } from './commit-answer.ts';
 import { refusal } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { scmProgram, type ScmProgram } from './scm-program.ts';
-import { gitOf, startOf } from './scm-start.ts';
-import type { LoopReading } from './read-loop.ts';
+import { progressFile, progressIn, scmFolder, tidyIndex, type Progress } from './scm-progress.ts';
+import { startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
 
 export interface ScmSpec {
@@ -84,18 +83,6 @@ async function lookForChanges(
     if (interrupt.aborted) return null;
     return { any: true, error: await explainTrouble(error, repository) };
   }
-}
-
-/** Nobody will go on with it: what was staged for a commit that was never made is taken back. */
-export async function leaveCommit(
-  { spec, folder, state }: Pick<LoopReading, 'spec' | 'folder' | 'state'>,
-  env: ScmSpec['env'],
-): Promise<void> {
-  const place = join(folder.run(`${state.turn.iteration}.1`), 'scm');
-  if (!hasStaged(place)) return;
-  const repository = gitOf(state.policy, treeOf(spec), env);
-  const made = await madeBefore(repository, place);
-  await (made === null ? takeBack(repository, place) : settle(repository, place, made));
 }
 
 /** Whether there are commits, of the agent's own or with a task that failed, for which not all tasks were carried out. */
@@ -185,10 +172,16 @@ class Commit {
     const { iteration } = this.#effect;
     const repository = { ...repositoryOf(this.#loop, program, iteration), interrupt: this.#interrupt };
     const made = async (commit: string): Promise<'done'> => {
-      await settle(repository, place, commit);
       this.#commit = commit;
+      try {
+        await settle(repository, place, commit);
+      } catch (error) {
+        if (!(error instanceof GitError)) throw error;
+        this.#left = `${commit.slice(0, 7)} is made, but the index could not be brought up to date: ${error.message}`;
+      }
       return 'done';
     };
+    await tidyIndex(this.#loop.folder, repository, place);
     try {
       const before = await madeBefore(repository, place);
       if (before !== null) return await made(before);
@@ -200,6 +193,7 @@ class Commit {
       if (changes.length === 0) {
         // An agent that is asked for a message may go and commit by itself.
         this.#commit = await movedTo(repository, place);
+        await this.#takeBack(repository);
         return this.#commit === null ? 'nothing' : 'done';
       }
       const message = messageFrom(this.#loop, this.#effect);
@@ -212,12 +206,21 @@ class Commit {
       // Ended at the last moment, in a hook that comes after it, it was made all the same.
       const late = await madeBefore({ ...repository, interrupt: NEVER }, place);
       if (late !== null) return came === 'interrupted' ? came : await made(late);
-      await takeBack(repository, place);
+      await this.#takeBack(repository);
       return came;
     } catch (error) {
-      await takeBack(repository, place);
+      await this.#takeBack(repository);
       if (this.#interrupt.aborted) return 'interrupted';
       return { error: await explainTrouble(error, repository) };
+    }
+  }
+
+  /** What cannot be taken back now, since somebody holds the index, is taken back before the next commit. */
+  async #takeBack(repository: Repository): Promise<void> {
+    try {
+      await takeBack(repository, this.#place);
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
     }
   }
 
@@ -270,26 +273,11 @@ class Commit {
 
   #note(): void {
     const progress: Progress = { commit: this.#commit, done: this.#done };
-    writeFileSync(join(this.#place, 'done.json'), JSON.stringify(progress));
+    writeFileSync(progressFile(this.#place), JSON.stringify(progress));
   }
 }
 
 type TaskEnding = 'done' | 'nothing' | 'interrupted' | { readonly error: string };
-
-interface Progress {
-  readonly commit: string | null;
-  readonly done: readonly string[];
-}
-
-function progressIn(place: string): Progress {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#note`
-    return JSON.parse(readFileSync(join(place, 'done.json'), 'utf8')) as Progress;
-  } catch {
-    // Nobody has begun.
-    return { commit: null, done: [] };
-  }
-}
 
 const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as const;
 const NEVER = new AbortController().signal;
@@ -306,9 +294,8 @@ function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): s
   return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest);
 }
 
-/** Where the logs of an iteration's tasks are, and what was done. */
 function placeOf({ folder }: ScmSpec, iteration: number): string {
-  return join(folder.run(`${iteration}.1`), 'scm');
+  return scmFolder(folder, iteration);
 }
 
 function taskEnvironment({ spec, folder, env, policy }: ScmSpec, iteration: number): Record<string, string> {

@@ -9,9 +9,9 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { foldersOf } from './changes.ts';
 import type { Difference } from './differences.ts';
-import { ask, failed, resolve, tell, type Repository } from './repository.ts';
+import { ask, configured, resolve, tell, type Repository } from './repository.ts';
+import { enter, entryOf, follow, stage, unstage } from './staging.ts';
 import { CAREFULLY, copyOfIndex } from './tree.ts';
 
 /**
@@ -32,16 +32,15 @@ export async function prepareCommit(
   const last = await resolve(repository, 'HEAD^{commit}');
   const clear = last === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', last];
   await tell(repository, [...CAREFULLY, ...clear], inCopy);
-  const lines = changes.map(entryOf);
-  await enter(repository, lines, inCopy);
-  // What an earlier attempt has staged is taken back as it was before that.
-  if (!hasStaged(folder)) {
-    writeFileSync(stagedFile(folder), (await entriesBefore(repository, changes)).join(''), 'latin1');
-  }
-  await enter(repository, lines);
+  await enter(repository, changes.map(entryOf), inCopy);
+  await stage(repository, changes, stagedFile(folder));
   // Whatever is configured, nothing of the message is a comment.
-  return { args: ['commit', '--cleanup=whitespace', '--message', message], env: inCopy };
+  const args = ['commit', '--cleanup=whitespace', '--message', message];
+  // Whoever tidied up with this index would not see what the user has staged in theirs.
+  return { args, env: { ...configured(repository.env, UNTIDIED), ...inCopy } };
 }
+
+const UNTIDIED = { 'gc.auto': '0', 'maintenance.auto': 'false' };
 
 export interface CommitPlan {
   /** Where the attempt is written down; it outlives us. */
@@ -52,47 +51,6 @@ export interface CommitPlan {
 export interface PreparedCommit {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-}
-
-/** A change in the form that `update-index` reads. */
-function entryOf({ path, modes, becomes }: Difference): string {
-  // Of one that is gone both are nothing, which removes it.
-  return `${modes[1]} ${becomes}\t${path}\0`;
-}
-
-async function enter(
-  repository: Repository,
-  entries: readonly string[],
-  more: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  const args = [...CAREFULLY, 'update-index', '-z', '--index-info'];
-  const answer = await ask(repository, args, more, { input: Buffer.from(entries.join(''), 'latin1') });
-  if (answer.code !== 0) throw failed(['update-index'], answer);
-}
-
-/** What makes the user's index again what it is now, as far as these changes go. */
-async function entriesBefore(
-  repository: Repository,
-  changes: readonly Difference[],
-): Promise<readonly string[]> {
-  const paths = changes.map(({ path }) => path);
-  const [files, folders] = [new Set(paths), foldersOf(paths)];
-  // What stands in the way of a change goes with it.
-  const isConcerned = (path: string): boolean =>
-    files.has(path) || folders.has(path) || [...foldersOf([path])].some((folder) => files.has(folder));
-  const listed = await tell(repository, ['ls-files', '--cached', '--stage', '--full-name', '-z', ':(top)']);
-  const known = listed.split('\0').filter((entry) => isConcerned(entry.slice(entry.indexOf('\t') + 1)));
-  // `<mode> <object> <stage>`, of which the last is read only where there are conflicts.
-  const entries = known.map((entry) => `${entry.replace(/ \d\t/, '\t')}\0`);
-  const removals = changes.map((one) =>
-    entryOf({ ...one, modes: [one.modes[0], '0'], becomes: nothingOf(one) }),
-  );
-  return [...removals, ...entries];
-}
-
-/** The name of no object, which is as long as any. */
-function nothingOf({ becomes }: Difference): string {
-  return '0'.repeat(becomes.length);
 }
 
 /** Writes down what is checked out before anything is done about it; without a message nobody has begun to commit. */
@@ -118,36 +76,17 @@ export function hasStaged(folder: string): boolean {
   return existsSync(stagedFile(folder));
 }
 
-/** Nothing was committed: the index is again as it was. */
+/** Nothing was committed: what was staged for it is taken back. */
 export async function takeBack(repository: Repository, folder: string): Promise<void> {
-  const list = stagedFile(folder);
   rmSync(indexFile(folder), { force: true });
-  if (!hasStaged(folder)) return;
-  try {
-    await enter({ ...repository, interrupt: NEVER }, [readFileSync(list, 'latin1')]);
-    rmSync(list, { force: true });
-  } catch {
-    // Where there is no git any more, it says so when it is next asked to commit.
-  }
+  await unstage(repository, stagedFile(folder));
 }
 
-const NEVER = new AbortController().signal;
-
-/**
- * The commit is there, and what was staged for it is in it. A hook may have changed and staged files on its own: they are
- * in the commit, and not in the user's index, from which the next commit of somebody else would undo them.
- */
+/** The commit is there: so it is in the user's index, and git may tidy up as it does after any commit. */
 export async function settle(repository: Repository, folder: string, commit: string): Promise<void> {
-  const diff = ['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', commit];
-  const paths = (await tell(repository, diff)).split('\0').filter((path) => path !== '');
-  if (paths.length > 0) {
-    const list = join(folder, 'committed-paths');
-    writeFileSync(list, paths.map((path) => `:(top,literal)${path}\0`).join(''), 'latin1');
-    const reset = ['reset', '--quiet', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
-    await ask({ ...repository, interrupt: NEVER }, reset);
-    rmSync(list, { force: true });
-  }
-  for (const file of [stagedFile(folder), indexFile(folder)]) rmSync(file, { force: true });
+  rmSync(indexFile(folder), { force: true });
+  await follow(repository, stagedFile(folder), commit);
+  await ask(repository, ['maintenance', 'run', '--auto', '--quiet']);
 }
 
 /** What is checked out, if that is something else than what was noted. */

@@ -20,7 +20,12 @@ export async function differences(
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
   const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
-  const fields = (await tell(repository, raw)).split('\0');
+  return readDifferences(await tell(repository, raw));
+}
+
+/** What git prints with `--raw -z`. */
+export function readDifferences(raw: string): readonly Difference[] {
+  const fields = raw.split('\0');
   const found: Difference[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [before = '', after = '', object = '', becomes = '', status = ''] = (fields[at] ?? '').split(' ');

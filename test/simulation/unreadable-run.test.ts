@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { fakeHost } from '../../test/rig/fake-host.ts';
-import { fakeWorkspace } from '../../test/rig/fake-workspace.ts';
-import { Life, type Pages } from '../../test/rig/life.ts';
-import { exits, FakeWorld } from '../../test/rig/world.ts';
-import { memoryJournal } from '../journal/memory.ts';
-import { INITIAL } from '../loop/evolve.ts';
-import { resolvePolicy } from '../loop/validate.ts';
-import { Engine } from './engine.ts';
+import { fakeHost } from '../rig/fake-host.ts';
+import { fakeWorkspace } from '../rig/fake-workspace.ts';
+import { Life, type Pages } from '../rig/life.ts';
+import { exits, FakeWorld } from '../rig/world.ts';
+import { memoryJournal } from '../../src/journal/memory.ts';
+import { INITIAL } from '../../src/loop/evolve.ts';
+import { resolvePolicy } from '../../src/loop/validate.ts';
+import { Engine } from '../../src/engine/engine.ts';
 
 it('ends a run that nobody can read, once, and does not try for ever', async () => {
   const resolution = resolvePolicy({ checkpoint: false, limits: { unchanged: null } });
@@ -36,16 +36,17 @@ it('ends a run that nobody can read, once, and does not try for ever', async () 
     INITIAL,
   );
   engine.append({ type: 'loop.created', name: 'it', policy: resolution.policy });
-  let stopped: unknown = null;
-  void engine.run().then((stop) => {
-    stopped = stop;
-  });
-  for (let step = 0; step < 200 && stopped === null; step++) {
+  const stops: unknown[] = [];
+  const run = async (): Promise<void> => {
+    stops.push(await engine.run());
+  };
+  void run();
+  for (let step = 0; step < 200 && stops.length === 0; step++) {
     // oxlint-disable-next-line no-await-in-loop -- every microtask has its turn before time passes
     await new Promise(setImmediate);
-    if (stopped === null && life.clock.next !== null) life.clock.jump();
+    if (stops.length === 0 && life.clock.next !== null) life.clock.jump();
   }
-  expect(stopped).toMatchObject({ why: 'ended', outcome: { type: 'fatal', message: 'unreadable' } });
+  expect(stops).toMatchObject([{ why: 'ended', outcome: { type: 'fatal', message: 'unreadable' } }]);
   expect(world.alive()).toEqual([]);
   expect(pages.events.filter(({ type }) => type === 'control.received')).toHaveLength(1);
 });

@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { prepareCommit } from './commit.ts';
+import { differences } from './differences.ts';
+import { follow, stage, unstage } from './staging.ts';
+import { writeTree } from './tree.ts';
+
+let at: GitFolder;
+let note: string;
+beforeEach(() => {
+  at = new GitFolder();
+  note = join(at.folder, 'note');
+  for (const name of ['a', 'b', 'c']) at.write(name, '1');
+  at.commits();
+});
+afterEach(() => at.close());
+
+/** What the loop has done, staged. */
+const stages = async () => {
+  at.write('a', 'loop');
+  at.write('n', 'loop');
+  at.remove('c');
+  const tree = await writeTree(at.repository(), at.scratch);
+  const changes = await differences(at.repository(), 'HEAD', tree);
+  await stage(at.repository(), changes, note);
+  return changes;
+};
+
+describe('what was staged for a commit that is not made', () => {
+  it('is taken back', async () => {
+    await stages();
+    expect(at.status).toEqual(['M  a', 'D  c', 'A  n']);
+    await unstage(at.repository(), note);
+    expect(at.status).toEqual([' M a', ' D c', '?? n']);
+    expect(existsSync(note)).toBe(false);
+  });
+
+  it('stays where somebody else has committed it', async () => {
+    await stages();
+    at.git('commit', '--quiet', '--message', 'by the user');
+    await unstage(at.repository(), note);
+    expect(at.status).toEqual([]);
+  });
+
+  it('is the user’s where they have staged something else since', async () => {
+    await stages();
+    at.write('a', 'newer');
+    at.git('add', 'a');
+    at.write('a', 'newest');
+    await unstage(at.repository(), note);
+    expect(at.status).toEqual(['MM a', ' D c', '?? n']);
+    expect(at.git('show', ':a')).toBe('newer');
+  });
+
+  it('waits for whoever holds the index', async () => {
+    await stages();
+    const lock = at.path('.git/index.lock');
+    writeFileSync(lock, '');
+    setTimeout(() => rmSync(lock), 250);
+    await unstage(at.repository(), note);
+    expect(at.status).toEqual([' M a', ' D c', '?? n']);
+  });
+});
+
+describe('after the commit', () => {
+  it('the index has what a hook has made of it, added and left out', async () => {
+    await stages();
+    at.write('a', 'formatted');
+    at.write('gen', 'made');
+    // As a hook does it, in an index of its own.
+    const own = { GIT_INDEX_FILE: join(at.folder, 'own') };
+    at.gitWith(own, 'read-tree', 'HEAD');
+    at.gitWith(own, 'add', 'a', 'gen', 'c');
+    at.gitWith(own, 'commit', '--quiet', '--message', 'work');
+    await follow(at.repository(), note, 'HEAD');
+    expect(at.status).toEqual(['?? n']);
+  });
+
+  it('the index has what the user has staged meanwhile', async () => {
+    await stages();
+    const own = { GIT_INDEX_FILE: join(at.folder, 'own') };
+    at.gitWith(own, 'read-tree', 'HEAD');
+    at.gitWith(own, 'add', '--all');
+    at.gitWith(own, 'commit', '--quiet', '--message', 'work');
+    at.write('a', 'newer');
+    at.write('b', 'newer');
+    at.git('add', 'a', 'b');
+    await follow(at.repository(), note, 'HEAD');
+    expect(at.status).toEqual(['M  a', 'M  b']);
+  });
+});
+
+it('nobody tidies up with another index than the user’s', async () => {
+  const changes = await stages();
+  const folder = join(at.folder, 'plan');
+  mkdirSync(folder);
+  const { env } = await prepareCommit(at.repository(), changes, { folder, message: 'x' });
+  expect(at.gitWith(env, 'config', '--get', 'gc.auto')).toBe('0\n');
+  expect(at.gitWith(env, 'config', '--get', 'maintenance.auto')).toBe('false\n');
+});
