@@ -102,7 +102,8 @@ function markdown(result: LoopResult, folds: boolean): string {
     '| --- | --- | --- | --- | --- | --- | --- |',
     ...iterations.map((one) => {
       const green = one.checkResults.filter(({ passed }) => passed).length;
-      const checks = `${one.allChecksPassed ? 'pass' : 'fail'} (${green}/${one.checkResults.length})`;
+      const count = one.checkResults.length;
+      const checks = count === 0 ? 'none' : `${one.allChecksPassed ? 'pass' : 'fail'} (${green}/${count})`;
       const cells = [
         String(one.iteration),
         checks,

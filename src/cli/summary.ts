@@ -97,7 +97,8 @@ const STAYS: [string, string] = ['', 'what is not committed stays there as it is
 
 /** A commit that was made and not pushed is one all the same. */
 function notCommitted(error: string): [string, string] {
-  return [/^SCM task "(?!commit")/.test(error) ? 'SCM error' : 'uncommitted', error];
+  const isMade = /^SCM task "(?!commit")|^[0-9a-f]{7} is made/.test(error);
+  return [isMade ? 'SCM error' : 'uncommitted', error];
 }
 
 function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {

@@ -7,7 +7,7 @@ import { report, type LoopReport } from '../loop/report.ts';
 import type { OwnedLoop } from './owned-loop.ts';
 import { readEvents } from './read-loop.ts';
 import { startersEnvironment } from './run-environment.ts';
-import { masked } from './secrets.ts';
+import { hideKeys, masked } from './secrets.ts';
 
 export { costText } from '../loop/report.ts';
 
@@ -78,7 +78,8 @@ function resultOf(
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
         const path = resolve(spec.workspace, log);
-        return { name, passed, output: masked(excerpt(readExcerpt(path, OUTPUT), OUTPUT), environment) };
+        const output = masked(excerpt(readExcerpt(path, OUTPUT), OUTPUT), environment);
+        return { name: hideKeys(name), passed, output };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,

@@ -88,7 +88,7 @@ export class ProjectionFiles implements JournalReader {
       this.#entries.push(() => mask(progressEntry(before, known, first)));
     this.#state = after ?? evolve(before, event);
     this.#account = account(known, event, before);
-    for (const line of logLines(event, this.#state, this.#account)) this.#log += `${line}\n`;
+    for (const line of logLines(event, this.#state, this.#account)) this.#log += `${mask(line)}\n`;
     // Whoever changes the policy has the last word.
     if (before.policy !== this.#state.policy) this.#wishedLimit = null;
     if (!this.#isLive) return;
@@ -154,7 +154,9 @@ export class ProjectionFiles implements JournalReader {
     this.#timer = null;
     this.#append();
     this.#noticeEdit();
-    const content = stateFile(this.#state, this.#account, this.#for.about());
+    const { about, mask } = this.#for;
+    const checks = this.#account.checks.map((check) => ({ ...check, command: mask(check.command) }));
+    const content = stateFile(this.#state, { ...this.#account, checks }, about());
     this.#writtenLimit = this.#wishedLimit ?? this.#state.policy.limits.iterations;
     // Until it is journaled a wish stays where it was written, or a crash would lose it.
     if (this.#wishedLimit !== null) content['max_iterations'] = this.#wishedLimit;

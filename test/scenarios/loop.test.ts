@@ -309,6 +309,25 @@ describe('ralph loop', () => {
     expect(stage.calls).toBe(0);
   });
 
+  it('tells a check without what may be a secret, wherever it is told', async () => {
+    const stage = openStage();
+    const { stdout, stderr } = await loop(
+      stage,
+      'x',
+      '-m',
+      '2',
+      '--check',
+      'TOKEN=abc123def456 false',
+      '--report',
+      'json',
+    );
+    const files = ['state.json', 'iterations.log', 'progress.md'].map((name) =>
+      stage.read(`.ralph/loops/it/${name}`),
+    );
+    expect([stdout, stderr, stage.given(2, 'stdin'), ...files].join('')).not.toContain('abc123');
+    expect(files.join('')).toContain('TOKEN=<redacted> false');
+  });
+
   it('shows a hint with the check that failed', async () => {
     const stage = openStage();
     stage.settings({ guardrails: [{ command: 'false', hint: 'Make it true.' }] });
