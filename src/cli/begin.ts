@@ -88,9 +88,7 @@ export async function begin(work: Work): Promise<number> {
   if (parent === null) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
-    const code = await drive(loop, view);
-    ended(loop);
-    return code;
+    return drive(loop, view, ended);
   }
   const { runAsChild } = await import('./child.ts');
   return runAsChild(request, parent, view, ended);

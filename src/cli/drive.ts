@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { EndRecord } from '../compose/end-record.ts';
+import type { EndedLoop } from '../compose/loop-result.ts';
 import type { OwnedLoop } from '../compose/owned-loop.ts';
 import { startersEnvironment } from '../compose/run-environment.ts';
 import { workOf } from '../compose/worktrees.ts';
@@ -7,8 +8,18 @@ import { Console, detailLine, paint } from './console.ts';
 import type { ViewOptions } from './options.ts';
 import { isError, summary } from './summary.ts';
 
-/** Drives a loop in the foreground, shows it, and tells what to exit with. */
-export async function drive(loop: OwnedLoop, options: ViewOptions): Promise<number> {
+/** Drives a loop in the foreground, shows it, and tells what to exit with; `ended` is told once it does not go on. */
+export async function drive(
+  loop: OwnedLoop,
+  options: ViewOptions,
+  ended?: (loop: EndedLoop) => void,
+): Promise<number> {
+  const code = await driveOn(loop, options);
+  ended?.(loop);
+  return code;
+}
+
+async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   // A loop makes little garbage for hours: the room for it need not grow, and the process stays as small as it began.
   setFlagsFromString('--semi-space-growth-factor=1');
   const view = new Console(loop.spec, options, (text) => loop.mask(text));

@@ -55,11 +55,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   }
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
   const parent = insideRun(process.env);
-  if (parent === null) {
-    const code = await drive(loop, view);
-    ended(loop);
-    return code;
-  }
+  if (parent === null) return drive(loop, view, ended);
   const { leaveToOwner } = await import('./child.ts');
   return leaveToOwner(loop, parent.run, view, ended);
 }

@@ -10,7 +10,7 @@ import type { Repository } from '../git/repository.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
-import { bytesFor } from './excerpts.ts';
+import { bytesFor, fewOf } from './excerpts.ts';
 import { checkMarker } from './run-environment.ts';
 import { gitOf, startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
@@ -44,8 +44,7 @@ export async function checkpoint(
 }
 
 function unreadable(paths: readonly string[]): string {
-  const more = paths.length > MOST_NAMES ? ` and ${paths.length - MOST_NAMES} more` : '';
-  return `git may not read ${paths.slice(0, MOST_NAMES).join(', ')}${more}; what it need not have on record, let it ignore (.gitignore)`;
+  return `git may not read ${fewOf(paths, MOST_NAMES)}; what it need not have on record, let it ignore (.gitignore)`;
 }
 
 const MOST_NAMES = 3;

@@ -1,5 +1,5 @@
 import type { Committed } from '../engine/ports.ts';
-import { GitError, tell, type Repository } from '../git/repository.ts';
+import { GitError, tell, utf8, type Repository } from '../git/repository.ts';
 
 /** The same commit with what people want to know of it, as far as git tells; `hide` takes secrets out. */
 export async function withSubject(
@@ -10,9 +10,7 @@ export async function withSubject(
   if (made.commit === null) return made;
   try {
     const listed = await tell(repository, [...LIST, made.commit]);
-    const [subject = '', names = ''] = Buffer.from(listed, 'latin1')
-      .toString('utf8')
-      .split(/\n(.*)/s);
+    const [subject = '', names = ''] = utf8(listed).split(/\n(.*)/s);
     // Of a merge nothing is listed.
     return subject === '' ? made : { ...made, subject: hide(subject), files: names.split('\0').length - 1 };
   } catch (error) {

@@ -59,6 +59,12 @@ function lastState(line: string): string {
   return line.split('\r').findLast((part) => part.trim() !== '') ?? '';
 }
 
+/** The first of some names, and how many more there are. */
+export function fewOf(names: readonly string[], most: number): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : '';
+  return `${names.slice(0, most).join(', ')}${more}`;
+}
+
 function telling(path: string): readonly string[] {
   return stripVTControlCharacters(readPart(path, 'tail', 4096))
     .split(/[\n\r]/)

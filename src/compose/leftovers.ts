@@ -9,7 +9,8 @@ import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/table.ts';
 import type { LoopReading } from './read-loop.ts';
 import { checkMarker, runMarker, startersEnvironment } from './run-environment.ts';
-import { leaveCommit } from './scm-progress.ts';
+import { tidyIndex } from './scm-progress.ts';
+import { gitOf } from './scm-start.ts';
 import { setUpMarker } from './set-up.ts';
 
 /** Ends what a loop without an owner may still have running, before it is put aside for good. */
@@ -32,9 +33,8 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.close('leave');
   }
   await endStep(state, spec, folder);
-  await leaveCommit({ spec, folder, state }, startersEnvironment(process.env)).catch(() => {
-    // Without a repository there is no index.
-  });
+  // Nobody will go on with a commit that was never made.
+  await tidyIndex(folder, gitOf(state.policy, treeOf(spec), startersEnvironment(process.env)));
 }
 
 /** Carried by every git of a rewind; a loop whose folder was copied has its own. */

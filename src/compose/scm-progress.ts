@@ -2,11 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopFolder } from '../control/layout.ts';
-import { treeOf } from '../control/spec.ts';
 import { hasStaged, madeBefore, settle, takeBack } from '../git/commit.ts';
 import { GitError, type Repository } from '../git/repository.ts';
-import type { LoopReading } from './read-loop.ts';
-import { gitOf } from './scm-start.ts';
 
 export interface Progress {
   readonly commit: string | null;
@@ -51,12 +48,4 @@ export async function tidyIndex(
       if (!(error instanceof GitError)) throw error;
     }
   }
-}
-
-/** Nobody will go on with it: what was staged for a commit that was never made is taken back. */
-export async function leaveCommit(
-  { spec, folder, state }: Pick<LoopReading, 'spec' | 'folder' | 'state'>,
-  env: Readonly<Record<string, string>>,
-): Promise<void> {
-  await tidyIndex(folder, gitOf(state.policy, treeOf(spec), env));
 }

@@ -24,7 +24,7 @@ import {
   wasAttempted,
 } from '../git/commit.ts';
 import { differences } from '../git/differences.ts';
-import { GitError, quietGit, resolve, type Repository } from '../git/repository.ts';
+import { GitError, quietGit, resolve, utf8, type Repository } from '../git/repository.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import type { Changes } from '../loop/event.ts';
@@ -34,12 +34,14 @@ import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/processes.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';
-import { refusal } from './excerpts.ts';
+import { withSubject } from './commit-words.ts';
+import { fewOf, refusal } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { scmProgram, type ScmProgram } from './scm-program.ts';
 import { progressFile, progressIn, scmFolder, tidyIndex, type Progress } from './scm-progress.ts';
 import { startOf } from './scm-start.ts';
 import { masked } from './secrets.ts';
+import { gitIn } from './worktree.ts';
 
 export interface ScmSpec {
   readonly spec: Spec;
@@ -67,7 +69,7 @@ async function lookForChanges(
   if ('problem' in found) return { any: true, error: found.problem };
   // Only git can be asked; others say so themselves.
   if (!found.isGit) return { any: true, error: null };
-  const place = placeOf(loop, iteration);
+  const place = scmFolder(loop.folder, iteration);
   const repository = { ...repositoryOf(loop, found, iteration), interrupt };
   try {
     // What was begun is finished first.
@@ -95,7 +97,7 @@ async function isBehind(
   const head = tasks.every(isCommit) ? null : await resolve(repository, 'HEAD^{commit}');
   if (head === null) return false;
   for (let before = iteration - 1; before > 0; before--) {
-    const { commit, done } = progressIn(placeOf(loop, before));
+    const { commit, done } = progressIn(scmFolder(loop.folder, before));
     if (done.length > 0) return done.length < tasks.length || commit !== head;
   }
   return head !== (await resolve(repository, `${startOf(loop.spec)}^1`));
@@ -118,15 +120,16 @@ class Commit {
     this.#effect = effect;
     this.#graceMs = graceMs;
     this.#interrupt = interrupt;
-    this.#place = placeOf(loop, effect.iteration);
+    this.#place = scmFolder(loop.folder, effect.iteration);
   }
 
   async carryOut(): Promise<Committed | null> {
     const { message } = this.#effect;
     const made = await this.#carryOutTasks();
-    const { folder, agent } = this.#loop;
-    if (made !== null && typeof message === 'object') removeAnswer(folder.run(message.run), agent);
-    return made;
+    if (made === null) return null;
+    const { folder, agent, spec, env } = this.#loop;
+    if (typeof message === 'object') removeAnswer(folder.run(message.run), agent);
+    return withSubject(made, gitIn(treeOf(spec), env), (text) => masked(text, env));
   }
 
   async #carryOutTasks(): Promise<Committed | null> {
@@ -230,9 +233,8 @@ class Commit {
     const now = await writeTree(repository, join(this.#place, 'index'));
     const files = (await differences(repository, tree, now)).map(({ path }) => path);
     if (files.length === 0) return null;
-    const names = files.slice(0, MOST_NAMES).map((path) => Buffer.from(path, 'latin1').toString('utf8'));
-    const more = files.length > names.length ? ` and ${files.length - names.length} more` : '';
-    return `changed after the checks, when the agent was asked for a message: ${names.join(', ')}${more}`;
+    const names = fewOf(files.map(utf8), MOST_NAMES);
+    return `changed after the checks, when the agent was asked for a message: ${names}`;
   }
 
   async #run(
@@ -292,10 +294,6 @@ function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): s
   const answer = masked(answerIn(folder.run(message.run), agent), env);
   const rest = withoutClaims(answer, words);
   return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest);
-}
-
-function placeOf({ folder }: ScmSpec, iteration: number): string {
-  return scmFolder(folder, iteration);
 }
 
 function taskEnvironment({ spec, folder, env, policy }: ScmSpec, iteration: number): Record<string, string> {

@@ -32,9 +32,7 @@ import { family } from './children.ts';
 import { readExcerpt } from './excerpts.ts';
 import { checkMarker, runEnvironment } from './run-environment.ts';
 import { loopScm } from './scm.ts';
-import { withSubject } from './commit-words.ts';
 import { masked } from './secrets.ts';
-import { gitIn } from './worktree.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
@@ -90,7 +88,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
       return result;
     },
-    ...clearScm(loopScm(loop), loop),
+    ...clearScm(loopScm(loop)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
     family: (state) => family(folder, state),
@@ -118,16 +116,10 @@ export interface WorkspaceSpec {
   readonly readProgress: () => string;
 }
 
-function clearScm(
-  { changes, commit }: ReturnType<typeof loopScm>,
-  { spec, env }: WorkspaceSpec,
-): ReturnType<typeof loopScm> {
+function clearScm({ changes, commit }: ReturnType<typeof loopScm>): ReturnType<typeof loopScm> {
   return {
     changes: (...wanted) => clearly(() => changes(...wanted)),
-    async commit(...wanted) {
-      const made = await clearly(() => commit(...wanted));
-      return made === null ? null : withSubject(made, gitIn(treeOf(spec), env), (text) => masked(text, env));
-    },
+    commit: (...wanted) => clearly(() => commit(...wanted)),
   };
 }
 

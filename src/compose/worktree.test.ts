@@ -10,9 +10,7 @@ let git: GitFolder;
 let path: string;
 const branch = 'ralph/it';
 beforeEach(() => {
-  git = new GitFolder();
-  git.write('a', '1');
-  git.commits();
+  git = GitFolder.begun();
   path = join(git.folder, 'trees', 'it');
 });
 afterEach(() => git.close());

@@ -57,19 +57,6 @@ async function strangeRepositories(
   return new Set(nested.filter(({ path }) => !known.has(path)).map(({ path }) => path));
 }
 
-/** All the folders that these files lie in. */
-export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
-  const folders = new Set<string>();
-  for (const path of paths) {
-    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
-      const folder = path.slice(0, at);
-      if (folders.has(folder)) break;
-      folders.add(folder);
-    }
-  }
-  return folders;
-}
-
 /** The files that are in the index. */
 async function indexed(repository: Repository): Promise<ReadonlySet<string>> {
   const listed = await tell(repository, ['ls-files', '--cached', '--full-name', '-z', '--', '.']);

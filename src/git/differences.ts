@@ -19,11 +19,13 @@ export async function differences(
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', '.'];
-  return readDifferences(await tell(repository, raw));
+  return readDifferences(await tell(repository, ['diff-tree', '-r', ...RAW, from, to, '--', '.']));
 }
 
-/** What git prints with `--raw -z`. */
+/** How git tells differences so that they can be read. */
+export const RAW: readonly string[] = ['-z', '--raw', '--no-renames', '--no-abbrev'];
+
+/** What git prints so. */
 export function readDifferences(raw: string): readonly Difference[] {
   const fields = raw.split('\0');
   const found: Difference[] = [];

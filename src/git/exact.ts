@@ -18,7 +18,7 @@ import {
   rmSync,
   type Stats,
 } from 'node:fs';
-import { ask, failed, tell, topOf, type Repository } from './repository.ts';
+import { ask, failed, prefixOf, topOf, type Repository } from './repository.ts';
 
 /** A file that is about to be changed or removed. */
 export interface Endangered {
@@ -111,7 +111,7 @@ async function checkOut(
 
 /** By their names from the workspace. */
 async function namesHere(repository: Repository, files: readonly Endangered[]): Promise<readonly string[]> {
-  const prefix = (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
+  const prefix = await prefixOf(repository);
   return files.map(({ path }) => path.slice(prefix.length));
 }
 

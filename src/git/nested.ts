@@ -2,8 +2,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { A_REPOSITORY } from './differences.ts';
-import { ask, tell, type Repository } from './repository.ts';
-import { isInside, real, utf8 } from './worktree.ts';
+import { ask, tell, utf8, type Repository } from './repository.ts';
+import { isInside, real } from './worktree.ts';
 
 /**
  * Those that go with a tree and have commits that no remote has. They lie in its folder, if it is still a tree, or in its

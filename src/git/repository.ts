@@ -51,6 +51,11 @@ export async function tell(
   return answer.stdout.toString('latin1');
 }
 
+/** What `tell` gives, as text. */
+export function utf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
+}
+
 /** The name of an object; null where there is none. */
 export async function resolve(repository: Repository, what: string): Promise<string | null> {
   const answer = await ask(repository, ['rev-parse', '--verify', '--quiet', what]);
@@ -62,6 +67,11 @@ export async function resolve(repository: Repository, what: string): Promise<str
 /** The top of the tree that the folder is in, byte for byte. */
 export function topOf(repository: Repository): Promise<string> {
   return whereIs(repository, ['--show-toplevel']);
+}
+
+/** The way from the top to the folder, byte for byte: nothing, or a path with a slash at its end. */
+export async function prefixOf(repository: Repository): Promise<string> {
+  return (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
 }
 
 /**

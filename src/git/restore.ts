@@ -10,9 +10,19 @@
  */
 import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { A_REPOSITORY, differences } from './differences.ts';
-import { foldersOf } from './changes.ts';
+import { foldersOf } from './folders.ts';
 import { bringBack, differingFrom, keepExact } from './exact.ts';
-import { ask, failed, GitError, resolve, tell, type Repository, topOf } from './repository.ts';
+import {
+  ask,
+  failed,
+  GitError,
+  prefixOf,
+  resolve,
+  tell,
+  topOf,
+  utf8,
+  type Repository,
+} from './repository.ts';
 import { addTo, CAREFULLY, forgetIn, treeIn, withTree, writeTree } from './tree.ts';
 
 export interface Restored {
@@ -212,7 +222,7 @@ function removedLate(steps: readonly Step[]): readonly Step[] {
 /** Those that git ignores now. */
 async function ignoredAmong(repository: Repository, steps: readonly Step[]): Promise<readonly Step[]> {
   if (steps.length === 0) return [];
-  const prefix = (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
+  const prefix = await prefixOf(repository);
   const names = steps.map(({ path }) => path.slice(prefix.length));
   const input = Buffer.from(names.map((name) => `${name}\0`).join(''), 'latin1');
   // The index may have a folder where a file is by now, which is not for it to say.
@@ -292,7 +302,7 @@ async function belowWorkspace(
   wanted: string,
   scratch: string,
 ): Promise<string> {
-  const prefix = utf8((await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, ''));
+  const prefix = utf8(await prefixOf(repository));
   if (prefix === '') return wanted;
   const inScratch = { GIT_INDEX_FILE: scratch };
   try {
@@ -361,8 +371,4 @@ function kindOf(path: string): 'file' | 'folder' | 'nothing' {
   } catch {
     return 'nothing';
   }
-}
-
-function utf8(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -7,8 +7,8 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foldersOf } from './changes.ts';
-import { readDifferences, type Difference } from './differences.ts';
+import { RAW, readDifferences, type Difference } from './differences.ts';
+import { foldersOf } from './folders.ts';
 import { ask, failed, resolve, tell, type Repository } from './repository.ts';
 import { CAREFULLY, emptyTree } from './tree.ts';
 
@@ -52,8 +52,8 @@ export async function unstage(repository: Repository, note: string): Promise<voi
  */
 export async function follow(repository: Repository, note: string, commit: string): Promise<void> {
   const now = { ...repository, interrupt: NEVER };
-  const raw = ['diff-tree', '-r', '-z', '--raw', '--root', '--no-commit-id', '--no-renames', '--no-abbrev'];
-  const committed = readDifferences(await tell(now, [...raw, commit]));
+  const listed = await tell(now, ['diff-tree', '-r', ...RAW, '--root', '--no-commit-id', commit]);
+  const committed = readDifferences(listed);
   const differing = await differingFrom(now, commit);
   const staged = readNote(note);
   const ours = new Map(staged.map((one) => [one.path, one.entry] as const));
@@ -130,16 +130,8 @@ function restoring(staged: readonly Staged[]): readonly string[] {
 
 /** The entries of the user's index that are not as in a tree. */
 async function differingFrom(repository: Repository, tree: string): Promise<ReadonlyMap<string, string>> {
-  const raw = [
-    'diff-index',
-    '--cached',
-    '-z',
-    '--raw',
-    '--no-renames',
-    '--no-abbrev',
-    '--ignore-submodules=none',
-  ];
-  const found = readDifferences(await tell(repository, [...raw, tree]));
+  const listed = await tell(repository, ['diff-index', '--cached', ...RAW, '--ignore-submodules=none', tree]);
+  const found = readDifferences(listed);
   return new Map(found.map(({ path, modes, becomes }) => [path, `${modes[1]} ${becomes}`] as const));
 }
 

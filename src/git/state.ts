@@ -30,7 +30,7 @@ export async function problemWithPlace(repository: Repository): Promise<string |
 
 async function unfinished(repository: Repository): Promise<string | null> {
   const answer = await ask(repository, ['rev-parse', '--absolute-git-dir']);
-  const folder = Buffer.from(answer.stdout.toString('latin1').replace(/\n$/, ''), 'latin1').toString('utf8');
+  const folder = answer.stdout.toString('utf8').replace(/\n$/, '');
   const found = UNFINISHED.find(({ file }) => existsSync(join(folder, file)));
   return found === undefined ? null : `${found.what} is in progress; ${found.remedy}`;
 }

@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { A_REPOSITORY, differences } from './differences.ts';
 import { unpublished } from './nested.ts';
-import { ask, failed, GitError, resolve, tell, type Repository } from './repository.ts';
+import { ask, failed, GitError, resolve, tell, utf8, type Repository } from './repository.ts';
 import { copyOfIndex, writeTree } from './tree.ts';
-import { isWhole, ownerOfTree, partOf, treeAt, utf8 } from './worktree.ts';
+import { isWhole, ownerOfTree, partOf, treeAt } from './worktree.ts';
 
 export interface Work {
   /** Files that differ from the last commit, or are new. */

@@ -23,9 +23,7 @@ let git: GitFolder;
 let path: string;
 const branch = 'ralph/it';
 beforeEach(() => {
-  git = new GitFolder();
-  git.write('a', '1');
-  git.commits();
+  git = GitFolder.begun();
   path = join(git.folder, 'trees of ours', 'it');
 });
 afterEach(() => git.close());

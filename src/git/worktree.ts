@@ -19,7 +19,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { ask, GitError, resolve, tell, type Repository, topOf as topBytes, whereIs } from './repository.ts';
+import {
+  ask,
+  GitError,
+  resolve,
+  tell,
+  type Repository,
+  topOf as topBytes,
+  whereIs,
+  utf8,
+} from './repository.ts';
 
 export interface LinkedTree {
   readonly path: string;
@@ -224,9 +233,4 @@ export function real(path: string): string {
     const parent = dirname(path);
     return parent === path ? path : join(real(parent), relative(parent, resolvePath(path)));
   }
-}
-
-/** What git prints, as text. */
-export function utf8(latin1: string): string {
-  return Buffer.from(latin1, 'latin1').toString('utf8');
 }

@@ -25,6 +25,14 @@ export class GitFolder {
     this.git('init', '--quiet', '--initial-branch=main');
   }
 
+  /** With a commit of one file, `a`. */
+  static begun(): GitFolder {
+    const folder = new GitFolder();
+    folder.write('a', '1');
+    folder.commits();
+    return folder;
+  }
+
   /** For our own code; in a folder of the repository, or at its top. */
   repository(folder = '.'): Repository {
     return { command: ['git'], folder: join(this.work, folder), env: this.env };
