@@ -1,5 +1,5 @@
 /** The public library: re-exports only. */
-export { createLoop, resumeLoop, runLoop, type ResumeSpec } from './library/create-loop.ts';
+export { createLoop, resumeLoop, runLoop, type ResumeSpec } from './library/library.ts';
 export {
   ArchitectLoop,
   type AgentFactory,
@@ -27,7 +27,7 @@ export type {
   NamedAgent,
 } from './library/loop-spec.ts';
 export type { AgentContext, AgentFunction, AgentReport, AgentResult } from './library/function-agent.ts';
-export type { LoopIteration, LoopResult } from './compose/loop-result.ts';
+export type { LoopIteration, LoopResult } from './views/loop-result.ts';
 export type { SeenEvent } from './library/recent-events.ts';
 export { UserError } from './user-error.ts';
 export type { Account } from './journal/account.ts';

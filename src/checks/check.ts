@@ -1,6 +1,6 @@
 import type { CheckResult } from '../loop/event.ts';
 import { runLogged, type LoggedCommand } from '../process/logged.ts';
-import type { ProcessTable } from '../process/table.ts';
+import type { ProcessTable } from '../process/process-table.ts';
 
 /** Runs one check: a shell command in the workspace. Null when it was interrupted. */
 export async function runCheck(

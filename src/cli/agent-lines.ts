@@ -2,8 +2,8 @@
  * What a person reads of an agent at work: its words as they are, and a few lines for each tool, list of tasks and end.
  * Where they go and in which colours is for others to say.
  */
-import { cut } from '../compose/excerpts.ts';
-import { addTokens } from '../compose/spend.ts';
+import { cut } from '../loop/excerpt.ts';
+import { addTokens } from '../loop/limits.ts';
 import type { AgentEvent, Tokens } from '../index.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';

@@ -1,5 +1,5 @@
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { surveyAgents } from '../compose/survey.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { surveyAgents } from '../views/survey.ts';
 import { columns } from './columns.ts';
 import { print } from './print.ts';
 

@@ -1,10 +1,10 @@
-import { followLoop } from '../compose/follow-loop.ts';
-import { createLoop, type LoopRequest } from '../compose/open-loop.ts';
-import type { EndedLoop } from '../compose/loop-result.ts';
-import type { OwnedLoop } from '../compose/owned-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { masked } from '../compose/secrets.ts';
-import { startOwner } from '../compose/start-owner.ts';
+import { followLoop } from '../views/follow-loop.ts';
+import { createLoop, type LoopRequest } from '../owner/open-loop.ts';
+import type { EndedLoop } from '../views/loop-result.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { masked } from '../store/secrets.ts';
+import { startOwner } from '../owner/start-owner.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';

@@ -1,8 +1,8 @@
 import { effective, provenance, type Setting } from '../config/effective.ts';
-import { speaksOfAnother } from '../compose/choose-agent.ts';
+import { speaksOfAnother } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { withoutSecrets } from '../compose/secrets.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { withoutSecrets } from '../store/secrets.ts';
 import { columns } from './columns.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 import { print } from './print.ts';

@@ -1,5 +1,5 @@
-import { checkSpendLimits } from '../compose/money.ts';
-import type { LoopReading } from '../compose/read-loop.ts';
+import { checkSpendLimits } from '../owner/money.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';

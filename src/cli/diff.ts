@@ -1,4 +1,4 @@
-import { diffLoop } from '../compose/diff-loop.ts';
+import { diffLoop } from '../commands/diff.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 

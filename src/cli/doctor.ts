@@ -1,5 +1,5 @@
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { examineMachine } from '../compose/survey.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { examineMachine } from '../views/survey.ts';
 import { painter } from './line-options.ts';
 import { print } from './print.ts';
 

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
-import type { EndRecord } from '../compose/end-record.ts';
-import type { EndedLoop } from '../compose/loop-result.ts';
-import type { OwnedLoop } from '../compose/owned-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { workOf } from '../compose/worktrees.ts';
+import type { EndRecord } from '../store/end-record.ts';
+import type { EndedLoop } from '../views/loop-result.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { workOf } from '../views/worktrees.ts';
 import { Console, detailLine, paint } from './console.ts';
 import type { ViewOptions } from './options.ts';
 import { isError, summary } from './summary.ts';

@@ -1,5 +1,5 @@
 /** What the answers to `ralph init` mean. Whoever asks repeats the question while there is a problem. */
-import type { Guardrail } from '../config/settings.ts';
+import type { Guardrail } from '../config/config.ts';
 import { splitWords } from '../index.ts';
 
 export type Answer<Value> =

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Surroundings } from '../compose/look-around.ts';
+import type { Surroundings } from '../views/look-around.ts';
 import { findSchemaProblems } from '../config/schema.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';
 import { askForSettings, type Question } from './init-questions.ts';
 

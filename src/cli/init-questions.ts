@@ -1,6 +1,6 @@
 /** The questions of `ralph init`, in their order, and the settings that come of them. */
-import type { Surroundings } from '../compose/look-around.ts';
-import type { Guardrail, ScmSettings, Settings } from '../config/settings.ts';
+import type { Surroundings } from '../views/look-around.ts';
+import type { Guardrail, ScmSettings, Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';
 

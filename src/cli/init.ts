@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
-import { lookAround, type Surroundings } from '../compose/look-around.ts';
-import { writeSettings } from '../compose/ralph-folder.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { withoutSecrets } from '../compose/secrets.ts';
+import { lookAround, type Surroundings } from '../views/look-around.ts';
+import { writeSettings } from '../store/ralph-folder.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { withoutSecrets } from '../store/secrets.ts';
 import { readSettings } from '../config/read.ts';
-import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/settings.ts';
+import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { UserError } from '../user-error.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';

@@ -1,4 +1,4 @@
-import { duration } from '../compose/times.ts';
+import { duration } from '../journal/times.ts';
 import type { Control } from '../index.ts';
 
 /** The limits that somebody has changed: `at most 7 iterations, any cost`. */

@@ -1,9 +1,9 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
 import type { Account, Effect, LoopEvent, LoopState } from '../index.ts';
 import { failureText, openRun, waitAfter } from '../index.ts';
-import { howItFailed, logOf, loopName } from '../compose/end-record.ts';
-import { hideKeys } from '../compose/secrets.ts';
-import { duration, localTime } from '../compose/times.ts';
+import { howItFailed, logOf, loopName } from '../store/end-record.ts';
+import { hideKeys } from '../store/secrets.ts';
+import { duration, localTime } from '../journal/times.ts';
 import { limitWords } from './limit-words.ts';
 
 /** The lines that an event is worth; `state` and `account` are as they were after it. */

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../compose/follow-run.ts';
+import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';

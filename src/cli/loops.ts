@@ -1,4 +1,5 @@
-import { problemWithName, readLoop, type LoopReading } from '../compose/read-loop.ts';
+import { readLoop, type LoopReading } from '../store/read-loop.ts';
+import { problemWithName } from '../store/names.ts';
 import type { Control } from '../index.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
@@ -14,7 +15,7 @@ export function findLoop(workspace: string, name: string): LoopReading {
 export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
   const { name } = loop.spec;
   if (loop.trouble !== null) throw new UserError(loop.trouble);
-  const { deliver } = await import('../compose/deliver.ts');
+  const { deliver } = await import('../store/deliver.ts');
   const fate = await deliver(loop, control);
   switch (fate) {
     case 'queued':

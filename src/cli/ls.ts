@@ -1,5 +1,5 @@
-import { readAllLoops, readLoops, type LoopReading } from '../compose/read-loop.ts';
-import { summaryOf, type LoopSummary } from '../compose/loop-summary.ts';
+import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';

@@ -1,6 +1,6 @@
 /** What was given on the command line, as the settings that it means. */
 import { closest } from '../config/closest.ts';
-import { PROMPT_WAYS, type Settings } from '../config/settings.ts';
+import { PROMPT_WAYS, type Settings } from '../config/config.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
 import { PRESET_NAMES, UNTILS } from '../index.ts';
 import { UserError } from '../user-error.ts';

@@ -1,6 +1,6 @@
-import { takeOver } from '../compose/open-loop.ts';
-import { readLoopIn } from '../compose/read-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
+import { takeOver } from '../owner/open-loop.ts';
+import { readLoopIn } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { drive } from './drive.ts';
 
 /** Drives a loop that somebody else has created, for nobody to see. */

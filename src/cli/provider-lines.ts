@@ -1,4 +1,4 @@
-import { duration } from '../compose/times.ts';
+import { duration } from '../journal/times.ts';
 import type { AgentEvent } from '../index.ts';
 
 /** What happens between the agent and its provider: the loop's business, not the agent's words. */

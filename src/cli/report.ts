@@ -1,6 +1,6 @@
 /** A loop's result for others than the one who started it: a program, a page, a pull request. */
 import { appendFileSync, writeFileSync } from 'node:fs';
-import { costText } from '../compose/loop-result.ts';
+import { costText } from '../loop/report.ts';
 import type { LoopResult } from '../index.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { oneOf, type ViewOptions } from './options.ts';

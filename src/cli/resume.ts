@@ -1,11 +1,11 @@
-import { loopResult, type EndedLoop } from '../compose/loop-result.ts';
-import { takeOver } from '../compose/open-loop.ts';
-import { requireWorktree } from '../compose/worktree.ts';
-import { checkSpendLimits } from '../compose/money.ts';
-import { insideRun, startersEnvironment } from '../compose/run-environment.ts';
+import { loopResult, type EndedLoop } from '../views/loop-result.ts';
+import { takeOver } from '../owner/open-loop.ts';
+import { requireWorktree } from '../worktree/worktree.ts';
+import { checkSpendLimits } from '../owner/money.ts';
+import { insideRun, startersEnvironment } from '../store/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
-import { FLAGS, mergeSettings } from '../config/settings.ts';
+import { FLAGS, mergeSettings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
 import { findProblems, describeProblem, mergePolicy } from '../index.ts';
 import type { Policy } from '../index.ts';

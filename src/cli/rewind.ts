@@ -1,4 +1,4 @@
-import { rewindLoop } from '../compose/rewind-loop.ts';
+import { rewindLoop } from '../commands/rewind.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { harmless, oneLine } from './terminal.ts';

@@ -1,4 +1,4 @@
-import { removeLoop } from '../compose/remove-loop.ts';
+import { removeLoop } from '../commands/remove.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';

@@ -1,4 +1,4 @@
-import { localTime } from '../compose/times.ts';
+import { localTime } from '../journal/times.ts';
 
 /** The time in front of a line: `[12:00:00] `. */
 export function stamp(at: number): string {

@@ -1,8 +1,9 @@
-import { spendOf, type Spend } from '../compose/spend.ts';
-import { readLoops, type LoopReading } from '../compose/read-loop.ts';
-import { howItFailed } from '../compose/end-record.ts';
-import { summaryOf } from '../compose/loop-summary.ts';
-import { localTime } from '../compose/times.ts';
+import { spendOf } from '../views/spend.ts';
+import type { Spend } from '../loop/state.ts';
+import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { howItFailed } from '../store/end-record.ts';
+import { summaryOf } from '../views/loop-summary.ts';
+import { localTime } from '../journal/times.ts';
 import { findLoop } from './loops.ts';
 import { iterationOf, printTable } from './ls.ts';
 import { tokensText } from './tokens.ts';

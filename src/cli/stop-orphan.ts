@@ -1,6 +1,6 @@
-import { takeOver } from '../compose/open-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import type { LoopReading } from '../compose/read-loop.ts';
+import { takeOver } from '../owner/open-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import { drive } from './drive.ts';
 
 /** Stops a loop that nobody drives: its agent may still be running, so somebody has to end it and say so. */

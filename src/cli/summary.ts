@@ -1,6 +1,6 @@
-import { howItFailed, type EndRecord } from '../compose/end-record.ts';
-import { duration } from '../compose/times.ts';
-import type { WorktreeSummary } from '../compose/worktrees.ts';
+import { howItFailed, type EndRecord } from '../store/end-record.ts';
+import { duration } from '../journal/times.ts';
+import type { WorktreeSummary } from '../views/worktrees.ts';
 import { brief } from './lines.ts';
 import { tokensText } from './tokens.ts';
 

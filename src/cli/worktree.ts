@@ -1,6 +1,6 @@
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { mergeWorktree } from '../compose/merge-worktree.ts';
-import { listWorktrees, removeWorktree } from '../compose/worktrees.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { mergeWorktree } from '../worktree/merge.ts';
+import { listWorktrees, removeWorktree } from '../views/worktrees.ts';
 import { brief } from './lines.ts';
 import { columns } from './columns.ts';
 import { findLoop } from './loops.ts';

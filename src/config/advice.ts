@@ -1,4 +1,4 @@
-import type { Settings } from './settings.ts';
+import type { Settings } from './config.ts';
 
 /** What the documents advise against, of all that was asked for. */
 export function adviceOn({ maximumIterations }: Settings): readonly string[] {

@@ -6,7 +6,7 @@ import { describeProblem, resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { policyInput, settingOf, settingsOf } from './policy.ts';
 import type { SettingsFiles } from './read.ts';
-import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './settings.ts';
+import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './config.ts';
 
 /** The settings of a workspace with what the command line says over them. */
 export function effective(files: SettingsFiles, flags: Settings, workspace: string): Effective {

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
-import type { Settings, Size, Time } from './settings.ts';
+import type { Settings, Size, Time } from './config.ts';
 import { parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy; what they do not speak of stays as it is there. */

@@ -6,7 +6,7 @@ import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
 import { brokenAt, linesOf } from './locate.ts';
-import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './settings.ts';
+import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
 /** What the files say; null where there is none. */

@@ -1,7 +1,7 @@
 /** The one schema of the settings: what is valid, and what every key means. Loaded only where there is a file to judge. */
 import * as z from 'zod';
 import { FAIL_ACTIONS, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
-import { PROMPT_WAYS, type Settings } from './settings.ts';
+import { PROMPT_WAYS, type Settings } from './config.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
 
 /** What is wrong with a value: where it stands in the file, and a sentence that begins with `must`, or the key that nobody knows. */

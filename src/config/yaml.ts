@@ -4,7 +4,7 @@ import { load } from 'js-yaml';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
-import { mergeSettings, type Settings } from './settings.ts';
+import { mergeSettings, type Settings } from './config.ts';
 
 /** What a configuration file says; `null` in it means what it means without. */
 export function readYaml(path: string): Settings {

@@ -6,7 +6,7 @@ import type { Changes, CheckResult, Happening, LoopEvent, Probe, RunError } from
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
 
-/** Everything that the engine needs from outside; `compose/` brings the real ones, the simulation brings others. */
+/** Everything that the engine needs from outside; `owner/` brings the real ones, the simulation brings others. */
 export interface Ports {
   readonly journal: Journal;
   readonly clock: Clock;

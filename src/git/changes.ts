@@ -6,7 +6,7 @@
  */
 import { A_REPOSITORY, differences, type Difference } from './differences.ts';
 import { emptyTree, readRecord } from './tree.ts';
-import { resolve, tell, type Repository } from './repository.ts';
+import { resolve, tell, type Repository } from './git.ts';
 
 /** The changes in a tree since the record of this name was made. */
 export async function changesSince(

@@ -10,7 +10,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Difference } from './differences.ts';
-import { ask, configured, resolve, tell, type Repository } from './repository.ts';
+import { ask, configured, resolve, tell, type Repository } from './git.ts';
 import { enter, entryOf, follow, stage, unstage } from './staging.ts';
 import { CAREFULLY, copyOfIndex } from './tree.ts';
 

@@ -1,4 +1,4 @@
-import { ask, resolve, type Repository } from './repository.ts';
+import { ask, resolve, type Repository } from './git.ts';
 import { writeTree } from './tree.ts';
 
 /**

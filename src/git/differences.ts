@@ -1,4 +1,4 @@
-import { tell, type Repository } from './repository.ts';
+import { tell, type Repository } from './git.ts';
 
 /** A file in which two trees differ. */
 export interface Difference {

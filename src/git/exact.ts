@@ -18,7 +18,7 @@ import {
   rmSync,
   type Stats,
 } from 'node:fs';
-import { ask, failed, prefixOf, topOf, type Repository } from './repository.ts';
+import { ask, failed, prefixOf, topOf, type Repository } from './git.ts';
 
 /** A file that is about to be changed or removed. */
 export interface Endangered {

@@ -4,7 +4,7 @@
  * 1. It is there, or everything is as it was: git moves the files before the branch, and may fail in between.
  * 2. What the user has set for merges of their own is for those: here the commit is made already.
  */
-import { ask, configured, failed, resolve, tell, type Repository } from './repository.ts';
+import { ask, configured, failed, resolve, tell, type Repository } from './git.ts';
 
 /** Moves it; null when it is there, else why not, for people. */
 export async function moveBranch(

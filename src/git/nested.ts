@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { A_REPOSITORY } from './differences.ts';
-import { ask, tell, utf8, type Repository } from './repository.ts';
+import { ask, tell, utf8, type Repository } from './git.ts';
 import { isInside, real } from './worktree.ts';
 
 /**

@@ -3,7 +3,7 @@
  * number), and before it was rewound (`rewind-1`). Each stands on the one before it, so that the log of the last one tells
  * the whole story.
  */
-import { ask, failed, resolve, type Repository } from './repository.ts';
+import { ask, failed, resolve, type Repository } from './git.ts';
 import { CAREFULLY, recordName, recordTree, withTree } from './tree.ts';
 
 /** Puts the tree of an iteration on record, and tells under which name; done again, it is the same name. */

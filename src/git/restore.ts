@@ -12,17 +12,7 @@ import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { A_REPOSITORY, differences } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { bringBack, differingFrom, keepExact } from './exact.ts';
-import {
-  ask,
-  failed,
-  GitError,
-  prefixOf,
-  resolve,
-  tell,
-  topOf,
-  utf8,
-  type Repository,
-} from './repository.ts';
+import { ask, failed, GitError, prefixOf, resolve, tell, topOf, utf8, type Repository } from './git.ts';
 import { addTo, CAREFULLY, forgetIn, treeIn, withTree, writeTree } from './tree.ts';
 
 export interface Restored {

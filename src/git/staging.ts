@@ -9,7 +9,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RAW, readDifferences, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
-import { ask, failed, resolve, tell, type Repository } from './repository.ts';
+import { ask, failed, resolve, tell, type Repository } from './git.ts';
 import { CAREFULLY, emptyTree } from './tree.ts';
 
 /** Stages changes; `note` is a file that outlives us. */

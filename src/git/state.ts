@@ -1,7 +1,7 @@
 /** What keeps a repository from being committed to, in words: the state that it is in, and the way out. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask, type Repository } from './repository.ts';
+import { ask, type Repository } from './git.ts';
 
 /** Null where nothing does. */
 export async function problemWith(repository: Repository): Promise<string | null> {

@@ -9,7 +9,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ask, failed, GitError, whereIs, resolve, tell, type Repository } from './repository.ts';
+import { ask, failed, GitError, whereIs, resolve, tell, type Repository } from './git.ts';
 
 /** Writes the tree as it is now and tells its name; `scratch` is a file that nobody else uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {

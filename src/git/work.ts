@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { A_REPOSITORY, differences } from './differences.ts';
 import { unpublished } from './nested.ts';
-import { ask, failed, GitError, resolve, tell, utf8, type Repository } from './repository.ts';
+import { ask, failed, GitError, resolve, tell, utf8, type Repository } from './git.ts';
 import { copyOfIndex, writeTree } from './tree.ts';
 import { isWhole, ownerOfTree, partOf, treeAt } from './worktree.ts';
 

@@ -17,7 +17,7 @@ import {
   signTree,
   treeAt,
 } from './worktree.ts';
-import { GitError } from './repository.ts';
+import { GitError } from './git.ts';
 
 let git: GitFolder;
 let path: string;

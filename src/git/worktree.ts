@@ -19,16 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import {
-  ask,
-  GitError,
-  resolve,
-  tell,
-  type Repository,
-  topOf as topBytes,
-  whereIs,
-  utf8,
-} from './repository.ts';
+import { ask, GitError, resolve, tell, type Repository, topOf as topBytes, whereIs, utf8 } from './git.ts';
 
 export interface LinkedTree {
   readonly path: string;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { processes } from '../process/processes.ts';
+import { processes } from '../process/process.ts';
 import { functionHost, type Performer } from './function.ts';
 import type { HostedRun } from './host.ts';
 

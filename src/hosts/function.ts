@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setImmediate as begunToFollow } from 'node:timers/promises';
 import { exitStatus, hasStarted, unknownBirth } from '../process/shim.ts';
 import { killAll } from '../process/stop.ts';
-import type { Marker, ProcessTable } from '../process/table.ts';
+import type { Marker, ProcessTable } from '../process/process-table.ts';
 import { Tail } from '../process/tail.ts';
 import type { Host, HostedRun } from './host.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { processes } from '../process/processes.ts';
+import { processes } from '../process/process.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { Host, HostedRun } from './host.ts';
 import { processHost, type ProcessSpec } from './process.ts';

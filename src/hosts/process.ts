@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findCommand } from '../process/command.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
-import type { Birth, Marker, ProcessTable } from '../process/table.ts';
+import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';

@@ -2,13 +2,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { accountFor, report, type IterationReport, type LoopReport } from '../loop/report.ts';
-import { openLoop } from './create-loop.ts';
+import { openLoop } from './library.ts';
 import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import { isJournaled, type SeenEvent } from './recent-events.ts';
 import { refuseUnknown } from './unknown-options.ts';
-import type { LoopResult } from '../compose/loop-result.ts';
+import type { LoopResult } from '../views/loop-result.ts';
 
 /** `RalphConfig` of the document. A limit of 0 is none. */
 export interface RalphConfig {

@@ -1,12 +1,12 @@
 /** What a program says of the loop that it wants, and how that becomes a request: or a message that says what is wrong. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { chooseAgent, notesOn, withSettings } from '../compose/choose-agent.ts';
-import { checkSpendLimits } from '../compose/money.ts';
-import type { LoopRequest } from '../compose/open-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
+import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
+import { checkSpendLimits } from '../owner/money.ts';
+import type { LoopRequest } from '../owner/open-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
-import type { AgentSettings, Settings } from '../config/settings.ts';
+import type { AgentSettings, Settings } from '../config/config.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import { PRESET_NAMES, type FailAction, type Policy } from '../loop/policy.ts';

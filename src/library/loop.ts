@@ -1,9 +1,9 @@
-import type { OwnedLoop } from '../compose/owned-loop.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
 import type { StopCause } from '../loop/outcome.ts';
 import type { LoopState } from '../loop/state.ts';
 import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
-import { loopResult, type LoopResult } from '../compose/loop-result.ts';
+import { loopResult, type LoopResult } from '../views/loop-result.ts';
 
 /** A loop that this program owns. It does nothing before `run()`, prints nothing and handles no signals. */
 export class Loop {

@@ -1,11 +1,11 @@
 /** What the library does when it is asked to, with everything that this needs: loaded then, and not with the library. */
 import { resolve } from 'node:path';
-import * as composed from '../compose/open-loop.ts';
-import { readLoop } from '../compose/read-loop.ts';
-import { startersEnvironment } from '../compose/run-environment.ts';
-import { removeWorktree } from '../compose/worktrees.ts';
+import * as composed from '../owner/open-loop.ts';
+import { readLoop } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { removeWorktree } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
-import type { ResumeSpec } from './create-loop.ts';
+import type { ResumeSpec } from './library.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';
 import { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';

@@ -2,15 +2,15 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
 import { parseDuration } from '../config/values.ts';
-import type { Time } from '../config/settings.ts';
+import type { Time } from '../config/config.ts';
 import { failureText } from '../loop/failure.ts';
 import { UserError } from '../user-error.ts';
-import { openLoop } from './create-loop.ts';
+import { openLoop } from './library.ts';
 import type { AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 import { refuseUnknown } from './unknown-options.ts';
-import type { LoopResult } from '../compose/loop-result.ts';
+import type { LoopResult } from '../views/loop-result.ts';
 
 /** Runs the root agent once. An error, thrown or returned, is a failed attempt; attempts count from 0. */
 export type RootRunner = (context: AgentContext, attempt: number) => unknown;
@@ -104,7 +104,7 @@ export class RalphLoop {
   /** Comes back once the task is done, or waits for a person; anything else is thrown. Aborting the signal ends at once. */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const { problemWithName } = await import('../compose/read-loop.ts');
+    const { problemWithName } = await import('../store/names.ts');
     const loop = await openLoop(
       {
         preset: 'conductor',

@@ -4,7 +4,7 @@
  *
  * 1. All of its output is kept, what it printed followed by what it complained of.
  * 2. When it is over, whatever it started is over too; so it is when it is interrupted or takes too long.
- * 3. One that a dead harness left running is never adopted: it is ended before anything else (`compose/leftovers.ts`),
+ * 3. One that a dead harness left running is never adopted: it is ended before anything else (`recovery/recovery.ts`),
  *    and run again.
  */
 import {
@@ -20,7 +20,7 @@ import {
 import { dirname } from 'node:path';
 import { birthOf, exitStatus, startShim } from './shim.ts';
 import { stopRun } from './stop.ts';
-import type { Marker, ProcessTable } from './table.ts';
+import type { Marker, ProcessTable } from './process-table.ts';
 
 /** Runs it; null when it was interrupted. */
 export async function runLogged(

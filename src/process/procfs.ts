@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import type { Birth, ProcessTable, Stray } from './table.ts';
+import type { Birth, ProcessTable, Stray } from './process-table.ts';
 
 /** Reads `/proc`. Everything here may be gone the moment after it was read; that is not an error. */
 export const procfs: ProcessTable = {

@@ -1,4 +1,4 @@
-import type { Marker, ProcessTable } from './table.ts';
+import type { Marker, ProcessTable } from './process-table.ts';
 
 /**
  * Asks `ps`, where there is no `/proc`. Slower, and it sees less: start times to the second, no working folders, and

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { exitStatus, shimPid, startShim, type Shim } from './shim.ts';
 import { stopRun } from './stop.ts';
-import type { Birth, Marker } from './table.ts';
+import type { Birth, Marker } from './process-table.ts';
 
 let folder: string;
 let marker: Marker;

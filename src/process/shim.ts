@@ -15,7 +15,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Birth, ProcessTable } from './table.ts';
+import type { Birth, ProcessTable } from './process-table.ts';
 
 const SCRIPT = `
 set -C

@@ -8,7 +8,7 @@
  *    what may not be killed, or cannot be, is not waited for: it is named.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './table.ts';
+import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
 
 /** Ends what is left of a run, and tells who had to be ended and who may have got away. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {

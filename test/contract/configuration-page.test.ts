@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { settingsOf } from '../../src/config/policy.ts';
 import { jsonSchema } from '../../src/config/schema.ts';
-import { FLAGS } from '../../src/config/settings.ts';
+import { FLAGS } from '../../src/config/config.ts';
 import { presets } from '../../src/loop/presets.ts';
 
 it('settings.schema.json is the schema, for editors', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Repository } from '../../src/git/repository.ts';
+import type { Repository } from '../../src/git/git.ts';
 
 /** A throwaway repository, as a person has it. */
 export class GitFolder {

@@ -1,0 +1,2 @@
+export function folderEdges(): Map<string, Map<string, number>>;
+export function layers(edges?: Map<string, Map<string, number>>): string[];

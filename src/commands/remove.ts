@@ -1,0 +1,47 @@
+import { renameSync, rmSync } from 'node:fs';
+import { takeLock } from '../store/lock.ts';
+import { unregister } from '../store/registry.ts';
+import { forget } from '../store/kept-environment.ts';
+import { openRun } from '../loop/run.ts';
+import { processes } from '../process/process.ts';
+import { UserError } from '../user-error.ts';
+import { unlinkAll } from '../store/aliases.ts';
+import { endLeftovers } from '../recovery/recovery.ts';
+import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { forgetRecords } from '../scm/start.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { thisProcess } from '../store/lock-owner.ts';
+import { hasTree } from '../worktree/worktree.ts';
+
+/** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */
+export async function removeLoop(loop: LoopReading): Promise<number | null> {
+  const { folder, spec } = loop;
+  if (await hasTree(spec, startersEnvironment(process.env))) {
+    throw new UserError(
+      `"${spec.name}" still has its worktree ${spec.worktree?.path ?? ''}; remove that first: ralph worktree rm ${spec.name}`,
+    );
+  }
+  const lock = await takeLock(folder.lock, thisProcess());
+  if (!lock.taken) {
+    throw new UserError(
+      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; end it first: ralph stop ${spec.name} --now`,
+    );
+  }
+  try {
+    const now = readLoopAt(folder) ?? loop;
+    const agent = openRun(now.state)?.receipt ?? null;
+    const ended = agent !== null && processes.lives(agent) ? agent.pid : null;
+    await endLeftovers(now);
+    // All of it at once, or what is left could be taken for another loop's.
+    const aside = `${folder.path}.removed-${process.pid}`;
+    renameSync(folder.path, aside);
+    rmSync(aside, { recursive: true, force: true });
+    unlinkAll(spec.workspace, spec.name);
+    await forgetRecords(spec, folder.workspace);
+    forget(spec.id);
+    unregister(spec.id);
+    return ended;
+  } finally {
+    lock.release();
+  }
+}

@@ -1,1 +1,0 @@
-export { duration, localTime } from '../journal/times.ts';

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { agentNamed } from '../agents/agents.ts';
+import { LoopFolder } from '../store/store.ts';
+import type { Spec } from '../store/spec.ts';
+import { presets } from '../loop/presets.ts';
+import { accountOf, agentEnvironment } from './agent-environment.ts';
+
+const spec = (agent: Spec['agent']): Spec => ({
+  version: 1,
+  id: 'a-12345678',
+  name: 'a',
+  workspace: '/w',
+  created: '',
+  agent,
+  prompt: { text: 'x' },
+  parent: null,
+});
+const claude = { kind: 'claude', argv: ['claude'] };
+
+describe('the environment of an agent', () => {
+  const see = (agent: Spec['agent'], env: Record<string, string>, preset: 'default' | 'conductor') =>
+    agentEnvironment(
+      { spec: spec(agent), folder: new LoopFolder('/w/a'), env, run: '1.1', policy: presets[preset].policy },
+      agentNamed(agent.kind),
+    );
+
+  it('has what its adapter sets, and not what the loop drops', () => {
+    const agent = { ...claude, env: { IS_SANDBOX: '1' }, drop: ['HIDDEN'] };
+    const seen = see(agent, { HIDDEN: 'x', OTHER: 'y', CLAUDECODE: '1' }, 'default');
+    expect(seen).toMatchObject({ IS_SANDBOX: '1', OTHER: 'y' });
+    expect(seen).not.toHaveProperty('HIDDEN');
+    expect(seen).not.toHaveProperty('CLAUDECODE');
+  });
+
+  it('has no key of anybody else in the preset conductor', () => {
+    const names = [
+      'ANTHROPIC_API_KEY',
+      'OPENAI_API_KEY',
+      'GEMINI_API_KEY',
+      'PERPLEXITY_API_KEY',
+      'XAI_API_KEY',
+      'OPENAI_ORG_ID',
+    ];
+    const env = Object.fromEntries(names.map((name) => [name, 'key']));
+    const keys = (agent: Spec['agent'], preset: 'default' | 'conductor'): readonly string[] =>
+      names.filter((name) => name in see(agent, env, preset));
+    expect(keys(claude, 'conductor')).toEqual(['ANTHROPIC_API_KEY']);
+    expect(keys(claude, 'default')).toEqual(names);
+    expect(keys({ kind: 'custom', argv: ['sh'] }, 'conductor')).toEqual(names);
+  });
+});
+
+describe('an account', () => {
+  it('is another one with another agent, key or home', () => {
+    const account = (agent: Spec['agent'], env: Record<string, string>): string =>
+      accountOf(spec(agent), env);
+    const mine = account(claude, { HOME: '/h', ANTHROPIC_API_KEY: 'a' });
+    expect(
+      account({ kind: 'claude', argv: ['/opt/claude', '--x'] }, { HOME: '/h', ANTHROPIC_API_KEY: 'a' }),
+    ).toBe(mine);
+    const others = [
+      account(claude, { HOME: '/h', ANTHROPIC_API_KEY: 'b' }),
+      account(claude, { HOME: '/i', ANTHROPIC_API_KEY: 'a' }),
+      account({ kind: 'codex', argv: ['codex'] }, { HOME: '/h', ANTHROPIC_API_KEY: 'a' }),
+      account({ kind: 'custom', argv: ['./a'] }, { HOME: '/h' }),
+      account({ kind: 'custom', argv: ['./b'] }, { HOME: '/h' }),
+    ];
+    expect(new Set([mine, ...others]).size).toBe(6);
+  });
+});

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { watchFolder } from '../process/watch.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
+import { liveOwner, readLoopAt } from '../store/read-loop.ts';
+import { PARENT_RUN } from '../store/run-environment.ts';
+
+const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+
+/**
+ * Starts an owner for a loop in a session of its own and with a fresh environment: the clean-up after the run that we
+ * are in must not find it. Resolves when it owns the loop.
+ */
+export async function startOwner(
+  folder: LoopFolder,
+  env: Readonly<Record<string, string>>,
+  parentRun: string,
+): Promise<void> {
+  const log = openSync(join(folder.path, 'owner.log'), 'a');
+  const child = spawn(process.execPath, [MAIN, 'run', '--owner', folder.path], {
+    cwd: '/',
+    env: { ...env, [PARENT_RUN]: parentRun },
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  child.unref();
+  let stopWatching: (() => void) | null = null;
+  const owned = new Promise<void>((resolve) => {
+    const look = (): void => {
+      if (liveOwner(folder) === child.pid) resolve();
+    };
+    stopWatching = watchFolder(folder.path, look);
+    look();
+  });
+  await Promise.race([owned, ended]);
+  (stopWatching as (() => void) | null)?.();
+  const loop = readLoopAt(folder);
+  if (loop?.owner === null && loop.state.outcome === null) {
+    throw new UserError(`the loop has no owner; see ${join(folder.path, 'owner.log')}`, 3);
+  }
+}

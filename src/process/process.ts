@@ -1,0 +1,7 @@
+import { existsSync } from 'node:fs';
+import { procfs } from './procfs.ts';
+import { ps } from './ps.ts';
+import type { ProcessTable } from './process-table.ts';
+
+/** The process table of this machine. */
+export const processes: ProcessTable = existsSync('/proc/self/stat') ? procfs : ps;

@@ -1,0 +1,83 @@
+import { rmSync } from 'node:fs';
+import { loopFolder, type LoopFolder } from '../store/store.ts';
+import { treeOf, type Spec } from '../store/spec.ts';
+import { processHost } from '../hosts/process.ts';
+import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/process.ts';
+import { killAll } from '../process/stop.ts';
+import type { Marker } from '../process/process-table.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import { checkMarker, runMarker, startersEnvironment } from '../store/run-environment.ts';
+import { tidyIndex } from '../scm/progress.ts';
+import { gitOf } from '../scm/start.ts';
+import { setUpMarker } from '../store/run-environment.ts';
+
+/** Ends what a loop without an owner may still have running, before it is put aside for good. */
+export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
+  // What runs for a loop whose folder was copied belongs to the original.
+  if (loopFolder(spec.workspace, spec.name).path !== folder.path) return;
+  if (trouble !== null) return killAll(() => processes.markedWith(runMarker(spec, '')));
+  const open = openRun(state);
+  if (open !== null) {
+    const describe = (run: string) => ({
+      folder: folder.run(run),
+      argv: () => spec.agent.argv,
+      cwd: treeOf(spec),
+      env: {},
+      stdin: null,
+      marker: runMarker(spec, run),
+    });
+    const live = await processHost(describe, processes).find({ run: open.id, receipt: open.receipt });
+    await live?.stop(state.policy.timeouts.killGraceMs);
+    await live?.close('leave');
+  }
+  await endStep(state, spec, folder);
+  // Nobody will go on with a commit that was never made.
+  await tidyIndex(folder, gitOf(state.policy, treeOf(spec), startersEnvironment(process.env)));
+}
+
+/** Carried by every git of a rewind; a loop whose folder was copied has its own. */
+export function rewindMarker(spec: Spec, { path }: LoopFolder): Marker {
+  return checkMarker(spec, `rewind:${path}`);
+}
+
+/** Ends what a rewind that was killed has left: it would go on to change files under whoever comes next. */
+async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
+  const marker = rewindMarker(spec, folder);
+  await killAll(() => processes.marked(marker), GIT_GRACE_MS);
+  rmSync(folder.rewindScratch, { recursive: true, force: true });
+}
+
+/**
+ * Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted.
+ * So does a rewind end of which nobody lives to hear.
+ */
+export async function endStep(
+  { turn, policy, iteration, baseline }: LoopState,
+  spec: Spec,
+  folder: LoopFolder,
+): Promise<void> {
+  await endRewind(spec, folder);
+  if (spec.worktree !== undefined && turn.run === null) {
+    await killAll(() => processes.marked(setUpMarker(spec)));
+  }
+  const index = turn.checks.indexOf(null);
+  const { baseline: hasBaseline, commands } = policy.checks;
+  const isBaseline = hasBaseline && iteration === 0 && baseline.length < commands.length;
+  if (index >= 0 || isBaseline) {
+    const key = isBaseline ? `check:0.${baseline.length + 1}` : `check:${turn.iteration}.${index + 1}`;
+    const check = checkMarker(spec, key);
+    return killAll(() => processes.marked(check));
+  }
+  if (turn.run === null) return;
+  const steps = [
+    ...(policy.commit !== null && !turn.committed ? ['commit'] : []),
+    ...(policy.checkpoint && !turn.checkpointed ? ['checkpoint'] : []),
+  ];
+  const markers = steps.map((step) => checkMarker(spec, `${step}:${turn.iteration}`));
+  // Whoever has locked the repository gets to unlock it.
+  await Promise.all(markers.map((marker) => killAll(() => processes.marked(marker), GIT_GRACE_MS)));
+}
+
+const GIT_GRACE_MS = 5000;

@@ -1,0 +1,28 @@
+import { GitError, quietGit, type Repository } from '../git/git.ts';
+import { anywhere } from '../git/location-free.ts';
+import { exec } from '../process/exec.ts';
+import { UserError } from '../user-error.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+
+/** Runs git where it is needed, and says so where it is missing. */
+export async function runGit(cwd: string, args: readonly string[]): Promise<string> {
+  const result = await exec(['git', ...args], { cwd, env: startersEnvironment(process.env) });
+  if (result === null) throw new UserError('git is needed and not installed');
+  if (result.code !== 0) throw new UserError(`git ${args.join(' ')} failed: ${result.stderr.trim()}`);
+  return result.stdout.toString('utf8');
+}
+
+/** What git refuses is for people to put right. */
+export async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GitError) throw new UserError(error.message, 2, { cause: error });
+    throw error;
+  }
+}
+
+/** Git in a workspace, or in one of its worktrees, for the commands that Ralph runs itself. */
+export function gitIn(folder: string, env: Readonly<Record<string, string>>): Repository {
+  return { command: ['git'], folder, env: quietGit(anywhere(env)) };
+}

@@ -1,0 +1,140 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { LoopFolder, loopFolder, loopsFolder } from './store.ts';
+import { readOwner } from './lock-owner.ts';
+import { registered, unregister } from './registry.ts';
+import { forget } from './kept-environment.ts';
+import { readSpec, type Spec } from './spec.ts';
+import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
+import { readJournal } from '../journal/file.ts';
+import { JournalError } from '../journal/journal.ts';
+import { readSnapshot } from '../journal/snapshot.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { evolve, INITIAL } from '../loop/evolve.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/process.ts';
+import { UserError } from '../user-error.ts';
+
+/** A loop as its files tell it, to somebody who does not own it. */
+export interface LoopReading {
+  readonly folder: LoopFolder;
+  readonly spec: Spec;
+  readonly state: LoopState;
+  readonly account: Account;
+  /** The pid of the process that drives it now. */
+  readonly owner: number | null;
+  /** Why its journal cannot be read; the state is then the initial one. */
+  readonly trouble: string | null;
+}
+
+/** The loop of this name; a message that says which there are, if there is none. */
+export function readLoop(workspace: string, name: string): LoopReading {
+  const folder = loopFolder(workspace, name);
+  const loop = readLoopAt(folder);
+  if (loop !== null) return loop;
+  // What is left of one can still be removed.
+  if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal)) throw unknownLoop(name, folder);
+  const trouble = `${folder.path} is what is left of a loop; remove it with: ralph rm ${name}`;
+  const spec = { ...UNREADABLE_SPEC, name, workspace };
+  return { folder, spec, state: INITIAL, account: NO_ACCOUNT, owner: liveOwner(folder), trouble };
+}
+
+/** The loop whose folder this is. */
+export function readLoopIn(path: string): LoopReading {
+  const loop = readLoopAt(new LoopFolder(path));
+  if (loop === null) throw new UserError(`there is no loop in ${path}`);
+  return loop;
+}
+
+export function unknownLoop(name: string, folder: LoopFolder): UserError {
+  const parent = dirname(folder.path);
+  const others = existsSync(parent) ? readdirSync(parent).filter((other) => other !== name) : [];
+  const some = others.toSorted().slice(0, 8).join(', ');
+  const more = others.length > 8 ? `, and ${others.length - 8} more` : '';
+  const known = others.length === 0 ? 'there are none here' : `known here: ${some}${more}`;
+  return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
+}
+
+/** Everything that a loop's journal says. */
+export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
+  const events: LoopEvent[] = [];
+  readJournal(folder.journal, { known: null, begin() {}, take: (event) => void events.push(event) });
+  return events;
+}
+
+/** Reads a loop; null when there is none. */
+export function readLoopAt(folder: LoopFolder): LoopReading | null {
+  if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
+  let state = INITIAL;
+  let known = NO_ACCOUNT;
+  let trouble: string | null = null;
+  const snapshot = readSnapshot(folder.snapshot);
+  try {
+    readJournal(folder.journal, {
+      known: snapshot?.mark ?? null,
+      begin(isKnown) {
+        if (snapshot === null || !isKnown) return;
+        ({ state, account: known } = snapshot);
+      },
+      take(event) {
+        known = account(known, event, state);
+        state = evolve(state, event);
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    trouble = error.message;
+  }
+  // Whoever made the folder died before the loop's first event.
+  if (!state.created && trouble === null) return null;
+  let spec = UNREADABLE_SPEC;
+  try {
+    spec = readSpec(folder.spec);
+  } catch {
+    trouble ??= `${folder.spec} cannot be read`;
+    spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
+  }
+  return { folder, spec, state, account: known, owner: liveOwner(folder), trouble };
+}
+
+const UNREADABLE_SPEC: Spec = {
+  version: 1,
+  id: 'unreadable',
+  name: '',
+  workspace: '',
+  created: '',
+  agent: { kind: 'custom', argv: [] },
+  prompt: { text: '' },
+  parent: null,
+};
+
+/** The process that owns a loop now; null when nobody does. */
+export function liveOwner(folder: LoopFolder): number | null {
+  const owner = readOwner(folder.lock);
+  if (owner === null) return null;
+  const birth = processes.birth(owner.pid);
+  return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
+}
+
+/** The loops of a workspace, by name. */
+export function readLoops(workspace: string): readonly LoopReading[] {
+  const folder = loopsFolder(workspace);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((name) => readLoopAt(loopFolder(workspace, name)) ?? []);
+}
+
+/** The loops of all workspaces of this user that are still there. */
+export function readAllLoops(): readonly LoopReading[] {
+  return registered()
+    .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
+    .flatMap(({ id, folder }) => {
+      const loop = readLoopAt(new LoopFolder(folder));
+      if (loop !== null && loop.spec.id === id) return [loop];
+      // Removed by hand, with its workspace or without.
+      unregister(id);
+      forget(id);
+      return [];
+    });
+}

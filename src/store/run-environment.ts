@@ -1,0 +1,88 @@
+import { basename, dirname } from 'node:path';
+import type { LoopFolder } from './store.ts';
+import type { Spec } from './spec.ts';
+import { anywhere } from '../git/location-free.ts';
+import type { Policy } from '../loop/policy.ts';
+
+/** Carried by everything that a run starts: by it the sweep knows its own. */
+const RUN_MARKER = 'RALPH_RUN_ID';
+export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
+const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
+
+/** What an agent or a check finds in its environment, besides that of whoever started the loop. */
+export function runEnvironment({
+  spec,
+  folder,
+  env,
+  run,
+  policy,
+}: {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly env: Readonly<Record<string, string>>;
+  readonly run: string;
+  readonly policy: Policy;
+}): Record<string, string> {
+  const runFolder = folder.run(run);
+  const marker = policy.completion.detectors.find((detector) => detector.kind === 'marker');
+  return {
+    ...env,
+    RALPH_LOOP: spec.name,
+    [LOOP_FOLDER]: folder.path,
+    RALPH_ITERATION: run.split('.')[0] ?? '',
+    RALPH_DONE_FILE: folder.marker(marker?.file ?? 'DONE'),
+    TASK_FOLDER: folder.path,
+    JRUN_TASK_FOLDER: folder.path,
+    RUN_FOLDER: runFolder,
+    JRUN_RUN_FOLDER: runFolder,
+    JRUN_ID: runMarker(spec, run).value,
+    JRUN_PARENT_ID: spec.parent?.run ?? '',
+    MESSAGE_BUS: folder.bus,
+    JRUN_MESSAGE_BUS: folder.bus,
+  };
+}
+
+export function runMarker(spec: Spec, run: string): { name: string; value: string } {
+  return { name: RUN_MARKER, value: `${spec.id}.${run}` };
+}
+
+export function checkMarker(spec: Spec, key: string): { name: string; value: string } {
+  return { name: RUN_MARKER, value: `${spec.id}.${key}` };
+}
+
+export function setUpMarker(spec: Spec): { name: string; value: string } {
+  return checkMarker(spec, 'setup');
+}
+
+/** The environment of whoever starts a loop, without what belongs to the run that they may be in. */
+export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const own = new Set([
+    RUN_MARKER,
+    PARENT_RUN,
+    LOOP_FOLDER,
+    'RALPH_LOOP',
+    'RALPH_ITERATION',
+    'RALPH_DONE_FILE',
+  ]);
+  const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value === undefined || own.has(name) ? [] : [[name, value]],
+  );
+  const starters: Record<string, string> = Object.fromEntries(kept);
+  // In a hook git says where it is; whoever means it for everything says where its files are, too.
+  const elsewhere = env['GIT_WORK_TREE'] === undefined ? anywhere(starters) : starters;
+  return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
+}
+
+/** With the folder that our own command lies in, so that an agent finds it under its name. */
+function searchPath(path: string): string {
+  const command = process.argv[1] ?? '';
+  const folder = dirname(command);
+  return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
+}
+
+/** The run that this process is a part of; null when a person started it. */
+export function insideRun(env: NodeJS.ProcessEnv): { readonly run: string; readonly folder: string } | null {
+  const run = env[RUN_MARKER];
+  const folder = env[LOOP_FOLDER];
+  return run === undefined || folder === undefined ? null : { run, folder };
+}

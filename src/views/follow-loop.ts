@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { agentNamed } from '../agents/agents.ts';
+import { readRun, type RunReader } from '../agents/reader.ts';
+import { inTextMode } from '../agents/text-mode.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { readSpec, type Spec } from '../store/spec.ts';
+import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
+import { JournalFollower } from '../journal/follow.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { evolve, INITIAL } from '../loop/evolve.ts';
+import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import { endRecord, type EndRecord } from '../store/end-record.ts';
+import type { Viewer } from '../owner/owner.ts';
+import { liveOwner } from '../store/read-loop.ts';
+
+/** Shows a loop that somebody else drives, from its first event on, until nobody drives it any more. */
+export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<EndRecord> {
+  const spec = readSpec(folder.spec);
+  const journal = new JournalFollower(folder.journal);
+  let state: LoopState = INITIAL;
+  let known: Account = NO_ACCOUNT;
+  let output: Output | null = null;
+
+  const take = async (event: LoopEvent): Promise<void> => {
+    known = account(known, event, state);
+    state = evolve(state, event);
+    if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, viewer);
+    if (event.type === 'run.ended') {
+      await output?.close();
+      output = null;
+    }
+    viewer.appended?.(event, state);
+    viewer.seen?.(event, state, known);
+  };
+  let hint: (() => void) | null = null;
+  const stopWatching = watchFolder(folder.path, () => hint?.());
+  try {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        hint = resolve;
+      });
+      // A folder that was removed comes back with its owner's next look.
+      const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
+      // oxlint-disable-next-line no-await-in-loop -- one event after the other
+      for (const event of journal.look()) await take(event);
+      if (state.outcome !== null || !hasOwner) break;
+      // oxlint-disable-next-line no-await-in-loop -- until something has changed
+      await changed;
+    }
+  } finally {
+    stopWatching();
+    await (output as Output | null)?.close();
+  }
+  return endRecord(state, known, spec);
+}
+
+/** What one run prints, as it comes. */
+class Output {
+  readonly #tails: Tail[] = [];
+  readonly #stopWatching: () => void;
+  readonly #reader: RunReader;
+
+  constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
+    const path = folder.run(run);
+    const open = openRun(state);
+    const agent = agentNamed(spec.agent.kind);
+    const reader = readRun(
+      open?.purpose === 'commit-message' ? inTextMode(agent) : agent,
+      state.policy.completion.detectors,
+      {
+        shown: { offset: 0 },
+        startedAt: open?.plannedAt ?? state.now,
+        folder: path,
+        session: null,
+        price: () => null,
+        hide: (text) => text,
+      },
+      (event) => viewer.agent?.({ ...event, at: Date.now() }),
+    );
+    this.#reader = reader;
+    if (existsSync(join(path, 'stdout.log')))
+      this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
+    if (existsSync(join(path, 'stderr.log')) && open !== null)
+      this.#tails.push(new Tail(join(path, 'stderr.log'), 0, (chunk) => viewer.complained?.(open, chunk)));
+    this.#stopWatching = watchFolder(path, () => this.#look());
+    this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#stopWatching();
+    await Promise.all(this.#tails.map((tail) => tail.close()));
+    this.#reader.end();
+  }
+
+  #look(): void {
+    for (const tail of this.#tails) tail.look();
+  }
+}

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentEvent } from '../agents/agent.ts';
+import { agentNamed } from '../agents/agents.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import { isMessageRun } from '../scm/commit-answer.ts';
+import { readEvents, readLoopAt, type LoopReading } from '../store/read-loop.ts';
+
+/** The runs of a loop, in their order. */
+export function runsOf(folder: LoopFolder): readonly { readonly name: string; readonly path: string }[] {
+  const runs = join(folder.path, 'runs');
+  if (!existsSync(runs)) return [];
+  return readdirSync(runs)
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .map((name) => ({ name, path: join(runs, name) }));
+}
+
+/** When a run began and ended, as far as the journal knows. */
+export function runTimes({ folder, trouble }: LoopReading, path: string): RunTimes {
+  let times: RunTimes = { startedAt: null, endedAt: null };
+  for (const event of trouble === null ? readEvents(folder) : []) {
+    if (event.type !== 'run.started' && event.type !== 'run.ended') continue;
+    if (folder.run(event.run) !== path) continue;
+    times =
+      event.type === 'run.started' ? { ...times, startedAt: event.at } : { ...times, endedAt: event.at };
+  }
+  return times;
+}
+
+export interface RunTimes {
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+}
+
+/** Gets what one run prints. */
+export interface LogSink {
+  take(chunk: Buffer): void;
+  end(): void;
+}
+
+/** Reads what one run prints as its agent means it; null where it means what it prints. */
+export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): LogSink | null {
+  const agent = agentNamed(kind);
+  if (agent.name === 'custom') return null;
+  if (agent.call !== null && isMessageRun(path)) return null;
+  // Nobody asks when a limit ends that is long over.
+  const parser = agent.read({ startedAt: 0, folder: path });
+  return {
+    take: (chunk) => parser.push(chunk).forEach(show),
+    end: () => parser.end().forEach(show),
+  };
+}
+
+/** Hands over what the last run prints, then what the runs after it print, until nobody drives the loop any more. */
+export async function followRun(
+  folder: LoopFolder,
+  file: string,
+  open: (path: string) => LogSink,
+): Promise<void> {
+  let current = runsOf(folder).at(-1)?.name ?? null;
+  for (;;) {
+    const path = current === null ? null : join(folder.path, 'runs', current, file);
+    const sink = path === null ? null : open(join(path, '..'));
+    const tail =
+      path !== null && existsSync(path) ? new Tail(path, 0, (chunk) => sink?.take(Buffer.from(chunk))) : null;
+    // oxlint-disable-next-line no-await-in-loop -- one run after the other
+    const next = await nextRun(folder, current, () => tail?.look(), path);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await tail?.close();
+    sink?.end();
+    if (next === null) return;
+    current = next;
+  }
+}
+
+/** The name of the run after this one, once there is one; null when there will be none. */
+function nextRun(
+  folder: LoopFolder,
+  current: string | null,
+  look: () => void,
+  path: string | null,
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const finish = (next: string | null): void => {
+      for (const stop of watches) stop();
+      resolve(next);
+    };
+    const check = (): void => {
+      look();
+      const names = runsOf(folder).map(({ name }) => name);
+      const next = names[current === null ? 0 : names.indexOf(current) + 1];
+      if (next !== undefined && existsSync(join(folder.path, 'runs', next, 'stdout.log')))
+        return finish(next);
+      const loop = readLoopAt(folder);
+      if (loop === null || loop.owner === null || loop.state.outcome !== null) finish(null);
+    };
+    const watches = [
+      watchFolder(folder.path, check),
+      ...(path === null ? [] : [watchFolder(join(path, '..'), look)]),
+    ];
+    setImmediate(check);
+  });
+}

@@ -1,0 +1,100 @@
+import { resolve } from 'node:path';
+import type { EndRecord } from '../store/end-record.ts';
+import { readExcerpt } from '../store/excerpts.ts';
+import { excerpt } from '../loop/excerpt.ts';
+import type { Outcome, StopReason } from '../loop/outcome.ts';
+import { report, type LoopReport } from '../loop/report.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { readEvents } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { hideKeys, masked } from '../store/secrets.ts';
+
+/** What came of a loop, in the words of document 002; times are in seconds. */
+export interface LoopResult {
+  readonly iterations: readonly LoopIteration[];
+  readonly totalIterations: number;
+  /** In dollars, as far as it is known. */
+  readonly totalCost: number;
+  /** Whether every run has said what it cost. */
+  readonly costIsKnown: boolean;
+  /** In seconds. */
+  readonly totalDuration: number;
+  readonly success: boolean;
+  /** The document's word for the end, the outcome's type where it has none, or `paused`. */
+  readonly stopReason: StopReason | Outcome['type'] | 'paused';
+  /** The worktree of the work; empty where there is none. */
+  readonly worktreePath: string;
+  readonly name: string;
+  /** Null where the loop only rests. */
+  readonly outcome: Outcome | null;
+  /** The outcome in a sentence. */
+  readonly reason: string;
+  /** What the command would exit with. */
+  readonly exitCode: number;
+}
+
+export interface LoopIteration {
+  /** From 1. */
+  readonly iteration: number;
+  readonly stepsTaken: number;
+  /** In dollars, as far as it is known. */
+  readonly cost: number;
+  readonly costIsKnown: boolean;
+  /** In seconds. */
+  readonly duration: number;
+  readonly checkResults: readonly {
+    readonly name: string;
+    readonly passed: boolean;
+    /** The last 2000 characters. */
+    readonly output: string;
+  }[];
+  readonly allChecksPassed: boolean;
+  readonly completionTagFound: boolean;
+  readonly error: string | null;
+}
+
+/** Whoever drives it. */
+export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end'>;
+
+/** The result of a loop that does not go on, from its journal. */
+export function loopResult(loop: EndedLoop): LoopResult {
+  return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
+}
+
+function resultOf(
+  account: LoopReport,
+  end: EndRecord,
+  spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },
+): LoopResult {
+  const environment = startersEnvironment(process.env);
+  return {
+    iterations: account.iterations.map((one) => ({
+      iteration: one.iteration,
+      stepsTaken: one.stepsTaken,
+      cost: one.cost,
+      costIsKnown: one.costIsKnown,
+      duration: one.duration / 1000,
+      checkResults: one.checkResults.map(({ name, passed, log }) => {
+        const path = resolve(spec.workspace, log);
+        const output = masked(excerpt(readExcerpt(path, OUTPUT), OUTPUT), environment);
+        return { name: hideKeys(name), passed, output };
+      }),
+      allChecksPassed: one.allChecksPassed,
+      completionTagFound: one.completionTagFound,
+      error: one.error,
+    })),
+    totalIterations: account.iterations.length,
+    totalCost: account.totalCost,
+    costIsKnown: account.costIsKnown,
+    totalDuration: account.totalDuration / 1000,
+    success: account.success,
+    stopReason: account.stopReason ?? account.outcome?.type ?? 'paused',
+    worktreePath: spec.worktree?.path ?? '',
+    name: end.name,
+    outcome: account.outcome,
+    reason: end.reason,
+    exitCode: end.exitCode,
+  };
+}
+
+const OUTPUT = { side: 'tail', chars: 2000, marker: '' } as const;

@@ -1,0 +1,85 @@
+import type { IterationSpend } from '../journal/account.ts';
+import { decide } from '../loop/decide.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { Outcome } from '../loop/outcome.ts';
+import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/process.ts';
+import { endRecord, type EndRecord } from '../store/end-record.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import { localTime } from '../journal/times.ts';
+
+/** A loop in a few words, for lists and for machines. */
+export interface LoopSummary {
+  readonly name: string;
+  /** How it ended, if it has; `crashed` when it should have an owner and has none. */
+  readonly status: Outcome['type'] | 'running' | 'paused' | 'crashed' | 'unreadable';
+  readonly owner: number | null;
+  readonly workspace: string;
+  readonly iterations: number;
+  readonly iterationLimit: number | null;
+  /** Why it is not running. */
+  readonly reason: string | null;
+  /** What it waits for. */
+  readonly waiting: string | null;
+  readonly next: string | null;
+  /** What the last few iterations used; `usd` is null where nobody has said it. */
+  readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
+  readonly record: EndRecord;
+}
+
+export function summaryOf({ spec, state, account, owner, trouble }: LoopReading): LoopSummary {
+  const record = endRecord(state, account, spec);
+  const status = statusOf();
+  function statusOf(): LoopSummary['status'] {
+    if (trouble !== null) return 'unreadable';
+    if (state.outcome !== null) return state.outcome.type;
+    if (state.control.paused) return 'paused';
+    return owner === null ? 'crashed' : 'running';
+  }
+  function nextOf(): string | null {
+    if (trouble !== null) return `ralph rm ${spec.name}`;
+    return owner !== null && status === 'running' ? null : record.next;
+  }
+  const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
+  const agent = openRun(state)?.receipt ?? null;
+  const orphan =
+    agent !== null && processes.lives(agent) ? `, its agent (process ${agent.pid}) is still at work` : '';
+  const crashed = status === 'crashed' ? `its process is gone${orphan}` : null;
+  return {
+    name: spec.name,
+    status,
+    owner,
+    workspace: spec.workspace,
+    iterations: record.iterations,
+    iterationLimit: record.iterationLimit,
+    reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
+    waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
+    next: nextOf(),
+    spends: account.spends.map((spend) => ({ ...spend, usd: spend.source === null ? null : spend.usd })),
+    record,
+  };
+}
+
+/** What a loop waits for, until when, and why. */
+function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
+  const ending = turn.run?.ended?.ending;
+  const error = ending !== undefined && 'error' in ending ? ending.error : null;
+  const because: Readonly<Record<typeof why, string | null>> = {
+    'usage-limit': turn.heard?.message ?? turn.run?.output.limit?.message ?? null,
+    outage: error?.message ?? null,
+    backoff: error?.message ?? null,
+    delay: null,
+  };
+  const words = { 'usage-limit': 'usage limit', outage: 'the provider', backoff: 'backoff', delay: 'delay' };
+  return `${words[why]} until ${localTime(until)}${because[why] === null ? '' : ` (${because[why]})`}`;
+}
+
+/** What was asked for and has not come about yet. */
+function pendingOf(state: LoopState): string | null {
+  if (state.outcome !== null) return null;
+  if (state.control.stop !== null) return 'for the running step, then it stops';
+  return state.control.paused && openRun(state) !== null
+    ? 'for the running iteration, then it is paused'
+    : null;
+}

@@ -1,0 +1,134 @@
+/** What is there of all that a loop may need: asked of the programs themselves, without any call of a model. */
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import type { Agent, AgentCall } from '../agents/agent.ts';
+import { AGENTS } from '../agents/agents.ts';
+import { stateFolder } from '../store/state-folder.ts';
+import { findCommand } from '../process/command.ts';
+import { exec } from '../process/exec.ts';
+import { reasonOf } from '../user-error.ts';
+
+export interface AgentSurvey {
+  readonly name: string;
+  readonly path: string | null;
+  /** What it says of itself; null where it says nothing. */
+  readonly version: string | null;
+  readonly triedVersion: string;
+  readonly install: string;
+  /** Its command line for a headless run. */
+  readonly calledAs: string;
+  /** What it tells of money. */
+  readonly tells: Agent['tells'];
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The agents that ralph has an adapter for, and which of them are installed. */
+export async function surveyAgents(env: Environment, cwd: string): Promise<readonly AgentSurvey[]> {
+  return Promise.all(
+    AGENTS.flatMap(({ name, call, tells }) => (call === null ? [] : [{ name, call, tells }])).map(
+      async ({ name, call, tells }) => {
+        const found = findCommand(call.command, env['PATH'] ?? '', cwd);
+        const path = found.found === 'executable' ? found.path : null;
+        return {
+          name,
+          path,
+          version: path === null ? null : await versionOf(path, env, cwd),
+          triedVersion: call.triedVersion,
+          install: call.install,
+          calledAs: [call.command, ...streamArgs(call)].join(' '),
+          tells,
+        };
+      },
+    ),
+  );
+}
+
+function streamArgs(call: AgentCall): readonly string[] {
+  return call.args({ output: 'stream', flags: call.autonomous, prompt: null, folder: '<run>' });
+}
+
+/** The first thing in its answer that looks like a version. */
+async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
+  const answer = await exec([path, '--version'], { cwd, env, patienceMs: PATIENCE_MS });
+  return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
+}
+
+/** The slowest takes two seconds. */
+const PATIENCE_MS = 10_000;
+
+export interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warning' | 'bad';
+  readonly detail: string;
+  /** What to do about it. */
+  readonly remedy: string | null;
+}
+
+/** Tries out everything that can be tried without an account. */
+export async function examineMachine(env: Environment, cwd: string): Promise<readonly Finding[]> {
+  const agents = await surveyAgents(env, cwd);
+  const installed = agents.filter(({ path }) => path !== null);
+  return [
+    await examineGit(env, cwd),
+    writable('the workspace', cwd),
+    writable('the state folder', stateFolder()),
+    ...(await Promise.all(installed.map((agent) => examineAgent(agent, env, cwd)))),
+    ...(installed.length > 0
+      ? []
+      : [
+          {
+            what: 'agents',
+            state: 'bad',
+            detail: 'none that ralph knows is installed',
+            remedy: `install one, for example: ${agents[0]?.install ?? ''}; or put any command behind --`,
+          } as const,
+        ]),
+  ];
+}
+
+async function examineGit(env: Environment, cwd: string): Promise<Finding> {
+  const answer = await exec(['git', '--version'], { cwd, env });
+  const said = answer?.stdout.toString('utf8').trim().split('\n', 1)[0] ?? '';
+  return answer?.code === 0
+    ? { what: 'git', state: 'ok', detail: said, remedy: null }
+    : {
+        what: 'git',
+        state: 'warning',
+        detail: 'not found',
+        remedy: 'install git; without it there are no diffs, no checkpoints and no sign of progress',
+      };
+}
+
+function writable(what: string, folder: string): Finding {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return { what, state: 'ok', detail: folder, remedy: null };
+  } catch (error) {
+    return { what, state: 'bad', detail: `${folder}: ${reasonOf(error)}`, remedy: 'make it writable' };
+  }
+}
+
+/** Whether it starts, and whether its help knows the flags that it would be called with. */
+async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): Promise<Finding> {
+  const { name, path, version, triedVersion } = agent;
+  const call = AGENTS.find((one) => one.name === name)?.call ?? null;
+  if (call === null || path === null)
+    return { what: name, state: 'bad', detail: 'not found', remedy: agent.install };
+  if (version === null) {
+    const remedy = `run it by hand (${call.command} --version), or install it again: ${agent.install}`;
+    return { what: name, state: 'bad', detail: `${path} does not tell its version`, remedy };
+  }
+  const [first = ''] = streamArgs(call);
+  const asks: [string, ...string[]] = first.startsWith('-') ? [path, '--help'] : [path, first, '--help'];
+  const help = await exec(asks, { cwd, env, patienceMs: PATIENCE_MS });
+  const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
+  const missing = streamArgs(call).filter((word) => word.startsWith('--') && !text.includes(word));
+  if (missing.length > 0) {
+    const detail = `${version} does not know ${missing.join(', ')}`;
+    const remedy = `ralph was tried with ${triedVersion}; install that, or give flags of your own behind --`;
+    return { what: name, state: 'warning', detail, remedy };
+  }
+  const tried = version === triedVersion ? '' : `, ralph was tried with ${triedVersion}`;
+  return { what: name, state: 'ok', detail: `${version}${tried}`, remedy: null };
+}

@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import type { Spec } from '../store/spec.ts';
+import { addTree, removeBranch, removeTree, signTree } from '../git/worktree.ts';
+import { hasTree, isOwn, ownsBranch, standing } from './worktree.ts';
+
+let git: GitFolder;
+let path: string;
+const branch = 'ralph/it';
+beforeEach(() => {
+  git = GitFolder.begun();
+  path = join(git.folder, 'trees', 'it');
+});
+afterEach(() => git.close());
+
+/** A loop of the same name, in this or in another workspace of the repository. */
+const loop = (id: string, at = path): Spec => ({
+  version: 1,
+  id,
+  name: 'it',
+  workspace: git.work,
+  created: '2026-01-01T00:00:00.000Z',
+  agent: { kind: 'custom', argv: [] },
+  prompt: { text: '' },
+  worktree: { path: at, branch, from: 'main', folder: at },
+  parent: null,
+});
+const make = async ({ id, name, workspace, worktree }: Spec): Promise<void> => {
+  const at = worktree?.path ?? '';
+  await addTree(git.repository(), { path: at, branch, at: 'HEAD' });
+  await signTree(git.repository(), at, { id, name, workspace });
+};
+const look = async (spec: Spec) => [await standing(spec, git.env), await ownsBranch(spec, git.env)];
+
+describe('the tree and the branch of a loop', () => {
+  it('S3.58 are its own until they are removed, or are another loop’s at the same place', async () => {
+    const [first, second] = [loop('it-1'), loop('it-2')];
+    await make(first);
+    expect([await look(first), await look(second)]).toEqual([
+      ['own', true],
+      ['none', false],
+    ]);
+    await removeTree(git.repository(), path);
+    await removeBranch(git.repository(), branch);
+    expect(await look(first)).toEqual(['none', false]);
+    await make(second);
+    expect([await look(first), await look(second)]).toEqual([
+      ['none', false],
+      ['own', true],
+    ]);
+  });
+
+  it('S3.58 are not those of a loop at another place, nor a user’s own', async () => {
+    const first = loop('it-1');
+    await make(loop('it-2', join(git.folder, 'others', 'it')));
+    expect(await look(first)).toEqual(['none', false]);
+    git.git('worktree', 'remove', join(git.folder, 'others', 'it'));
+    git.git('branch', '-D', branch);
+    git.git('worktree', 'add', '--quiet', '-b', branch, path);
+    expect(await look(first)).toEqual(['none', false]);
+  });
+
+  it('S3.57 are still known where the folder is gone, was brought back by hand, or has lost its .git', async () => {
+    const spec = loop('it-1');
+    await make(spec);
+    rmSync(path, { recursive: true });
+    expect(await look(spec)).toEqual(['gone', true]);
+    git.git('worktree', 'prune');
+    expect(await look(spec)).toEqual(['none', true]);
+    git.git('worktree', 'add', '--quiet', path, branch);
+    expect(await look(spec)).toEqual(['own', true]);
+    rmSync(join(path, '.git'));
+    expect(await look(spec)).toEqual(['broken', true]);
+    expect([await isOwn(spec, git.env), await hasTree(spec, git.env)]).toEqual([false, true]);
+    rmSync(path, { recursive: true });
+    mkdirSync(path);
+    expect({ is: await look(spec), there: existsSync(path) }).toEqual({ is: ['broken', true], there: true });
+  });
+});
