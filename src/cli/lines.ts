@@ -71,8 +71,8 @@ export function linesFor(
       return policy.children === null
         ? [`the agent started a loop of its own: ${loopName(event.child)}`]
         : [`waiting for 1 children to complete: [${loopName(event.child)}]`];
-    case 'limit.heard': {
-      const until = moment(state.turn.heard?.until ?? event.resetsAt, event.at);
+    case 'limit.shared': {
+      const until = moment(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
       return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
     }
     case 'run.planned':

@@ -26,7 +26,7 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
       return 0;
     case 'refused':
       throw new UserError(`"${name}" cannot do that: ${JSON.stringify(control)}`);
-    case 'unheard':
+    case 'unanswered':
       print(`queued for ${name}: its owner (process ${loop.owner}) does not answer; is it stopped?\n`);
       return 0;
   }

@@ -18,7 +18,7 @@ import type { Control, Happening, LoopEvent } from '../loop/event.ts';
 import { evolve } from '../loop/evolve.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState, Run } from '../loop/state.ts';
-import type { Driver, Ports, Wanted } from './ports.ts';
+import type { Driver, Ports, EffectOf } from './ports.ts';
 import { endRun, performRun } from './run.ts';
 import { Task } from './task.ts';
 
@@ -165,7 +165,7 @@ export class Engine implements Driver {
     if (this.#tasks.size === 0) this.#stop();
   }
 
-  #record({ event, moveAside }: Wanted<'record'>): void {
+  #record({ event, moveAside }: EffectOf<'record'>): void {
     const isAboutLimit =
       event.type === 'iteration.started' ||
       (event.type === 'loop.ended' && event.outcome.type === 'iterations-exhausted');

@@ -30,10 +30,10 @@ export interface Driver {
 
 /** The folder that the work is done in, and the loop's own. */
 export interface Workspace {
-  look(effect: Wanted<'probe'>): Promise<Probe>;
+  look(effect: EffectOf<'probe'>): Promise<Probe>;
   moveAside(markers: readonly string[]): void;
   /** Gathers what the plan needs and writes the prompt where the run will read it. */
-  writePrompt(effect: Wanted<'run'>): Promise<WrittenPrompt>;
+  writePrompt(effect: EffectOf<'run'>): Promise<WrittenPrompt>;
   /** Starts to read a run's output from the beginning; what the journal knows of it has been shown. */
   read(run: Run, state: LoopState): RunReader;
   /** A usage limit that other loops of the account have met, and that is not over at this moment. */
@@ -41,15 +41,15 @@ export interface Workspace {
   /** The moment of the last change to a file after this one; null if there was none. */
   changedAfter(moment: number): Promise<number | null>;
   /** Null when it was interrupted. */
-  check(effect: Wanted<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
+  check(effect: EffectOf<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
   /** Null when it was interrupted. */
-  changes(effect: Wanted<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
+  changes(effect: EffectOf<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
   /** Null when it was interrupted. */
-  commit(effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
+  commit(effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
   /** Whether there is a repository to put the tree on record in. */
   hasRecords(): boolean;
   /** Null when it was interrupted. */
-  checkpoint(effect: Wanted<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
+  checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Child loops that have come or gone, as events. */
   family(state: LoopState): readonly Happening[];
   /** What a person changed in the loop's files before the next iteration, as events. */
@@ -72,7 +72,7 @@ export interface Taken {
   readonly error: string | null;
 }
 
-export type Wanted<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
+export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
 
 export type WrittenPrompt = { readonly path: string; readonly hash: string } | { readonly error: RunError };
 

@@ -2,7 +2,7 @@ import type { RunReader } from '../agents/reader.ts';
 import type { HostedRun, OutputStream } from '../hosts/host.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
-import type { Driver, Wanted } from './ports.ts';
+import type { Driver, EffectOf } from './ports.ts';
 import type { Task } from './task.ts';
 
 /** Why there is nothing left to wait for. */
@@ -71,7 +71,7 @@ export class RunWatch {
     return limit !== null && this.#bytes > limit;
   }
 
-  get #effect(): Wanted<'run'> | null {
+  get #effect(): EffectOf<'run'> | null {
     const { effect } = this.#task;
     return effect.type === 'run' ? effect : null;
   }

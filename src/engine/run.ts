@@ -13,18 +13,18 @@ import type { OutputSnapshot, RunEnding, StrayProcess } from '../loop/event.ts';
 import { classify } from '../loop/failure.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
-import type { Driver, Wanted } from './ports.ts';
+import type { Driver, EffectOf } from './ports.ts';
 import { RunWatch, type Reason } from './run-watch.ts';
 import type { Task } from './task.ts';
 
 /** Plans a run, or finds the one that was planned, and sees it to its end. */
-export async function performRun(driver: Driver, effect: Wanted<'run'>, task: Task): Promise<void> {
+export async function performRun(driver: Driver, effect: EffectOf<'run'>, task: Task): Promise<void> {
   const { run: id, purpose } = effect;
   const { host } = driver.ports;
   const known = openRun(driver.state);
   const request = { run: id, receipt: known?.receipt ?? null };
   let live = known === null ? null : await host.find(request);
-  if (known === null && effect.heedsLimits && waitsForOthers(driver)) return;
+  if (known === null && effect.respectsSharedLimit && waitsForOthers(driver)) return;
   if (live === null) {
     // Also for a run that was planned before: its owner may have died over a prompt that could not be written.
     const prompt = await driver.ports.workspace.writePrompt(effect);
@@ -57,7 +57,7 @@ function waitsForOthers(driver: Driver): boolean {
   const limit = workspace.knownLimit(Math.max(driver.state.now, clock.now()));
   if (limit === null) return false;
   const { resetsAt, message } = limit;
-  return driver.append({ type: 'limit.heard', resetsAt, message, jitter: chance() });
+  return driver.append({ type: 'limit.shared', resetsAt, message, jitter: chance() });
 }
 
 /** Ends a run that nobody wants any more, if it is there. */
@@ -85,7 +85,7 @@ async function endUnread(driver: Driver, live: HostedRun): Promise<void> {
   close(driver, { how: 'interrupted' }, strays);
 }
 
-function stillWants(driver: Driver, { key }: Wanted<'run'>): boolean {
+function stillWants(driver: Driver, { key }: EffectOf<'run'>): boolean {
   return decide(driver.state).some((effect) => effect.key === key);
 }
 

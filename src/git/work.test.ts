@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { isNothing, leftIn, workIn, type Left } from './work.ts';
+import { isNothing, recordSetUpTree, workIn, type SetUpTree } from './work.ts';
 import { addTree } from './worktree.ts';
 
 let git: GitFolder;
@@ -19,7 +19,7 @@ const at = (folder: string, ...args: string[]) =>
   execFileSync('git', args, { cwd: folder, env: git.env, encoding: 'utf8', stdio: 'pipe' });
 const inTree = (...args: string[]) => at(path, ...args);
 const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
-const work = (left: Left | null = null) => workIn(git.repository(), { path, branch }, left);
+const work = (left: SetUpTree | null = null) => workIn(git.repository(), { path, branch }, left);
 const put = (file: string, content = 'x') => writeFileSync(join(path, file), content);
 
 describe('the work in a tree', () => {
@@ -192,12 +192,12 @@ describe('repositories in a tree', () => {
 });
 
 describe('what a set-up has left', () => {
-  const setUp = async (): Promise<Left> => {
+  const setUp = async (): Promise<SetUpTree> => {
     put('a', 'set up');
     mkdirSync(join(path, 'litter'));
     put('litter/1');
     symlinkSync('a', join(path, 'link'));
-    return leftIn({ ...git.repository(), folder: path });
+    return recordSetUpTree({ ...git.repository(), folder: path });
   };
 
   it('S3.57 is no work, until somebody changes it', async () => {

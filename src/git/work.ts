@@ -32,7 +32,7 @@ export interface Work {
 export async function workIn(
   repository: Repository,
   { path, branch }: { readonly path: string | null; readonly branch: string },
-  left: Left | null = null,
+  left: SetUpTree | null = null,
 ): Promise<Work> {
   const tree = path === null ? null : await treeAt(repository, path);
   const hasBranch = (await resolve(repository, `refs/heads/${branch}`)) !== null;
@@ -78,14 +78,14 @@ async function countOwn(repository: Repository, branch: string, tips: readonly s
 }
 
 /** How a set-up has left a tree that was clean before it. */
-export interface Left {
+export interface SetUpTree {
   readonly tree: string;
   /** The commit that was checked out. */
   readonly base: string;
 }
 
 /** Puts down how everything in a tree is now. */
-export async function leftIn(repository: Repository): Promise<Left> {
+export async function recordSetUpTree(repository: Repository): Promise<SetUpTree> {
   const tree = await withScratch((index) => writeTree(repository, index));
   return { tree, base: (await resolve(repository, 'HEAD^{commit}')) ?? '' };
 }
@@ -96,7 +96,10 @@ export async function leftIn(repository: Repository): Promise<Left> {
  */
 export async function changedFiles(
   repository: Repository,
-  { except = [], left = null }: { readonly except?: readonly string[]; readonly left?: Left | null } = {},
+  {
+    except = [],
+    left = null,
+  }: { readonly except?: readonly string[]; readonly left?: SetUpTree | null } = {},
 ): Promise<readonly Changed[]> {
   const hidden = new Set(await hiddenFiles(repository));
   const args = ['--untracked-files=all', '--', ':/', ...except];
@@ -173,7 +176,7 @@ const nothing = (): boolean => false;
 async function litter(
   repository: Repository,
   changes: readonly Changed[],
-  left: Left | null,
+  left: SetUpTree | null,
 ): Promise<(change: Changed) => boolean> {
   if (left === null || changes.length === 0) return nothing;
   // Nothing holds on to it: after some weeks git may have thrown it away.

@@ -149,7 +149,7 @@ export function account(before: Account, event: LoopEvent, state: LoopState): Ac
     case 'claim.accepted':
     case 'changes.found':
     case 'checkpoint.taken':
-    case 'limit.heard':
+    case 'limit.shared':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

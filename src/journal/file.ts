@@ -185,8 +185,14 @@ export function readLine(line: Buffer, number: number): LoopEvent | null {
   if (head.slice(start.length, start.length + SUM_LENGTH) !== hex(crc32(text, crc32(`${number}:`))))
     return null;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum says that we wrote it
-  return JSON.parse(text.toString('utf8')) as LoopEvent;
+  const event = JSON.parse(text.toString('utf8')) as LoopEvent | OldSharedLimit;
+  return event.type === 'limit.heard' ? { ...event, type: 'limit.shared' } : event;
 }
+
+/** The name that `limit.shared` had in journals of earlier versions. */
+type OldSharedLimit = Omit<Extract<LoopEvent, { type: 'limit.shared' }>, 'type'> & {
+  readonly type: 'limit.heard';
+};
 
 const SUM_LENGTH = 8;
 const MIDDLE = '","event":';

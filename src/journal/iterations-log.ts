@@ -54,7 +54,7 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
     case 'changes.found':
     case 'commit.made':
     case 'checkpoint.taken':
-    case 'limit.heard':
+    case 'limit.shared':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LoopEvent } from '../loop/event.ts';
 import { openJournal, readJournal } from './file.ts';
@@ -126,6 +127,16 @@ describe('a journal file', () => {
     close(openJournal(path));
     writeFileSync(path, '{"journal":2}\n');
     expect(trouble(() => openJournal(path))).toEqual({ reason: 'newer', line: 1 });
+  });
+
+  it('reads a shared limit under the name that earlier versions gave it', () => {
+    close(openJournal(path));
+    const text = JSON.stringify({ type: 'limit.heard', resetsAt: 5, message: 'theirs', jitter: 0.5, at: 1 });
+    const sum = crc32(text, crc32('1:')).toString(16).padStart(8, '0');
+    appendFileSync(path, `{"n":1,"sum":"${sum}","event":${text}}\n`);
+    expect(read(path)).toEqual([
+      { type: 'limit.shared', resetsAt: 5, message: 'theirs', jitter: 0.5, at: 1 },
+    ]);
   });
 
   it('notices when somebody else has written', () => {

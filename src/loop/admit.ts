@@ -66,9 +66,9 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     }
     case 'checkpoint.taken':
       return wants(`checkpoint:${event.iteration}`) !== undefined;
-    case 'limit.heard': {
+    case 'limit.shared': {
       const wanted = decide(state).find((effect) => effect.type === 'run');
-      return openRun(state) === null && wanted?.heedsLimits === true && event.resetsAt > event.at;
+      return openRun(state) === null && wanted?.respectsSharedLimit === true && event.resetsAt > event.at;
     }
     case 'timer.fired': {
       const effect = wants(event.key);

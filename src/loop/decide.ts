@@ -61,7 +61,7 @@ function wantedIn(state: LoopState): readonly Effect[] {
 }
 
 /** One turn, top to bottom: the first thing that has not happened yet is what is wanted. */
-function nextStep(state: LoopState): Wanted {
+function nextStep(state: LoopState): Effects {
   const { policy, turn, control } = state;
   const { run } = turn;
 
@@ -99,7 +99,7 @@ function nextStep(state: LoopState): Wanted {
   );
 }
 
-type Wanted = readonly Effect[];
+type Effects = readonly Effect[];
 
 /** The steps that are under way and that a graceful stop lets finish; a run only once it is there. */
 export function stepsInFlight(state: LoopState): readonly string[] {
@@ -108,7 +108,7 @@ export function stepsInFlight(state: LoopState): readonly string[] {
 }
 
 /** Markers, messages and the fingerprint of the tree, where the policy wants to know them. */
-function lookAround(state: LoopState, phase: Phase): Wanted | undefined {
+function lookAround(state: LoopState, phase: Phase): Effects | undefined {
   const { policy, turn, progress } = state;
   const found = turn[phase];
   if (found !== null)
@@ -127,7 +127,7 @@ function lookAround(state: LoopState, phase: Phase): Wanted | undefined {
 }
 
 /** What is red before the first iteration: told to the agent and at the end, and evidence for nothing. */
-function takeBaseline({ policy, iteration, baseline }: LoopState): Wanted | undefined {
+function takeBaseline({ policy, iteration, baseline }: LoopState): Effects | undefined {
   const { baseline: isWanted, commands, timeoutMs } = policy.checks;
   const index = baseline.length;
   const check = commands[index];
@@ -136,7 +136,7 @@ function takeBaseline({ policy, iteration, baseline }: LoopState): Wanted | unde
 }
 
 /** All checks, in their order, after a run that did its turn, and wherever a claim waits for evidence. */
-function runChecks(state: LoopState): Wanted | undefined {
+function runChecks(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { iteration } = turn;
   const run = turn.run?.id ?? null;
@@ -163,7 +163,7 @@ function checksPassed({ policy, turn }: LoopState): boolean {
 }
 
 /** A claim is opened by a detector, and accepted or rejected by evidence. */
-function judgeClaim(state: LoopState): Wanted | undefined {
+function judgeClaim(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { until } = policy.completion;
   const { commands } = policy.checks;
@@ -194,7 +194,7 @@ function judgeClaim(state: LoopState): Wanted | undefined {
 const GREEN = { by: 'checks', text: 'every check passed' } as const;
 
 /** The work of an iteration whose checks passed goes to the version control, with a message by whom the policy says. */
-function commit(state: LoopState): Wanted | undefined {
+function commit(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { iteration, messageRun } = turn;
   if (policy.commit === null || policy.commit.tasks.length === 0 || turn.committed) return undefined;
@@ -227,14 +227,14 @@ function messageFrom(run: Run | null): MessageSource {
   return run.ended?.as === 'ok' ? { run: run.id } : 'missing';
 }
 
-function checkpoint({ policy, turn }: LoopState): Wanted | undefined {
+function checkpoint({ policy, turn }: LoopState): Effects | undefined {
   const { iteration } = turn;
   if (!policy.checkpoint || turn.checkpointed) return undefined;
   return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }];
 }
 
 /** An accepted claim ends the loop, once its children are done or have taken too long. */
-function finish({ policy, turn, children }: LoopState): Wanted | undefined {
+function finish({ policy, turn, children }: LoopState): Effects | undefined {
   if (turn.claim?.verdict !== 'accepted') return undefined;
   if (policy.children === null || children.length === 0 || turn.childrenTimedOut) {
     return end({ type: 'done', verified: turn.claim.verified, childrenLeft: children });
@@ -244,7 +244,7 @@ function finish({ policy, turn, children }: LoopState): Wanted | undefined {
 }
 
 /** The agent wants a person to look: by its exit code, a file or a message. */
-function handOver({ policy, turn }: LoopState, run: Run): Wanted | undefined {
+function handOver({ policy, turn }: LoopState, run: Run): Effects | undefined {
   const { marker, busMessage } = policy.completion.handOver;
   const asked =
     run.ended?.as === 'wait' ||
@@ -273,16 +273,16 @@ function stuck(state: LoopState): Outcome | null {
   return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
 
-function startIteration({ turn: { iteration, started } }: LoopState): Wanted | undefined {
+function startIteration({ turn: { iteration, started } }: LoopState): Effects | undefined {
   return started ? undefined : record(`iteration:${iteration}`, { type: 'iteration.started', iteration });
 }
 
 /** Other loops of the account have met its limit: there is no need to run into it too. */
-function sitOut(state: LoopState): Wanted | undefined {
-  const { heard } = state.turn;
-  if (heard === null) return undefined;
-  const until = notPastDeadline(state, heard.until);
-  return [{ type: 'wait', key: `wait:${nextRunId(state)}:heard`, until, why: 'usage-limit' }];
+function sitOut(state: LoopState): Effects | undefined {
+  const { sharedLimit } = state.turn;
+  if (sharedLimit === null) return undefined;
+  const until = notPastDeadline(state, sharedLimit.until);
+  return [{ type: 'wait', key: `wait:${nextRunId(state)}:shared-limit`, until, why: 'usage-limit' }];
 }
 
 /** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
@@ -292,12 +292,12 @@ function mayGoOn(state: LoopState, run: Run): boolean {
   return run.output.said !== null || !state.policy.limits.stopRunning || spentUp(state) === null;
 }
 
-function work(state: LoopState): Wanted {
+function work(state: LoopState): Effects {
   const { run } = state.turn;
   return [agentRun(state, run, 'work', planPrompt(state, run))];
 }
 
-function askForMessage(state: LoopState): Wanted {
+function askForMessage(state: LoopState): Effects {
   return [agentRun(state, state.turn.messageRun, 'commit-message', COMMIT_MESSAGE_PLAN)];
 }
 
@@ -317,7 +317,7 @@ function agentRun(state: LoopState, planned: Run | null, purpose: Purpose, plan:
     notAfter: limits.stopRunning ? deadline(state) : null,
     outputBytes: limits.outputBytes,
     killGraceMs: timeouts.killGraceMs,
-    heedsLimits: purpose === 'work' && !state.turn.isUrged,
+    respectsSharedLimit: purpose === 'work' && !state.turn.ignoresSharedLimit,
   };
 }
 
@@ -326,20 +326,20 @@ function nextRunId({ turn: { iteration, runs } }: LoopState): string {
 }
 
 /** Every turn is closed by a wait, also by one of no length; a paused loop does not sit out a usage limit. */
-function waitOrRest(state: LoopState, run: Run): Wanted {
+function waitOrRest(state: LoopState, run: Run): Effects {
   const { until, why } = waitAfter(state, run);
   if (state.control.paused && why === 'usage-limit') return [{ type: 'rest', key: 'rest' }];
   return [{ type: 'wait', key: `wait:${run.id}`, until, why }];
 }
 
-function endBecause(outcome: Outcome | null): Wanted | undefined {
+function endBecause(outcome: Outcome | null): Effects | undefined {
   return outcome === null ? undefined : end(outcome);
 }
 
-function end(outcome: Outcome): Wanted {
+function end(outcome: Outcome): Effects {
   return record('end', { type: 'loop.ended', outcome });
 }
 
-function record(key: string, event: Happening, moveAside: readonly string[] = []): Wanted {
+function record(key: string, event: Happening, moveAside: readonly string[] = []): Effects {
   return [{ type: 'record', key, event, moveAside }];
 }

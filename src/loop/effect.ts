@@ -39,8 +39,8 @@ type Wish =
       readonly notAfter: number | null;
       readonly outputBytes: number | null;
       readonly killGraceMs: number;
-      /** Whether a limit that other loops of the account have met comes first; comes back as `limit.heard`. */
-      readonly heedsLimits: boolean;
+      /** Whether a limit that other loops of the account have met comes first; comes back as `limit.shared`. */
+      readonly respectsSharedLimit: boolean;
     }
   /** Run one check; comes back as `check.finished`. Those of iteration 0 are the baseline. */
   | {

@@ -102,7 +102,7 @@ export type Happening =
     }
   /** Another loop of the same account has met a usage limit; `jitter` as above. */
   | {
-      readonly type: 'limit.heard';
+      readonly type: 'limit.shared';
       readonly resetsAt: number;
       readonly message: string;
       readonly jitter: number;

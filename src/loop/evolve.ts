@@ -88,13 +88,13 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return inTurn({ committed: true });
     case 'checkpoint.taken':
       return inTurn({ checkpointed: true });
-    case 'limit.heard': {
+    case 'limit.shared': {
       const until = now + spread(event.resetsAt - now, event.jitter);
-      return inTurn({ heard: { until, message: event.message } });
+      return inTurn({ sharedLimit: { until, message: event.message } });
     }
     case 'timer.fired':
       if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };
-      return turn.run === null ? inTurn({ heard: null }) : closeTurn(state, turn.run);
+      return turn.run === null ? inTurn({ sharedLimit: null }) : closeTurn(state, turn.run);
     case 'child.started':
       return { ...state, children: [...state.children, event.child] };
     case 'child.ended':
@@ -213,8 +213,15 @@ function closeTurn(state: LoopState, run: Run): LoopState {
   };
 }
 
-function runAgain(state: LoopState, isUrged = false): LoopState {
-  const again = { before: null, heard: null, isUrged, run: null, after: null, at: state.now };
+function runAgain(state: LoopState, ignoresSharedLimit = false): LoopState {
+  const again = {
+    before: null,
+    sharedLimit: null,
+    ignoresSharedLimit,
+    run: null,
+    after: null,
+    at: state.now,
+  };
   return { ...state, turn: { ...state.turn, ...UNCHECKED, ...again } };
 }
 
@@ -238,10 +245,10 @@ function failedAmong(
 
 function obey(state: LoopState, id: string, control: Control): LoopState {
   const seen = [...state.control.seen, id].slice(-REMEMBERED_CONTROLS);
-  const heard = { ...state, control: { ...state.control, seen } };
+  const acknowledged = { ...state, control: { ...state.control, seen } };
   const change = (changed: Partial<ControlState>): LoopState => ({
-    ...heard,
-    control: { ...heard.control, ...changed },
+    ...acknowledged,
+    control: { ...acknowledged.control, ...changed },
   });
 
   switch (control.type) {
@@ -271,7 +278,7 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
         },
       });
     case 'set':
-      return { ...heard, policy: withLimits(state.policy, control.limits) };
+      return { ...acknowledged, policy: withLimits(state.policy, control.limits) };
   }
 }
 
@@ -298,7 +305,8 @@ function reopen(state: LoopState): LoopState {
 
 function turnAfterReopening(state: LoopState): LoopState {
   const { run } = state.turn;
-  if (run === null) return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null, heard: null } };
+  if (run === null)
+    return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null, sharedLimit: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
   // Who knows what has become of the changes meanwhile.
   const looksAgain = { ...state, turn: { ...state.turn, changes: null } };
@@ -340,8 +348,8 @@ const FIRST_TURN: Turn = {
   started: false,
   runs: 0,
   before: null,
-  heard: null,
-  isUrged: false,
+  sharedLimit: null,
+  ignoresSharedLimit: false,
   run: null,
   after: null,
   messageRun: null,

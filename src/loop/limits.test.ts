@@ -13,7 +13,7 @@ import {
   tells,
   wanted,
   write,
-  type Told,
+  type Entry,
 } from '../../test/rig/given.ts';
 import type { Happening } from './event.ts';
 import type { LoopState } from './state.ts';
@@ -125,7 +125,7 @@ describe('being stuck', () => {
     messages: [],
     fingerprint,
   });
-  const turn = (n: number, fingerprint: string): Told[] => [
+  const turn = (n: number, fingerprint: string): Entry[] => [
     iteration(n),
     planned(`${n}.1`),
     exited(`${n}.1`, 0),

@@ -97,7 +97,7 @@ export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
     case 'changes.found':
     case 'commit.made':
     case 'checkpoint.taken':
-    case 'limit.heard':
+    case 'limit.shared':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

@@ -58,9 +58,9 @@ export interface Turn {
   readonly runs: number;
   readonly before: Probe | null;
   /** A limit that another loop of the account has met, and until when it is heeded. */
-  readonly heard: { readonly until: number; readonly message: string } | null;
+  readonly sharedLimit: { readonly until: number; readonly message: string } | null;
   /** A person does not want to wait for it. */
-  readonly isUrged: boolean;
+  readonly ignoresSharedLimit: boolean;
   /** The run that does the work; null before it is planned. */
   readonly run: Run | null;
   readonly after: Probe | null;

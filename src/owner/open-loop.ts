@@ -11,7 +11,7 @@ import { readSpec, writeSpec, type PromptSource, type Spec, type Worktree } from
 import { REDACTED, hasKey, hideKeys, secretIn } from '../store/secrets.ts';
 import type { Performer } from '../hosts/function.ts';
 import { GitError } from '../git/git.ts';
-import { anywhere } from '../git/location-free.ts';
+import { withoutGitLocation } from '../git/without-git-location.ts';
 import { JournalError } from '../journal/journal.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
@@ -58,7 +58,7 @@ export interface LoopRequest {
 export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(asked.workspace);
   // Nothing may lead git back to where it was started.
-  const request = asked.worktree === true ? { ...asked, env: anywhere(asked.env) } : asked;
+  const request = asked.worktree === true ? { ...asked, env: withoutGitLocation(asked.env) } : asked;
   if (request.worktree === true) await refuseWorktree(request.policy, workspace, request.env);
   else await refuseCommit(request.policy, workspace, request.env);
   prepare(workspace);
@@ -150,7 +150,7 @@ export async function takeOver(
     refuseStranger(written, perform);
     const known = kept(written.id);
     const starters = { ...(known?.env ?? env), ...given };
-    const theirs = written.worktree === undefined ? starters : anywhere(starters);
+    const theirs = written.worktree === undefined ? starters : withoutGitLocation(starters);
     const missing = (written.agent.given ?? []).filter((variable) => theirs[variable] === undefined);
     if (missing.length > 0) {
       throw new UserError(

@@ -21,7 +21,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
-import type { Wanted, Workspace, WrittenPrompt } from '../engine/ports.ts';
+import type { EffectOf, Workspace, WrittenPrompt } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { processes } from '../process/process.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -162,7 +162,7 @@ export function moveAside(folder: LoopFolder, markers: readonly string[]): void 
   }
 }
 
-async function writePrompt(loop: WorkspaceSpec, effect: Wanted<'run'>): Promise<WrittenPrompt> {
+async function writePrompt(loop: WorkspaceSpec, effect: EffectOf<'run'>): Promise<WrittenPrompt> {
   const { spec, folder } = loop;
   let base: Base;
   try {
@@ -225,7 +225,7 @@ function readIfThere(path: string): string | null {
 }
 
 /** What the sections of the plan ask for, and nothing else. */
-async function gather(loop: WorkspaceSpec, { plan }: Wanted<'run'>, base: Base): Promise<PromptInputs> {
+async function gather(loop: WorkspaceSpec, { plan }: EffectOf<'run'>, base: Base): Promise<PromptInputs> {
   const { spec, env, policy, readProgress } = loop;
   const failed = plan.sections.flatMap((section) => {
     if (section.kind === 'failed-check') return [section];

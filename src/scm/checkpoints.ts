@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { hideSecrets } from '../store/secrets.ts';
-import type { Taken, Wanted } from '../engine/ports.ts';
+import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
@@ -28,7 +28,7 @@ interface LoopInGit {
 /** Puts the tree on record; whatever goes wrong ends nothing. */
 export async function checkpoint(
   loop: LoopInGit,
-  { iteration, key }: Wanted<'checkpoint'>,
+  { iteration, key }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
 ): Promise<Taken | null> {
   const { spec, folder, env } = loop;

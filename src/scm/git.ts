@@ -1,5 +1,5 @@
 import { GitError, quietGit, type Repository } from '../git/git.ts';
-import { anywhere } from '../git/location-free.ts';
+import { withoutGitLocation } from '../git/without-git-location.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -24,5 +24,5 @@ export async function inWords<T>(work: () => Promise<T>): Promise<T> {
 
 /** Git in a workspace, or in one of its worktrees, for the commands that Ralph runs itself. */
 export function gitIn(folder: string, env: Readonly<Record<string, string>>): Repository {
-  return { command: ['git'], folder, env: quietGit(anywhere(env)) };
+  return { command: ['git'], folder, env: quietGit(withoutGitLocation(env)) };
 }

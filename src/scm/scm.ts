@@ -11,7 +11,7 @@ import type { Agent } from '../agents/agent.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
-import type { Committed, Wanted, Workspace } from '../engine/ports.ts';
+import type { Committed, EffectOf, Workspace } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import {
   madeBefore,
@@ -62,7 +62,7 @@ export function loopScm(loop: ScmSpec): Pick<Workspace, 'changes' | 'commit'> {
 
 async function lookForChanges(
   loop: ScmSpec,
-  { iteration, commit }: Wanted<'changes'>,
+  { iteration, commit }: EffectOf<'changes'>,
   interrupt: AbortSignal,
 ): Promise<Changes | null> {
   const found = scmProgram(commit, treeOf(loop.spec), loop.env);
@@ -106,7 +106,7 @@ async function isBehind(
 /** One iteration's tasks. */
 class Commit {
   readonly #loop: ScmSpec;
-  readonly #effect: Wanted<'commit'>;
+  readonly #effect: EffectOf<'commit'>;
   readonly #graceMs: number;
   readonly #interrupt: AbortSignal;
   readonly #place: string;
@@ -115,7 +115,7 @@ class Commit {
   /** What no check has seen, and no commit has. */
   #left: string | null = null;
 
-  constructor(loop: ScmSpec, effect: Wanted<'commit'>, graceMs: number, interrupt: AbortSignal) {
+  constructor(loop: ScmSpec, effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal) {
     this.#loop = loop;
     this.#effect = effect;
     this.#graceMs = graceMs;
@@ -285,7 +285,7 @@ const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as 
 const NEVER = new AbortController().signal;
 const MOST_NAMES = 10;
 
-function messageFrom(loop: ScmSpec, { iteration, message }: Wanted<'commit'>): string | null {
+function messageFrom(loop: ScmSpec, { iteration, message }: EffectOf<'commit'>): string | null {
   const { folder, agent, spec, env, policy } = loop;
   if (message === 'missing' || message === 'committed') return null;
   const plain = () => plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);

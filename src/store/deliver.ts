@@ -8,7 +8,7 @@ import { liveOwner, type LoopReading } from './read-loop.ts';
 const HEARD_WITHIN_MS = 5000;
 
 /** Puts a control into a loop's inbox and waits until its owner, if there is one, has taken it. */
-export async function deliver(loop: LoopReading, control: Control): Promise<Fate> {
+export async function deliver(loop: LoopReading, control: Control): Promise<Delivery> {
   const { folder } = loop;
   const id = post(folder.inbox, control, Date.now());
   if (loop.owner === null) return 'queued';
@@ -25,7 +25,7 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Fate
     const stopWatching = watchFolder(folder.inbox, look);
     setImmediate(look);
   });
-  if (!isTaken) return liveOwner(folder) === null ? 'queued' : 'unheard';
+  if (!isTaken) return liveOwner(folder) === null ? 'queued' : 'unanswered';
   let isKnown = false;
   readJournal(folder.journal, {
     take(event) {
@@ -39,4 +39,4 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Fate
  * What became of a control: it waits for an owner; its owner has journaled it; it was impossible; its owner is there
  * and does not take it.
  */
-export type Fate = 'queued' | 'delivered' | 'refused' | 'unheard';
+export type Delivery = 'queued' | 'delivered' | 'refused' | 'unanswered';

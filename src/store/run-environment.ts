@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import type { LoopFolder } from './store.ts';
 import type { Spec } from './spec.ts';
-import { anywhere } from '../git/location-free.ts';
+import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 
 /** Carried by everything that a run starts: by it the sweep knows its own. */
@@ -69,7 +69,7 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
   );
   const starters: Record<string, string> = Object.fromEntries(kept);
   // In a hook git says where it is; whoever means it for everything says where its files are, too.
-  const elsewhere = env['GIT_WORK_TREE'] === undefined ? anywhere(starters) : starters;
+  const elsewhere = env['GIT_WORK_TREE'] === undefined ? withoutGitLocation(starters) : starters;
   return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
 }
 

@@ -66,7 +66,7 @@ function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: '
   const ending = turn.run?.ended?.ending;
   const error = ending !== undefined && 'error' in ending ? ending.error : null;
   const because: Readonly<Record<typeof why, string | null>> = {
-    'usage-limit': turn.heard?.message ?? turn.run?.output.limit?.message ?? null,
+    'usage-limit': turn.sharedLimit?.message ?? turn.run?.output.limit?.message ?? null,
     outage: error?.message ?? null,
     backoff: error?.message ?? null,
     delay: null,

@@ -13,9 +13,9 @@ import { tidyMerge } from '../worktree/merge.ts';
 import { inWords } from '../scm/git.ts';
 import { startOf } from '../scm/start.ts';
 import { withPlaces } from '../worktree/lock-places.ts';
-import { leftBehind } from '../worktree/set-up.ts';
+import { readSetUpTree } from '../worktree/set-up.ts';
 import { refuseInside } from '../worktree/place.ts';
-import { brokenTree, describeWork, isOwn, ownsBranch, standing, tipOf } from '../worktree/worktree.ts';
+import { brokenTree, describeWork, isOwn, ownsBranch, worktreeStatus, tipOf } from '../worktree/worktree.ts';
 import { gitIn } from '../scm/git.ts';
 
 export interface WorktreeSummary {
@@ -49,9 +49,13 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
   if (worktree === undefined) return null;
   const { path, branch } = worktree;
   const repository = gitIn(loop.spec.workspace, env);
-  const found = await standing(loop.spec, env);
+  const found = await worktreeStatus(loop.spec, env);
   if (found === 'none' && !(await ownsBranch(loop.spec, env))) return null;
-  const work = await workIn(repository, { path: found === 'none' ? null : path, branch }, leftBehind(loop));
+  const work = await workIn(
+    repository,
+    { path: found === 'none' ? null : path, branch },
+    readSetUpTree(loop),
+  );
   const state = found === 'own' || found === 'broken' ? stateOf(work) : 'gone';
   const isMerged = work.commits === 0 && (await hasMoved(loop, env));
   return { name, branch, path, state, isMerged, work, status: summaryOf(loop).status };
@@ -77,7 +81,7 @@ export async function workOf(spec: Spec, env: Environment): Promise<Work | null>
   try {
     if (!(await isOwn(spec, env))) return null;
     const folder = loopFolder(spec.workspace, spec.name);
-    return await workIn(gitIn(spec.workspace, env), spec.worktree, leftBehind({ folder }));
+    return await workIn(gitIn(spec.workspace, env), spec.worktree, readSetUpTree({ folder }));
   } catch (error) {
     if (error instanceof GitError) return null;
     throw error;
@@ -96,12 +100,16 @@ export async function removeWorktree(
   const { path, branch } = worktree;
   const repository = gitIn(spec.workspace, env);
   const remove = async (): Promise<{ readonly lost: string } | null> => {
-    const found = await standing(spec, env);
+    const found = await worktreeStatus(spec, env);
     const isBranchOurs = await ownsBranch(spec, env);
     if (found === 'none' && !isBranchOurs) return null;
     if (found !== 'none') refuseInside(path);
     await tidyMerge(spec, worktree, repository);
-    const work = await workIn(repository, { path: found === 'none' ? null : path, branch }, leftBehind(loop));
+    const work = await workIn(
+      repository,
+      { path: found === 'none' ? null : path, branch },
+      readSetUpTree(loop),
+    );
     if (work.trouble !== null && !force)
       throw brokenTree(path, work.trouble, `ralph worktree rm ${name} --force`);
     if (!isNothing(work) && !force) {

@@ -37,7 +37,7 @@ import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from
 import { scmProgram } from '../scm/program.ts';
 import { inWords } from '../scm/git.ts';
 import { withPlaces } from './lock-places.ts';
-import { leftBehind } from './set-up.ts';
+import { readSetUpTree } from './set-up.ts';
 import { brokenTree, count, describeWork, discard, hasTree } from './worktree.ts';
 import { gitIn } from '../scm/git.ts';
 
@@ -168,7 +168,7 @@ export async function clearPlace(
   refuseUsed(path, owner, user, replaced);
   // Whoever had it made is gone, since we have the lock.
   if (notes !== null && there?.isUnfinished === true) await killAll(() => processes.marked(makingOf(path)));
-  const work = await workIn(repository, place, user === null ? null : leftBehind(user));
+  const work = await workIn(repository, place, user === null ? null : readSetUpTree(user));
   if (!isNothing(work)) {
     const subject = await about(repository, { path, branch }, user);
     if (work.trouble === null) throw hasWork(subject, work);

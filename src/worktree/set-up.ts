@@ -5,7 +5,7 @@ import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { GitError } from '../git/git.ts';
-import { changedFiles, leftIn, type Left } from '../git/work.ts';
+import { changedFiles, recordSetUpTree, type SetUpTree } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
@@ -39,10 +39,10 @@ export async function watchSetUp(
   env: Readonly<Record<string, string>>,
 ): Promise<() => Promise<void>> {
   const repository = gitIn(spec.worktree?.path ?? spec.workspace, env);
-  const known = leftBehind({ folder });
+  const known = readSetUpTree({ folder });
   const isClean = await orNull(async () => (await changedFiles(repository, { left: known })).length === 0);
   return async () => {
-    const left = isClean === true ? await orNull(() => leftIn(repository)) : null;
+    const left = isClean === true ? await orNull(() => recordSetUpTree(repository)) : null;
     mkdirSync(setUpFolder(folder), { recursive: true });
     writeFileSync(leftFile(folder), `${JSON.stringify(left)}\n`);
   };
@@ -63,7 +63,7 @@ function leftFile(folder: LoopFolder): string {
 }
 
 /** How a loop's set-up has left the tree; null where that is not known. */
-export function leftBehind({ folder }: { readonly folder: LoopFolder }): Left | null {
+export function readSetUpTree({ folder }: { readonly folder: LoopFolder }): SetUpTree | null {
   try {
     const left: unknown = JSON.parse(readFileSync(leftFile(folder), 'utf8'));
     if (typeof left !== 'object' || left === null || !('tree' in left) || !('base' in left)) return null;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import type { Spec } from '../store/spec.ts';
 import { addTree, removeBranch, removeTree, signTree } from '../git/worktree.ts';
-import { hasTree, isOwn, ownsBranch, standing } from './worktree.ts';
+import { hasTree, isOwn, ownsBranch, worktreeStatus } from './worktree.ts';
 
 let git: GitFolder;
 let path: string;
@@ -32,7 +32,7 @@ const make = async ({ id, name, workspace, worktree }: Spec): Promise<void> => {
   await addTree(git.repository(), { path: at, branch, at: 'HEAD' });
   await signTree(git.repository(), at, { id, name, workspace });
 };
-const look = async (spec: Spec) => [await standing(spec, git.env), await ownsBranch(spec, git.env)];
+const look = async (spec: Spec) => [await worktreeStatus(spec, git.env), await ownsBranch(spec, git.env)];
 
 describe('the tree and the branch of a loop', () => {
   it('S3.58 are its own until they are removed, or are another loop’s at the same place', async () => {

@@ -60,19 +60,22 @@ export function count(number: number, what: string): string {
 
 /** Whether a loop's tree is there and is still its own. */
 export async function isOwn(spec: Spec, env: Environment): Promise<boolean> {
-  return (await standing(spec, env)) === 'own';
+  return (await worktreeStatus(spec, env)) === 'own';
 }
 
 /** Whether something is there that is a loop's tree, or was. */
 export async function hasTree(spec: Spec, env: Environment): Promise<boolean> {
-  return ['own', 'broken'].includes(await standing(spec, env));
+  return ['own', 'broken'].includes(await worktreeStatus(spec, env));
 }
 
 /**
  * What is at the place of a loop's tree: its own; a folder that was its own and has lost its tie to the repository; none,
  * though the repository has it on its list; or nothing of this loop's.
  */
-export async function standing(spec: Spec, env: Environment): Promise<'own' | 'broken' | 'gone' | 'none'> {
+export async function worktreeStatus(
+  spec: Spec,
+  env: Environment,
+): Promise<'own' | 'broken' | 'gone' | 'none'> {
   const { worktree, workspace, id } = spec;
   if (worktree === undefined) return 'none';
   const { path, branch } = worktree;

@@ -182,7 +182,7 @@ describe('a limit of this account', () => {
     );
     await finishes(await rig.nextTurn());
     exits(await other.ended, 0);
-    expect(rig.loop('b').all('limit.heard')).toEqual([]);
+    expect(rig.loop('b').all('limit.shared')).toEqual([]);
     await rig.does('stop', 'a', '--now');
     await program.ended;
   });

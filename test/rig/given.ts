@@ -11,17 +11,17 @@ import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
 
 /** What happens, before the run's ending is judged. */
-export type Told =
+export type Entry =
   | Exclude<Happening, { type: 'run.ended' }>
   | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number };
 
 /** The state after something that a driver would write, or the same one where it would be refused. */
-export function write(state: LoopState, told: Told & { readonly at: number }): LoopState {
+export function write(state: LoopState, told: Entry & { readonly at: number }): LoopState {
   const event = judge(state, told);
   return event !== null && admits(state, event) ? evolve(state, event) : state;
 }
 
-function judge(state: LoopState, told: Told & { readonly at: number }): LoopEvent | null {
+function judge(state: LoopState, told: Entry & { readonly at: number }): LoopEvent | null {
   if (told.type !== 'run.ended') return told;
   const open = openRun(state);
   return open === null ? null : { ...told, as: classify(open, told.ending, state.policy) };
@@ -30,7 +30,7 @@ function judge(state: LoopState, told: Told & { readonly at: number }): LoopEven
 /** The state after these happenings; a number in front of one is the second after the creation at which it happens. */
 export function given(
   input: PolicyInput,
-  ...happenings: readonly (Told | readonly [number, Told])[]
+  ...happenings: readonly (Entry | readonly [number, Entry])[]
 ): LoopState {
   let at = 0;
   let state = evolve(INITIAL, { type: 'loop.created', name: 'l', policy: policyOf(input), at });
@@ -41,7 +41,7 @@ export function given(
   return state;
 }
 
-function isTimed(entry: Told | readonly [number, Told]): entry is readonly [number, Told] {
+function isTimed(entry: Entry | readonly [number, Entry]): entry is readonly [number, Entry] {
   return Array.isArray(entry);
 }
 
@@ -94,11 +94,11 @@ export function output(run: string, more: Partial<OutputSnapshot>): Happening {
   return { type: 'run.output', run, ...NO_OUTPUT, ...more };
 }
 
-export function exited(run: string, code: number): Told {
+export function exited(run: string, code: number): Entry {
   return ended(run, { how: 'exited', code, error: null });
 }
 
-export function ended(run: string, how: RunEnding): Told {
+export function ended(run: string, how: RunEnding): Entry {
   return { type: 'run.ended', run, ending: how, jitter: 0 };
 }
 

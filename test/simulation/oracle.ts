@@ -176,7 +176,7 @@ export class Oracle implements Observer {
         this.#failures.consecutive = 0;
         this.#unchecked = false;
         return;
-      case 'limit.heard':
+      case 'limit.shared':
         must(before.turn.run === null, 'L4', 'a limit is heeded in the middle of a run');
         this.#expected = this.#notBefore = event.resetsAt;
         return;
@@ -308,7 +308,7 @@ export class Oracle implements Observer {
   ): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
-    const limited = turn.run?.ended?.as === 'usage-limit' || turn.heard !== null;
+    const limited = turn.run?.ended?.as === 'usage-limit' || turn.sharedLimit !== null;
     const pause = (): void => {
       this.#paused = true;
       if (!limited) this.#notBefore = 0;

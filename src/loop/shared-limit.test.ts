@@ -20,7 +20,7 @@ import type { Happening } from './event.ts';
 import type { LoopState } from './state.ts';
 
 const hears = (resetsAt: number, jitter = 0): Happening => ({
-  type: 'limit.heard',
+  type: 'limit.shared',
   resetsAt,
   message: 'theirs',
   jitter,
@@ -48,28 +48,28 @@ describe('a limit that another loop has met', () => {
       wanted(given(plain, iteration(1), hears(resetsAt, jitter)));
     expect(until(100_000, 0)).toEqual({
       type: 'wait',
-      key: 'wait:1.1:heard',
+      key: 'wait:1.1:shared-limit',
       until: 100_000,
       why: 'usage-limit',
     });
     expect(until(100_000, 0.5)).toMatchObject({ until: 105_000 });
     expect(until(10_000_000, 1)).toMatchObject({ until: 10_060_000 });
-    const later = given(plain, iteration(1), hears(100_000), [100, timer('wait:1.1:heard')]);
-    expect(wanted(later)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: true });
+    const later = given(plain, iteration(1), hears(100_000), [100, timer('wait:1.1:shared-limit')]);
+    expect(wanted(later)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: true });
   });
 
   it('is another one before the next run of the same iteration', () => {
     const own = [...begun, output('1.1', limit(50_000)), exited('1.1', 1)];
     const state = given(plain, ...own, [50, timer('wait:1.1')], hears(60_000));
-    expect(wanted(state)).toMatchObject({ key: 'wait:1.2:heard', until: 60_000 });
-    expect(says(state, timer('wait:1.1:heard'), 60_000)).toBe(false);
+    expect(wanted(state)).toMatchObject({ key: 'wait:1.2:shared-limit', until: 60_000 });
+    expect(says(state, timer('wait:1.1:shared-limit'), 60_000)).toBe(false);
   });
 
   it('is not waited for longer than the loop may be at work', () => {
     const short = { ...plain, limits: { unchanged: null, timeMs: 30_000 } };
     const state = given(short, iteration(1), hears(100_000));
     expect(wanted(state)).toMatchObject({ until: 30_000 });
-    expect(ending(write(state, { ...timer('wait:1.1:heard'), at: 30_000 }))).toMatchObject({
+    expect(ending(write(state, { ...timer('wait:1.1:shared-limit'), at: 30_000 }))).toMatchObject({
       type: 'time-exhausted',
     });
     // Also when the limit comes later.
@@ -83,16 +83,19 @@ describe('a limit that another loop has met', () => {
     const paused = given(plain, iteration(1), hears(100_000), tells('p', { type: 'pause' }));
     expect(wanted(paused)).toMatchObject({ type: 'rest' });
     const resumed = write(paused, { ...tells('r', { type: 'resume', now: false }), at: 50_000 });
-    expect(wanted(resumed)).toMatchObject({ key: 'wait:1.1:heard', until: 100_000 });
-    expect(wanted(write(paused, { ...now, at: 50_000 }))).toMatchObject({ type: 'run', heedsLimits: false });
+    expect(wanted(resumed)).toMatchObject({ key: 'wait:1.1:shared-limit', until: 100_000 });
+    expect(wanted(write(paused, { ...now, at: 50_000 }))).toMatchObject({
+      type: 'run',
+      respectsSharedLimit: false,
+    });
   });
 
   it('is ended by a person who says now, for one run', () => {
     const urged = given(plain, iteration(1), hears(100_000), now);
-    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: false });
+    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
     const again = [planned('1.1'), ended('1.1', { how: 'interrupted' }), timer('wait:1.1')];
     const next = again.reduce<LoopState>((state, told) => write(state, { ...told, at: 0 }), urged);
-    expect(wanted(next)).toMatchObject({ type: 'run', key: 'run:1.2', heedsLimits: true });
+    expect(wanted(next)).toMatchObject({ type: 'run', key: 'run:1.2', respectsSharedLimit: true });
   });
 
   it('is asked for anew when the loop is opened again', () => {
@@ -109,21 +112,21 @@ describe('a limit that another loop has met', () => {
 });
 
 describe('a limit that was heard', () => {
-  const heard = { type: 'limit.heard', resetsAt: 60_000, message: 'theirs', jitter: 0.5, at: 0 } as const;
+  const heard = { type: 'limit.shared', resetsAt: 60_000, message: 'theirs', jitter: 0.5, at: 0 } as const;
   const waiting = (): LoopState => write(given(plain, iteration(1)), heard);
 
   it('is waited for before the run, a little longer than it lasts, and then the same run is wanted', () => {
     expect(decide(waiting())).toEqual([
-      { type: 'wait', key: 'wait:1.1:heard', until: 63_000, why: 'usage-limit' },
+      { type: 'wait', key: 'wait:1.1:shared-limit', until: 63_000, why: 'usage-limit' },
     ]);
-    const over = write(waiting(), { type: 'timer.fired', key: 'wait:1.1:heard', at: 63_000 });
-    expect(wanted(over)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: true });
+    const over = write(waiting(), { type: 'timer.fired', key: 'wait:1.1:shared-limit', at: 63_000 });
+    expect(wanted(over)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: true });
     expect(over.iteration).toBe(1);
   });
 
   it('is not heeded once a person says resume --now, until the next limit', () => {
     const urged = write(waiting(), { ...now, at: 10 });
-    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', heedsLimits: false });
+    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
     expect(admits(urged, { ...heard, at: 20 })).toBe(false);
   });
 
@@ -143,7 +146,11 @@ describe('a limit that was heard', () => {
     const probe = { type: 'probe.finished', key: 'probe:1.1:after', phase: 'after', ...found } as const;
     const probed = write(ended1, { ...probe, at: 2000 });
     const asking = write(probed, { type: 'changes.found', iteration: 1, any: true, error: null, at: 2000 });
-    expect(wanted(asking)).toMatchObject({ type: 'run', purpose: 'commit-message', heedsLimits: false });
+    expect(wanted(asking)).toMatchObject({
+      type: 'run',
+      purpose: 'commit-message',
+      respectsSharedLimit: false,
+    });
     expect(admits(asking, { ...heard, at: 3000 })).toBe(false);
   });
 });

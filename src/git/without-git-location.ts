@@ -1,5 +1,5 @@
 /** The environment without what ties git to one place: in a hook, or in `git rebase --exec`, everything would go there. */
-export function anywhere(env: Readonly<Record<string, string>>): Record<string, string> {
+export function withoutGitLocation(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !PLACES.has(name)));
 }
 

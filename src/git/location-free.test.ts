@@ -1,9 +1,0 @@
-import { expect, it } from 'vitest';
-import { anywhere } from './location-free.ts';
-
-it('S3.35 nothing of the environment leads git to another place', () => {
-  expect(anywhere({ GIT_DIR: '/x', GIT_INDEX_FILE: '/y', GIT_AUTHOR_NAME: 'a', PATH: '/bin' })).toEqual({
-    GIT_AUTHOR_NAME: 'a',
-    PATH: '/bin',
-  });
-});
