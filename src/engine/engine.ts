@@ -1,14 +1,17 @@
 /**
- * The driver: makes what `decide` wants come true, and journals what came of it.
+ * The driver: carries out the effects that `decide` wants and journals their results.
  *
  * E1  Every event is judged by `admits`, journaled, then folded; nothing else changes the state.
- * E2  What is wanted and not in flight is started; what is in flight and not wanted is interrupted, and nothing
- *     else is started before it is gone.
- * E3  The journal is synced before an effect that touches the world, and before a person is told that they were heard.
- * E4  A run that is open and not wanted is ended, also one that only the journal knows.
- * E5  Trouble with an effect ends the loop as `fatal`. Once the journal cannot be written, everything in flight is ended
- *     and nothing more is done: the next owner finds the loop as the journal has it.
+ * E2  The driver starts every wanted effect that is not in flight, and interrupts every effect in flight that is no
+ *     longer wanted. It starts nothing else before an interrupted effect is gone.
+ * E3  The journal is synced before an effect touches the world, and before a person is told that a control was taken.
+ * E4  The driver ends an open run that is not wanted, even one that it knows only from the journal.
+ * E5  An effect that throws ends the loop as `fatal`. When the journal cannot be written, the driver ends everything in
+ *     flight and does nothing more: the next owner finds the loop as the journal has it.
  * E6  `run` returns only when nothing is in flight any more.
+ * E7  After `leave` the driver starts and ends nothing. The open run goes on behind its shim, every other effect is
+ *     interrupted, the journal is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
+ *     A run that was being ended already is ended first.
  */
 import { JournalError } from '../journal/journal.ts';
 import { admits } from '../loop/admit.ts';
@@ -22,18 +25,20 @@ import type { Driver, Ports, EffectOf } from './ports.ts';
 import { endRun, performRun } from './run.ts';
 import { Task } from './task.ts';
 
-/** Outside of a repository nothing is on record, and nothing is the matter. */
-const NOWHERE = { ref: null, error: null } as const;
+/** The result of a checkpoint outside of a repository: none was taken, and that is no error. */
+const NO_CHECKPOINT = { ref: null, error: null } as const;
 
 export class Engine implements Driver {
   readonly #ports: Ports;
   readonly #tasks = new Map<string, Task>();
   #state: LoopState;
   #length: number;
-  /** An owner that died may have left something unsynced. */
+  /** False at first: an owner that died may have left unsynced events. */
   #isSynced = false;
+  /** Why the journal cannot be written any more. */
   #lost: unknown = null;
-  #troubles = 0;
+  #isLeaving = false;
+  #failedAborts = 0;
   #isReconciling = false;
   #askAgain = false;
   #settle: ((stop: EngineStop) => void) | null = null;
@@ -54,7 +59,7 @@ export class Engine implements Driver {
     return this.#ports;
   }
 
-  /** Drives the loop until it has ended, rests, or can no longer be journaled. */
+  /** Drives the loop until it has ended, rests, is left, or can no longer be journaled. */
   run(): Promise<EngineStop> {
     return new Promise((resolve, reject) => {
       this.#settle = resolve;
@@ -63,10 +68,19 @@ export class Engine implements Driver {
     });
   }
 
-  /** Journals what somebody wants, if it can be obeyed now. */
+  /** Stops driving and leaves what runs to the next owner (E7); `run` then returns `left`. */
+  leave(): void {
+    if (!this.#ports.host.outlivesOwner)
+      throw new Error('cannot leave a loop whose agent is a function: the function ends with its program');
+    this.#isLeaving = true;
+    this.#reconcile();
+  }
+
+  /** Journals a control, if the loop can obey it now. */
   receive(id: string, control: Control): Received {
     if (this.#state.control.seen.includes(id)) return 'known';
-    if (!this.#state.created || this.#state.outcome !== null || this.#lost !== null) return 'later';
+    const { created, outcome } = this.#state;
+    if (!created || outcome !== null || this.#lost !== null || this.#isLeaving) return 'later';
     if (!this.append({ type: 'control.received', id, control }))
       return this.#lost === null ? 'refused' : 'later';
     this.sync();
@@ -74,14 +88,14 @@ export class Engine implements Driver {
     return 'taken';
   }
 
-  /** Writes an event, and asks what is wanted now; false when it may not be written any more. */
+  /** Writes an event and reconciles; false when the event is not admitted any more. */
   report(happening: Happening): boolean {
     const written = this.append(happening);
     this.#reconcile();
     return written;
   }
 
-  /** Writes an event; false when it may not be. */
+  /** Writes an event; false when it is not admitted. */
   append(happening: Happening): boolean {
     if (this.#lost !== null) return false;
     const event: LoopEvent = { ...happening, at: Math.max(this.#state.now, this.#ports.clock.now()) };
@@ -99,7 +113,7 @@ export class Engine implements Driver {
     return true;
   }
 
-  /** Returns when what was journaled would survive a crash of the machine. */
+  /** Returns when all journaled events would survive a crash of the machine. */
   sync(): void {
     if (this.#isSynced || this.#lost !== null) return;
     try {
@@ -110,7 +124,7 @@ export class Engine implements Driver {
     }
   }
 
-  /** Somebody may have removed the journal while nothing was written. */
+  /** Notices that the journal was removed while nothing was written. */
   look(): void {
     if (this.#lost !== null) return;
     try {
@@ -120,7 +134,7 @@ export class Engine implements Driver {
     }
   }
 
-  /** Asks what is wanted until the answer is what is going on already. */
+  /** Asks what is wanted until everything wanted is in flight. */
   #reconcile(): void {
     this.#askAgain = true;
     if (this.#isReconciling || this.#settle === null) return;
@@ -138,6 +152,7 @@ export class Engine implements Driver {
   }
 
   #step(): void {
+    if (this.#isLeaving && this.#lost === null) return this.#letGo();
     const wanted = this.#lost === null ? decide(this.#state) : [];
     const byKey = new Map(wanted.map((effect) => [effect.key, effect]));
     for (const task of this.#tasks.values()) {
@@ -184,7 +199,16 @@ export class Engine implements Driver {
     if (event.type === 'loop.ended') this.sync();
   }
 
-  /** Only the journal knows of this run, and it is not wanted any more. */
+  /** Lets the open run go on and interrupts every other effect. */
+  #letGo(): void {
+    for (const task of this.#tasks.values()) {
+      if (task.effect.type === 'run') task.leave();
+      else task.interrupt();
+    }
+    if (this.#tasks.size === 0) this.#stop();
+  }
+
+  /** Ends a run that is not wanted any more and that no task of this driver follows. */
   #endRun(open: Run): void {
     const task = new Task({ type: 'rest', key: `run:${open.id}` });
     task.interrupt();
@@ -242,7 +266,7 @@ export class Engine implements Driver {
       case 'checkpoint': {
         const touches = workspace.hasRecords();
         if (touches) this.sync();
-        const taken = touches ? await workspace.checkpoint(effect, task.interrupted) : NOWHERE;
+        const taken = touches ? await workspace.checkpoint(effect, task.interrupted) : NO_CHECKPOINT;
         if (taken === null) return;
         this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
         return;
@@ -266,16 +290,16 @@ export class Engine implements Driver {
         this.append({ type: 'timer.fired', key: effect.key });
         return;
       }
-      // oxlint-disable-next-line no-await-in-loop -- a child is another program's, and its poll is the policy's
+      // oxlint-disable-next-line no-await-in-loop -- a child is another program's loop, polled as the policy says
       await task.sleep(clock, Math.min(effect.until, clock.now() + effect.pollMs));
     }
   }
 
   #trouble(error: unknown): void {
     if (this.#lost !== null) return;
-    // Whoever cannot even end what was begun does not try for ever.
+    // When ending the loop fails too, retry a few times and then give up.
     const isAborting = (this.#state.control.stop?.abort ?? null) !== null;
-    if (isAborting && ++this.#troubles > MOST_TROUBLES) this.#lose(error);
+    if (isAborting && ++this.#failedAborts > MAX_FAILED_ABORTS) this.#lose(error);
     if (this.#lost !== null) return;
     const message = error instanceof Error ? error.message : String(error);
     const id = `trouble-${this.#length}`;
@@ -283,7 +307,7 @@ export class Engine implements Driver {
       this.#lose(error);
   }
 
-  /** Nothing can be written any more: everything in flight is ended, and what was written stays as it is. */
+  /** The journal cannot be written any more: ends everything in flight and leaves the journal as it is. */
   #lose(error: unknown): void {
     this.#lost ??= error;
     this.#reconcile();
@@ -293,23 +317,26 @@ export class Engine implements Driver {
     this.sync();
     const { outcome } = this.#state;
     const settle = this.#settle;
-    // Whatever comes now comes too late: nobody waits for it.
+    // `run` has returned: later events must not reconcile again.
     this.#settle = null;
     if (this.#lost instanceof JournalError) settle?.({ why: 'lost', error: this.#lost });
     else if (this.#lost !== null) this.#fail?.(this.#lost);
-    else settle?.(outcome === null ? { why: 'paused' } : { why: 'ended', outcome });
+    else if (outcome !== null) settle?.({ why: 'ended', outcome });
+    else settle?.({ why: this.#isLeaving ? 'left' : 'paused' });
   }
 }
 
-const MOST_TROUBLES = 3;
+const MAX_FAILED_ABORTS = 3;
 
-/** Why the engine does not go on. */
+/** Why the engine stopped driving. */
 export type EngineStop =
   | { readonly why: 'ended'; readonly outcome: NonNullable<LoopState['outcome']> }
-  /** Until a person says `resume`. */
+  /** It rests until a person resumes it. */
   | { readonly why: 'paused' }
-  /** The journal cannot be written: disk full, or somebody else is the owner now. */
+  /** It was left to the next owner; its agent may still run. */
+  | { readonly why: 'left' }
+  /** The journal cannot be written: the disk is full, or another process is the owner now. */
   | { readonly why: 'lost'; readonly error: JournalError };
 
-/** What became of a control: journaled; journaled before; not now; impossible. */
+/** What became of a control: journaled now, journaled before, to be delivered again later, or not admitted. */
 export type Received = 'taken' | 'known' | 'later' | 'refused';

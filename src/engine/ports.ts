@@ -6,7 +6,7 @@ import type { Changes, CheckResult, Happening, LoopEvent, Probe, RunError } from
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
 
-/** Everything that the engine needs from outside; `owner/` brings the real ones, the simulation brings others. */
+/** Everything that the engine needs from outside; `owner/` brings the real adapters, the simulation brings fakes. */
 export interface Ports {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -17,28 +17,28 @@ export interface Ports {
   readonly chance: () => number;
 }
 
-/** What the parts of the engine need of it. */
+/** What the other files of this folder need of the engine. */
 export interface Driver {
   readonly ports: Ports;
   readonly state: LoopState;
-  /** Writes an event; false when it may not be. */
+  /** Writes an event; false when it is not admitted. */
   append(happening: Happening): boolean;
-  /** Writes an event, and asks what is wanted now. */
+  /** Writes an event and reconciles. */
   report(happening: Happening): boolean;
   sync(): void;
 }
 
-/** The folder that the work is done in, and the loop's own. */
+/** The folder that the agent works in, and the loop's own files. */
 export interface Workspace {
   look(effect: EffectOf<'probe'>): Promise<Probe>;
   moveAside(markers: readonly string[]): void;
-  /** Gathers what the plan needs and writes the prompt where the run will read it. */
+  /** Gathers what the prompt's plan needs and writes the prompt where the run reads it. */
   writePrompt(effect: EffectOf<'run'>): Promise<WrittenPrompt>;
-  /** Starts to read a run's output from the beginning; what the journal knows of it has been shown. */
+  /** Reads a run's output from the beginning; what the journal already knows of it was shown before. */
   read(run: Run, state: LoopState): RunReader;
-  /** A usage limit that other loops of the account have met, and that is not over at this moment. */
+  /** A usage limit that another loop of the account has met and that is not over yet. */
   knownLimit(now: number): { readonly resetsAt: number; readonly message: string } | null;
-  /** The moment of the last change to a file after this one; null if there was none. */
+  /** When a file last changed after a moment; null if none did. */
   changedAfter(moment: number): Promise<number | null>;
   /** Null when it was interrupted. */
   check(effect: EffectOf<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
@@ -46,27 +46,27 @@ export interface Workspace {
   changes(effect: EffectOf<'changes'>, interrupt: AbortSignal): Promise<Changes | null>;
   /** Null when it was interrupted. */
   commit(effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal): Promise<Committed | null>;
-  /** Whether there is a repository to put the tree on record in. */
+  /** Whether there is a repository for checkpoints. */
   hasRecords(): boolean;
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
-  /** Child loops that have come or gone, as events. */
+  /** Child loops that have started or ended, as events. */
   family(state: LoopState): readonly Happening[];
-  /** What a person changed in the loop's files before the next iteration, as events. */
+  /** Changes that a person made in the loop's files, as events. */
   edits(state: LoopState): readonly Happening[];
 }
 
-/** The tasks that were carried out, the commit where it has a name, and why no more of them were. */
+/** The SCM tasks that were carried out, the commit if one was made, and why the remaining tasks were not. */
 export interface Committed {
   readonly commit: string | null;
   readonly done: readonly string[];
   readonly error: string | null;
-  /** Of the commit, where that could be told. */
+  /** Of the commit, as far as git tells. */
   readonly subject?: string;
   readonly files?: number;
 }
 
-/** Where the tree is on record, and why it or a part of it is not; neither outside of a repository. */
+/** The record of the tree, and why it or a part of it is missing; both are null outside of a repository. */
 export interface Taken {
   readonly ref: string | null;
   readonly error: string | null;
@@ -76,13 +76,13 @@ export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type
 
 export type WrittenPrompt = { readonly path: string; readonly hash: string } | { readonly error: RunError };
 
-/** Told about everything, after it has happened. */
+/** Is called after things have happened. */
 export interface Observer {
   appended?(event: LoopEvent, state: LoopState): void;
-  /** A running agent wrote to its standard error. */
+  /** A running agent wrote to stderr. */
   complained?(run: Run, chunk: Buffer): void;
-  /** When it can take more output; nothing where it can at once. */
+  /** Settles when the observer can take more output; undefined when it can at once. */
   ready?(): Promise<void> | undefined;
-  /** Something is going on that a person may have to wait for. */
+  /** An effect has begun that a person may have to wait for. */
   began?(effect: Effect): void;
 }

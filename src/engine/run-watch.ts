@@ -5,26 +5,28 @@ import type { Run } from '../loop/state.ts';
 import type { Driver, EffectOf } from './ports.ts';
 import type { Task } from './task.ts';
 
-/** Why there is nothing left to wait for. */
+/** Why a run is not watched any more. */
 export type Reason =
   /** Its process has ended. */
   | 'exited'
-  /** It said that it has finished, and its process did not go within the grace. */
+  /** Its stream said that it has finished, and its process did not exit within the grace. */
   | 'finished'
-  /** It goes on trying what cannot succeed. */
+  /** It keeps retrying what cannot succeed. */
   | 'hopeless'
   /** It is not wanted any more. */
   | 'interrupted'
+  /** Its owner leaves, and it goes on. */
+  | 'left'
   /** Its own time, the loop's time, the time it may be silent, or the bytes it may print are used up. */
   | 'wall'
   | 'total'
   | 'inactivity'
   | 'output';
 
-/** How far what is shown may be behind the journal after a crash. */
+/** How much of the shown output may be missing in the journal after a crash. */
 const PUBLISH_EVERY_MS = 5000;
 
-/** Watches a run until there is a reason to end it, or none to go on; `reason` tells which came first. */
+/** Watches a run until it ends, there is a reason to end it, or its owner leaves; `reason` is the first of these. */
 export class RunWatch {
   readonly reason: Promise<Reason>;
   readonly #driver: Driver;
@@ -39,6 +41,7 @@ export class RunWatch {
   #publishedAt: number;
   #saidAt: number | null = null;
   #isClosed = false;
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(driver: Driver, run: Run, live: HostedRun, reader: RunReader, task: Task) {
     this.#driver = driver;
@@ -53,19 +56,22 @@ export class RunWatch {
     task.onChange(() => this.#arm());
     task.interrupted.addEventListener('abort', () => this.#resolve('interrupted'));
     if (task.interrupted.aborted) this.#resolve('interrupted');
+    task.left.addEventListener('abort', () => this.#resolve('left'));
+    if (task.left.aborted) this.#resolve('left');
     void live.ended.then(() => this.#resolve('exited'));
     this.#arm();
     live.follow((chunk, stream) => this.#read(chunk, stream));
   }
 
-  /** Nothing rings any more; output is still read. */
-  close(): void {
+  /** Stops all timers and waits for a look at changed files that is under way; output is still read. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#alarms) cancel();
     this.#task.onChange(null);
+    await this.#looking;
   }
 
-  /** Whether it has printed more than it may, also where its end came first. */
+  /** Whether it has printed more than it may, even if it exited first. */
   get hasFlooded(): boolean {
     const limit = this.#effect?.outputBytes ?? null;
     return limit !== null && this.#bytes > limit;
@@ -82,7 +88,7 @@ export class RunWatch {
     this.#bytes += chunk.length;
     if (this.hasFlooded) this.#resolve('output');
     const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
-    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.#publish();
+    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
     return observer.ready?.();
   }
 
@@ -102,11 +108,12 @@ export class RunWatch {
     return hasNews;
   }
 
-  #publish(): void {
+  /** Journals what was read, unless the journal has it already. */
+  publish(): void {
     this.#publishedAt = this.#activeAt;
     const snapshot = this.#reader.snapshot(false);
     const known = openRun(this.#driver.state)?.output;
-    // What is read again after a crash is in the journal already.
+    // After a crash the output is read again from the beginning.
     if (known === undefined || snapshot.offset < known.offset) return;
     if (snapshot.offset === known.offset && (snapshot.complained ?? 0) <= (known.complained ?? 0)) return;
     this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
@@ -115,7 +122,7 @@ export class RunWatch {
   /** Sets the alarms for the effect in its present form. */
   #arm(): void {
     const effect = this.#effect;
-    // The last of the output, and a look at the files, come when there is nothing left to limit.
+    // The last output and the look at changed files may still arrive after `close`.
     if (effect === null || this.#isClosed) return;
     const { timeoutMs, notAfter, inactivityMs, killGraceMs } = effect;
     const { clock } = this.#driver.ports;
@@ -125,10 +132,12 @@ export class RunWatch {
       [this.#saidAt === null ? null : this.#saidAt + killGraceMs, () => this.#resolve('finished')],
       [
         inactivityMs === null ? null : this.#activeAt + inactivityMs,
-        () => void this.#inactive().catch(() => this.#resolve('inactivity')),
+        () => {
+          this.#looking = this.#inactive().catch(() => this.#resolve('inactivity'));
+        },
       ],
     ];
-    // Output moves only the last of them, and that one looks again by itself.
+    // Output moves only the inactivity timer, which re-arms itself.
     const armedFor = [...alarms.slice(0, 3).map(([moment]) => moment), inactivityMs].join();
     if (armedFor === this.#armedFor) return;
     this.#armedFor = armedFor;
@@ -136,7 +145,7 @@ export class RunWatch {
     this.#alarms = alarms.flatMap(([moment, ring]) => (moment === null ? [] : [clock.at(moment, ring)]));
   }
 
-  /** It has been silent for long enough, unless a tool is at work or a file was changed meanwhile. */
+  /** Ends a run that was silent too long, unless a tool call is open or a file has changed meanwhile. */
   async #inactive(): Promise<void> {
     const { clock, workspace } = this.#driver.ports;
     const changedAt = this.#reader.hasOpenTool ? clock.now() : await workspace.changedAfter(this.#activeAt);

@@ -1,10 +1,11 @@
 /**
  * One agent run, from its plan to its end.
  *
- * 1. `run.planned` is synced before anything is started.
- * 2. It ends when its process ends, when its stream said that it has finished and the process does not go within the
- *    grace, at a time limit, at the output limit, or when it is not wanted any more.
- * 3. However it ends, everything that it started is ended before `run.ended` is written.
+ * 1. `run.planned` is synced before the process starts.
+ * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
+ *    the grace, at a time limit, at the output limit, or when it is not wanted any more.
+ * 3. However a run ends, everything that it started is ended before `run.ended` is written.
+ * 4. A run whose owner leaves goes on, and nothing is written but what was read of it.
  */
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';
@@ -13,46 +14,78 @@ import type { OutputSnapshot, RunEnding, StrayProcess } from '../loop/event.ts';
 import { classify } from '../loop/failure.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
-import type { Driver, EffectOf } from './ports.ts';
+import type { Driver, EffectOf, WrittenPrompt } from './ports.ts';
 import { RunWatch, type Reason } from './run-watch.ts';
 import type { Task } from './task.ts';
 
-/** Plans a run, or finds the one that was planned, and sees it to its end. */
+/** Carries out one run: starts a new one, or adopts the one that is planned already, and follows it to its end. */
 export async function performRun(driver: Driver, effect: EffectOf<'run'>, task: Task): Promise<void> {
-  const { run: id, purpose } = effect;
-  const { host } = driver.ports;
-  const known = openRun(driver.state);
-  const request = { run: id, receipt: known?.receipt ?? null };
-  let live = known === null ? null : await host.find(request);
-  if (known === null && effect.respectsSharedLimit && waitsForOthers(driver)) return;
-  if (live === null) {
-    // Also for a run that was planned before: its owner may have died over a prompt that could not be written.
-    const prompt = await driver.ports.workspace.writePrompt(effect);
-    if (known === null) {
-      if (task.interrupted.aborted || !stillWants(driver, effect)) return;
-      const { guidance } = effect;
-      const written = 'error' in prompt ? null : prompt;
-      if (!driver.report({ type: 'run.planned', run: id, purpose, guidance, prompt: written })) return;
-    }
-    if ('error' in prompt) return close(driver, { how: 'not-started', error: prompt.error });
-    // Neither what is not wanted any more is started, nor what could not be synced.
-    driver.sync();
-    if (task.interrupted.aborted) return close(driver, { how: 'interrupted' });
-    try {
-      live = await host.start(request);
-    } catch (error) {
-      if (!(error instanceof NotStarted)) throw error;
-      return close(driver, { how: 'not-started', error: error.error });
-    }
-  }
+  const planned = openRun(driver.state);
+  const live =
+    planned === null ? await planAndStart(driver, effect, task) : await adopt(driver, effect, planned, task);
+  if (live === null) return;
   if (openRun(driver.state)?.receipt === null) {
-    driver.report({ type: 'run.started', run: id, receipt: live.receipt });
+    driver.report({ type: 'run.started', run: effect.run, receipt: live.receipt });
   }
   await follow(driver, live, task);
 }
 
-/** Whether another loop of the account has met a limit that this one has to sit out too. */
-function waitsForOthers(driver: Driver): boolean {
+/** Plans a run and starts it; null when it does not start. */
+async function planAndStart(driver: Driver, effect: EffectOf<'run'>, task: Task): Promise<HostedRun | null> {
+  const { run, purpose, guidance } = effect;
+  if (effect.respectsSharedLimit && waitsForSharedLimit(driver)) return null;
+  const prompt = await driver.ports.workspace.writePrompt(effect);
+  if (task.interrupted.aborted || task.left.aborted || !isStillWanted(driver, effect)) return null;
+  const written = 'error' in prompt ? null : prompt;
+  if (!driver.report({ type: 'run.planned', run, purpose, guidance, prompt: written })) return null;
+  return start(driver, effect, prompt, task);
+}
+
+/** Finds the run that an earlier owner planned, and starts it only if it never began. */
+async function adopt(
+  driver: Driver,
+  effect: EffectOf<'run'>,
+  { receipt }: Run,
+  task: Task,
+): Promise<HostedRun | null> {
+  const { host, workspace } = driver.ports;
+  const found = await host.find({ run: effect.run, receipt });
+  if (found !== null || task.left.aborted) return found;
+  // The earlier owner may have died because the prompt could not be written.
+  return start(driver, effect, await workspace.writePrompt(effect), task);
+}
+
+/** Starts a planned run; null when it does not start. */
+async function start(
+  driver: Driver,
+  effect: EffectOf<'run'>,
+  prompt: WrittenPrompt,
+  task: Task,
+): Promise<HostedRun | null> {
+  if ('error' in prompt) return endUnstarted(driver, { how: 'not-started', error: prompt.error });
+  // Do not start a cancelled run, or one whose plan is not on disk yet.
+  driver.sync();
+  if (task.interrupted.aborted) return endUnstarted(driver, { how: 'interrupted' });
+  // The next owner finds the plan and starts it.
+  if (task.left.aborted) return null;
+  try {
+    return await driver.ports.host.start({
+      run: effect.run,
+      receipt: openRun(driver.state)?.receipt ?? null,
+    });
+  } catch (error) {
+    if (!(error instanceof NotStarted)) throw error;
+    return endUnstarted(driver, { how: 'not-started', error: error.error });
+  }
+}
+
+function endUnstarted(driver: Driver, ending: RunEnding): null {
+  recordEnd(driver, ending);
+  return null;
+}
+
+/** Whether another loop of the account has met a limit that this loop has to wait for too. */
+function waitsForSharedLimit(driver: Driver): boolean {
   const { clock, workspace, chance } = driver.ports;
   const limit = workspace.knownLimit(Math.max(driver.state.now, clock.now()));
   if (limit === null) return false;
@@ -60,10 +93,10 @@ function waitsForOthers(driver: Driver): boolean {
   return driver.append({ type: 'limit.shared', resetsAt, message, jitter: chance() });
 }
 
-/** Ends a run that nobody wants any more, if it is there. */
+/** Ends a run that is not wanted any more, if it ever began. */
 export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void> {
   const live = await driver.ports.host.find({ run: id, receipt });
-  if (live === null) return close(driver, { how: 'interrupted' });
+  if (live === null) return recordEnd(driver, { how: 'interrupted' });
   const open = openRun(driver.state);
   if (open === null) return;
   try {
@@ -78,18 +111,18 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
   }
 }
 
-/** What nobody can read is ended all the same. */
+/** Ends a run whose output cannot be read. */
 async function endUnread(driver: Driver, live: HostedRun): Promise<void> {
   const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
   await live.close('leave');
-  close(driver, { how: 'interrupted' }, strays);
+  recordEnd(driver, { how: 'interrupted' }, strays);
 }
 
-function stillWants(driver: Driver, { key }: EffectOf<'run'>): boolean {
+function isStillWanted(driver: Driver, { key }: EffectOf<'run'>): boolean {
   return decide(driver.state).some((effect) => effect.key === key);
 }
 
-/** Watches a run until there is a reason to end it, or none to go on. */
+/** Watches a run and ends it, or lets go of it when the owner leaves. */
 async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void> {
   const open = openRun(driver.state);
   if (open === null) return;
@@ -102,15 +135,20 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   }
   const watch = new RunWatch(driver, open, live, reader, task);
   const reason = await watch.reason;
-  watch.close();
-  // More than enough was read already.
+  await watch.close();
+  if (reason === 'left') {
+    await live.detach();
+    watch.publish();
+    return;
+  }
+  // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
   await finish(driver, live, reader, rest, (code) =>
     endingFor(reason === 'exited' && watch.hasFlooded ? 'output' : reason, code, reader),
   );
 }
 
-function endingFor(reason: Reason, code: number | null, reader: RunReader): RunEnding {
+function endingFor(reason: Exclude<Reason, 'left'>, code: number | null, reader: RunReader): RunEnding {
   switch (reason) {
     case 'exited':
     case 'finished':
@@ -126,7 +164,7 @@ function endingFor(reason: Reason, code: number | null, reader: RunReader): RunE
   }
 }
 
-/** Ends everything, reads the last of the output, and writes what it came to. */
+/** Ends the run and everything that it started, reads the last of its output, and journals its end. */
 async function finish(
   driver: Driver,
   live: HostedRun,
@@ -142,14 +180,14 @@ async function finish(
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
   for (const change of driver.ports.workspace.family(driver.state)) driver.append(change);
-  close(driver, ending(code), strays);
+  recordEnd(driver, ending(code), strays);
 }
 
 function same(a: OutputSnapshot, b: OutputSnapshot): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function close(driver: Driver, ending: RunEnding, strays: readonly StrayProcess[] = []): void {
+function recordEnd(driver: Driver, ending: RunEnding, strays: readonly StrayProcess[] = []): void {
   const open = openRun(driver.state);
   if (open === null) return;
   const as = classify(open, ending, driver.state.policy);

@@ -1,9 +1,10 @@
 import type { Effect } from '../loop/effect.ts';
 import type { Clock } from './clock.ts';
 
-/** Something in flight: the effect in its last form, and whether it is still wanted. */
+/** An effect in flight: its latest form, whether it is still wanted, and whether its owner is leaving. */
 export class Task {
-  readonly #controller = new AbortController();
+  readonly #interrupt = new AbortController();
+  readonly #leave = new AbortController();
   #effect: Effect;
   #changed: (() => void) | null = null;
 
@@ -16,11 +17,20 @@ export class Task {
   }
 
   get interrupted(): AbortSignal {
-    return this.#controller.signal;
+    return this.#interrupt.signal;
   }
 
   interrupt(): void {
-    if (!this.interrupted.aborted) this.#controller.abort();
+    if (!this.interrupted.aborted) this.#interrupt.abort();
+  }
+
+  /** Aborted when the owner leaves: the work is to be let go of, not ended. */
+  get left(): AbortSignal {
+    return this.#leave.signal;
+  }
+
+  leave(): void {
+    if (!this.left.aborted) this.#leave.abort();
   }
 
   update(effect: Effect): void {
@@ -28,12 +38,12 @@ export class Task {
     this.#changed?.();
   }
 
-  /** Calls back whenever the effect's form may have changed. */
+  /** Calls back whenever the form of the effect may have changed. */
   onChange(changed: (() => void) | null): void {
     this.#changed = changed;
   }
 
-  /** Sleeps until the moment given, or that of the effect itself, wherever it moves; false when interrupted. */
+  /** Sleeps until the given moment, or until that of the effect, which may move; false when interrupted. */
   sleep(clock: Clock, fixed?: number): Promise<boolean> {
     const moment = (): number => fixed ?? ('until' in this.#effect ? this.#effect.until : 0);
     if (this.interrupted.aborted || clock.now() >= moment())

@@ -24,6 +24,7 @@ export function functionHost(
   table: ProcessTable,
 ): Host {
   return {
+    outlivesOwner: false,
     async find({ run }) {
       const spec = describe(run);
       return hasStarted(spec.folder) ? hosted(spec, null, table) : null;
@@ -178,6 +179,9 @@ function hosted(spec: CallSpec, call: LiveCall | null, table: ProcessTable): Hos
       await Promise.all(tails.map((tail) => tail.close(rest)));
       if (call !== null && call.trouble !== null) throw call.trouble;
       return call === null ? exitStatus(folder) : call.status;
+    },
+    async detach() {
+      throw new Error('a function ends with its program, so its run cannot be left to another owner');
     },
   };
 }

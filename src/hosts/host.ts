@@ -6,6 +6,8 @@ export interface Host {
   find(request: RunRequest): Promise<HostedRun | null>;
   /** Starts a run that was never started; throws `NotStarted` when its program cannot be. */
   start(request: RunRequest): Promise<HostedRun>;
+  /** Whether a run goes on after the process that started it has exited. */
+  readonly outlivesOwner: boolean;
 }
 
 export interface RunRequest {
@@ -25,6 +27,8 @@ export interface HostedRun {
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
   /** Hands over the last of the output, unless it is to be left, and lets go of it; null when nobody saw its status. */
   close(rest: 'read' | 'leave'): Promise<number | null>;
+  /** Stops following a run that goes on; the next owner finds it and reads its output from the beginning. */
+  detach(): Promise<void>;
 }
 
 export type OutputStream = 'stdout' | 'stderr';

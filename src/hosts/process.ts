@@ -20,6 +20,7 @@ import { NotStarted, type Host, type HostedRun } from './host.ts';
 /** Runs agents as processes; `describe` says what a run is made of. */
 export function processHost(describe: (run: string) => ProcessSpec, table: ProcessTable): Host {
   return {
+    outlivesOwner: true,
     async find({ run, receipt }) {
       return find(describe(run), receipt, table);
     },
@@ -72,7 +73,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stderr: join(folder, 'stderr.log'),
   });
   const birth = birthOf(shim, table);
-  return hosted(spec, birth, shim.ended, table);
+  return hosted(spec, birth, shim.ended, table, () => shim.release());
 }
 
 /** What Linux takes in one piece; others take more. */
@@ -117,6 +118,7 @@ function hosted(
   birth: Birth,
   ended: Promise<number | null> | null,
   table: ProcessTable,
+  release: () => void = () => {},
 ): HostedRun {
   const { folder, cwd, marker } = spec;
   const swept = { shim: birth, marker, folder: cwd };
@@ -132,6 +134,12 @@ function hosted(
   const over = (async () => {
     status = (await (ended ?? adopted?.over)) ?? null;
   })();
+
+  const letGo = async (rest: 'read' | 'leave'): Promise<void> => {
+    stopWatching?.();
+    adopted?.forget();
+    await Promise.all(tails.map((tail) => tail.close(rest)));
+  };
 
   return {
     receipt: birth,
@@ -153,10 +161,14 @@ function hosted(
       await over;
       return strays;
     },
+    async detach() {
+      // The next owner finds the run by this file where the journal has no receipt yet.
+      writeReceipt(folder, birth);
+      release();
+      await letGo('leave');
+    },
     async close(rest) {
-      stopWatching?.();
-      adopted?.forget();
-      await Promise.all(tails.map((tail) => tail.close(rest)));
+      await letGo(rest);
       // A shim that could not begin has a status of its own, which is not the agent's.
       const isAgents = hasStarted(folder) || !existsSync(folder);
       return exitStatus(folder) ?? (isAgents ? status : null);

@@ -53,7 +53,7 @@ export function startShim(spec: ShimSpec): Shim {
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
-    return { pid: child.pid, ended };
+    return { pid: child.pid, ended, release: () => child.unref() };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
@@ -79,6 +79,8 @@ export interface Shim {
    * the folder was removed under it.
    */
   readonly ended: Promise<number | null>;
+  /** Lets this process exit before the shim does. */
+  release(): void;
 }
 
 /** Who a shim is that was just started; a quick one is gone before anything is awaited. */

@@ -6,6 +6,7 @@ import type { AgentProcess, FakeWorld } from './world.ts';
 /** Where the agents of a fake world live, as one process of the harness sees it. */
 export function fakeHost(world: FakeWorld, life: Life, isWanted: (key: string) => boolean): Host {
   return {
+    outlivesOwner: true,
     find({ run, receipt }) {
       return life.takes(1, `the search for run ${run}`, () => {
         const process = world.processes.get(run);
@@ -83,12 +84,19 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
       if (clock.now() >= half) handOver();
     },
     stop(graceMs) {
+      life.stops(run);
       // An agent that never ends by itself does not listen either.
       const ms = hasEnded() ? 1 : endsAt === Number.POSITIVE_INFINITY ? graceMs : Math.min(graceMs, 2);
       return life.later(ms, () => {
         world.kill(run);
         end();
         return [];
+      });
+    },
+    detach() {
+      return life.later(1, () => {
+        for (const cancel of timers) cancel();
+        over();
       });
     },
     close() {

@@ -11,7 +11,9 @@ export class Life {
   readonly #pages: Pages;
   readonly #trouble: () => boolean;
   readonly #inFlight = new Set<string>();
+  readonly #stopping = new Set<string>();
   #isDead = false;
+  #isLeaving = false;
   #broken: { readonly error: unknown } | null = null;
 
   /** `trouble` is asked at the end of every effect whether something went wrong that nobody has foreseen. */
@@ -33,6 +35,25 @@ export class Life {
   /** What was begun and is not over. */
   get inFlight(): readonly string[] {
     return [...this.#inFlight];
+  }
+
+  /** The driver was asked to leave: from now on it may only let go of what it has begun (E7). */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** The driver has begun to end a run. */
+  stops(run: string): void {
+    this.#stopping.add(run);
+  }
+
+  /** Whether the driver has begun to end a run. */
+  isStopping(run: string): boolean {
+    return this.#stopping.has(run);
   }
 
   die(): void {
@@ -63,6 +84,8 @@ export class Life {
 
   /** The core never wants two things at once, so while one is in flight no other may begin. */
   begin(what: string): () => void {
+    // A run that was found or started meanwhile is followed for as long as it takes to let go of it.
+    this.must(!this.#isLeaving || what.startsWith('run '), 'E7', `${what} begins after the driver was left`);
     this.must(this.#inFlight.size === 0, 'E2', `${what} begins beside ${this.inFlight.join(', ')}`);
     this.#inFlight.add(what);
     return () => this.#inFlight.delete(what);

@@ -7,7 +7,7 @@ import { Crash } from './toy-driver.ts';
  * The journal in memory as one process sees it, which may die over an event or find the disk full. Dying right after
  * one is up to who hears of it: from then on nothing can be written here.
  */
-export function mortalJournal(pages: Pages, life: Life, fate: Delivery): Journal {
+export function mortalJournal(pages: Pages, life: Life, fate: JournalFaults): Journal {
   const journal = memoryJournal(pages.events);
   return {
     get length() {
@@ -29,7 +29,7 @@ export function mortalJournal(pages: Pages, life: Life, fate: Delivery): Journal
 }
 
 /** What happens over the event with this number. */
-export interface Delivery {
+export interface JournalFaults {
   crashesBefore(index: number): boolean;
   isDiskFull(index: number): boolean;
 }

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RunEnding } from '../../src/loop/event.ts';
 import { EXIT_CODES } from '../../src/loop/outcome.ts';
-import { engineScenario } from './engine-scenario.ts';
+import { PRESET_NAMES } from '../../src/loop/policy.ts';
+import { engineScenario, scenarioOf } from './engine-scenario.ts';
 import { HISTORIES, replay } from './histories.ts';
 import { simulateEngine } from './simulate-engine.ts';
 
@@ -12,18 +13,20 @@ const FEWER = Math.ceil(HISTORIES / 2);
 const ENDINGS = ['exited', 'interrupted', 'not-started', 'wall', 'inactivity', 'output', 'total'];
 
 it(
-  `keeps L1 to L13 and E1 to E6 in ${FEWER} histories with the real driver`,
+  `keeps L1 to L13 and E1 to E7 in ${FEWER} histories with the real driver`,
   { timeout: 600_000 },
   async () => {
     // A loop never ends by being paused.
     const unseen = new Set([...Object.keys(EXIT_CODES).filter((rest) => rest !== 'paused'), ...ENDINGS]);
     let restarts = 0;
     let lost = 0;
+    let leftRunning = 0;
     await fc.assert(
       fc.asyncProperty(engineScenario, async (drawn) => {
         const history = await simulateEngine(drawn);
         restarts += history.restarts;
         lost += history.lost;
+        leftRunning += history.leftRunning;
         unseen.delete(history.state.outcome?.type ?? '');
         for (const event of history.journal)
           if (event.type === 'run.ended') unseen.delete(nameOf(event.ending));
@@ -33,6 +36,7 @@ it(
     // Histories that never get anywhere would prove nothing: every way to end must have been taken.
     expect(FEWER < 2500 || 'path' in replay ? [] : [...unseen]).toEqual([]);
     expect(restarts + lost).toBeGreaterThan(0);
+    expect(leftRunning).toBeGreaterThan(0);
   },
 );
 
@@ -44,7 +48,7 @@ it(
     let events = 0;
     await fc.assert(
       fc.asyncProperty(engineScenario, async (drawn) => {
-        const calm = { ...drawn, crashesAfter: [], crashesBefore: [] };
+        const calm = { ...drawn, crashesAfter: [], crashesBefore: [], ...STAYS };
         const { journal } = await simulateEngine(calm);
         events += journal.length;
         for (let index = 1; index <= journal.length; index++) {
@@ -61,6 +65,36 @@ it(
     expect(deaths).toBeGreaterThan(events);
   },
 );
+
+it.each(PRESET_NAMES)(
+  'leaves a loop of preset %s after every event and in every effect, and another owner finishes it',
+  { timeout: 600_000 },
+  async (preset) => {
+    let left = 0;
+    let leftRunning = 0;
+    await fc.assert(
+      fc.asyncProperty(scenarioOf(preset), async (drawn) => {
+        const calm = { ...drawn, crashesAfter: [], crashesBefore: [], ...STAYS };
+        const { journal, pauses } = await simulateEngine(calm);
+        const leaves = [
+          ...journal.map((_, index) => ({ ...calm, leavesAfter: [index + 1] })),
+          ...Array.from({ length: pauses }, (_, index) => ({ ...calm, leavesDuring: [index + 1] })),
+        ];
+        for (const scenario of leaves) {
+          // oxlint-disable-next-line no-await-in-loop -- the clock is fake, so nothing is waited for
+          const history = await simulateEngine(scenario);
+          left += history.left;
+          leftRunning += history.leftRunning;
+        }
+      }),
+      { numRuns: 8, ...replay },
+    );
+    expect(left).toBeGreaterThan(0);
+    expect(leftRunning).toBeGreaterThan(0);
+  },
+);
+
+const STAYS = { leavesAfter: [], leavesDuring: [] };
 
 function nameOf(ending: RunEnding): string {
   return ending.how === 'timed-out' ? ending.which : ending.how;

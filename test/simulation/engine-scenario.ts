@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import type { Policy } from '../../src/loop/policy.ts';
+import type { Policy, PresetName } from '../../src/loop/policy.ts';
 import { FLOOD_BYTES } from '../rig/fake-host.ts';
 import type { RunScript } from '../rig/world.ts';
-import { scenario, type Scenario } from './scenario.ts';
+import { policyOf, scenario, type Scenario } from './scenario.ts';
 
 /** A scenario, and what only a real driver can meet. */
 export interface EngineScenario extends Scenario {
@@ -14,12 +14,21 @@ export interface EngineScenario extends Scenario {
   readonly diskFullAfter: number | null;
   /** At the how-manieth effect something goes wrong that nobody has foreseen. */
   readonly troubleAt: number | null;
+  /** The events after which the owner leaves, and another one takes over. */
+  readonly leavesAfter: readonly number[];
+  /** The same in the middle of an effect: whenever time has to pass for the how-manieth time. */
+  readonly leavesDuring: readonly number[];
 }
 
 /** Once in ten histories. */
 function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 }
+
+const leaves = fc.oneof(
+  { weight: 3, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }) },
+);
 
 export const engineScenario: fc.Arbitrary<EngineScenario> = fc
   .record({
@@ -29,6 +38,8 @@ export const engineScenario: fc.Arbitrary<EngineScenario> = fc
     limitedForMs: rarely(fc.constantFrom(1, 5000, 700_000)),
     diskFullAfter: rarely(fc.integer({ min: 1, max: 70 })),
     troubleAt: rarely(fc.integer({ min: 1, max: 30 })),
+    leavesAfter: leaves,
+    leavesDuring: leaves,
   })
   .map(({ drawn, lingers, ...more }) => ({
     ...drawn,
@@ -42,6 +53,13 @@ export const engineScenario: fc.Arbitrary<EngineScenario> = fc
       index === lingers && index < drawn.runs.length - 1 ? lingering(script) : falls(script),
     ),
   }));
+
+/** The same with a policy of one preset. */
+export function scenarioOf(preset: PresetName): fc.Arbitrary<EngineScenario> {
+  return fc
+    .record({ drawn: engineScenario, policy: policyOf([preset]) })
+    .map(({ drawn, policy }) => ({ ...drawn, policy: withReach(policy), change: null }));
+}
 
 /**
  * Limits that the agents of these histories can reach. The patience is such that it is over one millisecond before

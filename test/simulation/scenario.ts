@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Control, RunEnding } from '../../src/loop/event.ts';
-import { PRESET_NAMES, type Policy } from '../../src/loop/policy.ts';
+import { PRESET_NAMES, type Policy, type PresetName } from '../../src/loop/policy.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { claims, exits, hangs, limited, type RunScript } from '../rig/world.ts';
 
@@ -135,42 +135,45 @@ const control: fc.Arbitrary<Control> = fc.constantFrom<Control>(
   { type: 'set', limits: { costUsd: 0.2 } },
 );
 
-const policy: fc.Arbitrary<Policy> = fc
-  .record({
-    preset: fc.constantFrom(...PRESET_NAMES),
-    iterations: fc.integer({ min: 1, max: 5 }),
-    commands: fc.integer({ min: 0, max: 2 }),
-    until: fc.constantFrom('both', 'checks', 'claim'),
-    costUsd: fc.constantFrom(null, null, 0.1, 0.5),
-    tokens: fc.constantFrom(null, null, 150),
-    timeMs: fc.constantFrom(null, null, 5000, 200_000),
-    failures: fc.constantFrom(null, 2, 5),
-    unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),
-    stopRunning: fc.boolean(),
-    commit: fc.constantFrom(null, null, 'agent', 'plain'),
-    checkpoint: fc.boolean(),
-    baseline: fc.boolean(),
-    afterFailure: fc.constantFrom('consider', 'ignore'),
-  })
-  .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
-    const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
-    // Put together by hand: the gate of the journal examines it anyway, and validating it here too takes its time.
-    const base = presets[preset].policy;
-    const checks = ['lint', 'test']
-      .slice(0, count)
-      .map((command) => ({ command, action: 'APPEND', hint: null }) as const);
-    return {
-      ...base,
-      completion: { ...base.completion, until, afterFailure },
-      checks: { ...base.checks, commands: checks, baseline },
-      limits: { ...base.limits, ...limits },
-      timeouts: { ...base.timeouts, runMs: 100_000 },
-      commit:
-        message === null ? null : { command: 'git', tasks: ['commit', 'push'], message, timeoutMs: null },
-      checkpoint,
-    };
-  });
+/** A policy of one of these presets, with limits that short histories reach. */
+export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
+  fc
+    .record({
+      preset: fc.constantFrom(...names),
+      iterations: fc.integer({ min: 1, max: 5 }),
+      commands: fc.integer({ min: 0, max: 2 }),
+      until: fc.constantFrom('both', 'checks', 'claim'),
+      costUsd: fc.constantFrom(null, null, 0.1, 0.5),
+      tokens: fc.constantFrom(null, null, 150),
+      timeMs: fc.constantFrom(null, null, 5000, 200_000),
+      failures: fc.constantFrom(null, 2, 5),
+      unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),
+      stopRunning: fc.boolean(),
+      commit: fc.constantFrom(null, null, 'agent', 'plain'),
+      checkpoint: fc.boolean(),
+      baseline: fc.boolean(),
+      afterFailure: fc.constantFrom('consider', 'ignore'),
+    })
+    .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
+      const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
+      // Put together by hand: the gate of the journal examines it anyway, and validating it here too takes its time.
+      const base = presets[preset].policy;
+      const checks = ['lint', 'test']
+        .slice(0, count)
+        .map((command) => ({ command, action: 'APPEND', hint: null }) as const);
+      return {
+        ...base,
+        completion: { ...base.completion, until, afterFailure },
+        checks: { ...base.checks, commands: checks, baseline },
+        limits: { ...base.limits, ...limits },
+        timeouts: { ...base.timeouts, runMs: 100_000 },
+        commit:
+          message === null ? null : { command: 'git', tasks: ['commit', 'push'], message, timeoutMs: null },
+        checkpoint,
+      };
+    });
 
+const policy = policyOf(PRESET_NAMES);
 const index = fc.integer({ min: 1, max: 70 });
 const some = (max: number): fc.Arbitrary<number[]> => fc.array(index, { maxLength: max });
 

@@ -2,6 +2,7 @@ import { Engine, type EngineStop } from '../../src/engine/engine.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import { fold } from '../../src/loop/evolve.ts';
+import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { fakeHost } from '../rig/fake-host.ts';
 import { fakeWorkspace, type Desk } from '../rig/fake-workspace.ts';
@@ -32,6 +33,11 @@ export interface EngineHistory {
   /** Deaths by a crash, and lives that ended because nothing could be written. */
   readonly restarts: number;
   readonly lost: number;
+  /** How often an owner left, and in how many of these an agent was running. */
+  readonly left: number;
+  /** How often time had to pass. */
+  readonly pauses: number;
+  readonly leftRunning: number;
 }
 
 /**
@@ -52,6 +58,11 @@ class Simulation {
   #trouble: 'none' | 'made' | 'told' = 'none';
   #restarts = 0;
   #lost = 0;
+  #left = 0;
+  #pauses = 0;
+  #leftRunning = 0;
+  /** The run that must go on when the owner leaves; null when none runs or the owner has begun to end it. */
+  #leftRun: string | null = null;
 
   constructor(scenario: EngineScenario) {
     const { runs, checks, changes, promptLostAt, limitedForMs } = scenario;
@@ -80,9 +91,10 @@ class Simulation {
       // oxlint-disable-next-line no-await-in-loop -- one life after the other
       const end = await this.#oneLife(wish);
       wish = null;
-      if (end.why === 'died' || end.why === 'lost') {
+      if (end.why === 'died' || end.why === 'lost' || end.why === 'left') {
         if (end.why === 'died') this.#restarts++;
-        else this.#lost++;
+        else if (end.why === 'lost') this.#lost++;
+        else this.#left++;
         this.#world.goOnTo(this.#world.clock + this.#scenario.downtimeMs);
       } else if (end.why === 'paused') wish = this.#nextWish(lives);
       else if (reopens-- > 0) wish = { type: 'loop.reopened', policy: null };
@@ -90,7 +102,8 @@ class Simulation {
         const { events } = this.#pages;
         const state = fold(events);
         this.#oracle.close(state, events);
-        return { journal: events, state, restarts: this.#restarts, lost: this.#lost };
+        const counts = { restarts: this.#restarts, lost: this.#lost, left: this.#left, pauses: this.#pauses };
+        return { journal: events, state, ...counts, leftRunning: this.#leftRunning };
       }
     }
     throw new Error('L10: the history has no end');
@@ -163,6 +176,7 @@ class Simulation {
   }
 
   #goOn(engine: Engine, life: Life): void {
+    if (this.#scenario.leavesDuring.includes(++this.#pauses)) return this.#leave(engine, life);
     const { next } = life.clock;
     const [wanted] = decide(engine.state);
     const isIdle = life.inFlight.length === 0 && this.#diskFull !== 'now';
@@ -185,9 +199,19 @@ class Simulation {
     must(life.inFlight.length === 0, 'E6', `the driver stops and ${life.inFlight.join(', ')} goes on`);
     must(life.clock.next === null, 'E6', 'the driver stops and leaves a timer behind');
     // A driver that could not even write that it is there has nothing to do with an agent that runs.
-    if (stop.why !== 'lost')
+    if (stop.why !== 'lost' && stop.why !== 'left')
       must(this.#world.alive().length === 0, 'E6', 'the driver stops and an agent lives');
     if (stop.why === 'ended') must(synced === events.length, 'E3', 'the end is not synced');
+    if (stop.why === 'left') {
+      must(life.isLeaving && synced === events.length, 'E7', 'the driver is left with unsynced events');
+      const run = this.#leftRun === null ? undefined : this.#world.processes.get(this.#leftRun);
+      must(
+        run === undefined || run.killedAt === null,
+        'E7',
+        `run ${run?.run} was ended by an owner that left`,
+      );
+      if (run !== undefined) this.#leftRunning++;
+    }
     if (stop.why === 'paused')
       must(
         decide(state).some(({ type }) => type === 'rest'),
@@ -231,14 +255,28 @@ class Simulation {
     const isRepeated = fate.repeats?.(index) === true;
     const isStale = fate.staleTimer?.(index) === true;
     if (event.type !== 'owner.changed' && fate.crashesAfter?.(index) === true) life.die();
-    if (!isRepeated && !isStale && late === undefined && this.#inbox.length === 0) return;
+    const isLeft = this.#scenario.leavesAfter.includes(index);
+    if (!isRepeated && !isStale && !isLeft && late === undefined && this.#inbox.length === 0) return;
     queueMicrotask(() => {
       if (life.isDead) return;
       if (isRepeated) this.#repeat(event, engine, watch);
       if (isStale) engine.report({ type: 'timer.fired', key: `wait:${engine.state.turn.run?.id ?? '0.0'}` });
       if (late !== undefined) this.#answerLate(late, engine, watch);
+      if (isLeft) this.#leave(engine, life);
       this.#deliver(engine, life);
     });
+  }
+
+  #leave(engine: Engine, life: Life): void {
+    const open = openRun(engine.state);
+    const goesOn =
+      open !== null &&
+      this.#world.alive().includes(open.id) &&
+      !life.isStopping(open.id) &&
+      decide(engine.state).some(({ key }) => key === `run:${open.id}`);
+    this.#leftRun = goesOn ? open.id : null;
+    life.leave();
+    engine.leave();
   }
 
   /** What lies about is taken up when its time has come. */
