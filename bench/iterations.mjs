@@ -33,7 +33,7 @@ export function iterations() {
     },
     {
       // 4 ms where the bare loop takes 1.15 ms.
-      what: "from an agent's exit to the next one's start",
+      what: "from one agent's exit to the next agent's start",
       ours: `${gaps.ours.toFixed(2)} ms`,
       against: `${gaps.bare.toFixed(2)} ms, bare shell loop`,
       ratio: gaps.ours / gaps.bare,

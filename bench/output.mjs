@@ -35,7 +35,7 @@ export async function output() {
       limit: 2.5,
     },
     {
-      what: 'memory at most, while it reads 500 MB',
+      what: 'peak memory while reading 500 MB',
       ours: `${peak.toFixed(0)} MB`,
       against: '',
       value: peak,
@@ -45,7 +45,7 @@ export async function output() {
     {
       what: 'two lines of 32 MB',
       ours: `${((long.lines - long.nothing) / 1000).toFixed(2)} s`,
-      against: 'over a run that prints nothing',
+      against: 'more than a run that prints nothing',
       value: (long.lines - long.nothing) / 1000,
       limit: 1,
       unit: 's',
@@ -113,7 +113,7 @@ export async function memoryOverTime() {
       limit: 1.8,
     },
     {
-      what: 'memory over 500 iterations: most in the last 100 against the second 100',
+      what: 'peak memory over 500 iterations: the last 100 compared with the second 100',
       ours: `${third(400).toFixed(0)} MB`,
       against: `${third(100).toFixed(0)} MB`,
       ratio: third(400) / third(100),

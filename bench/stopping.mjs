@@ -30,15 +30,15 @@ export async function stopping() {
   const gaps = gapsIn(times);
   box.done();
   return [
-    row('ending a cooperative agent', cooperativeMs, 20),
+    row('stopping a cooperative agent', cooperativeMs, 20),
     row(
-      `ending a stubborn agent with children, one of them in a session of its own (grace ${GRACE} ms)`,
+      `stopping an agent that ignores SIGTERM and has children, one of them in its own session (grace ${GRACE} ms)`,
       stubbornMs,
       GRACE + 50,
     ),
-    { what: 'processes left after that', ours: String(left), against: '', value: left, limit: 0, unit: '' },
+    { what: 'processes left over', ours: String(left), against: '', value: left, limit: 0, unit: '' },
     row(
-      `a grandchild that ignores SIGTERM and holds the output open delays the next iteration (grace ${GRACE} ms)`,
+      `delay of the next iteration by a grandchild that ignores SIGTERM and holds the output open (grace ${GRACE} ms)`,
       median(gaps),
       GRACE + 50,
     ),

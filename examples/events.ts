@@ -15,4 +15,4 @@ for await (const event of loop.events) {
   if (event.type === 'loop.ended') console.log(`ended: ${event.outcome.type}`);
 }
 const { name } = await run;
-console.log(`more of it: ralph logs ${name}`);
+console.log(`details: ralph logs ${name}`);

@@ -9,7 +9,7 @@ const loop = new RalphLoop('my-project/task-001', bus, {
   restartDelay: 0.1,
   rootRunner: async ({ env }, attempt) => {
     if (attempt === 0) throw new Error('exit status 1');
-    writeFileSync(join(env['TASK_FOLDER'] ?? '', 'DONE'), ''); // any agent could do it
+    writeFileSync(join(env['TASK_FOLDER'] ?? '', 'DONE'), '');
   },
 });
 await loop.run(AbortSignal.timeout(60_000));

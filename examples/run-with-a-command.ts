@@ -14,6 +14,6 @@ try {
   process.exitCode = result.exitCode;
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
-  console.error(error.message); // it names what is wrong, and what to do about it
+  console.error(error.message); // says what is wrong and how to fix it
   process.exitCode = error.exitCode;
 }

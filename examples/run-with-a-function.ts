@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runLoop, type AgentContext, type AgentResult } from 'ralph-loop';
 
 async function agent({ prompt, iteration, workspace, report }: AgentContext): Promise<AgentResult> {
-  if (iteration === 1) throw new Error('the model is having a day off'); // a failed run: the next prompt tells of it
+  if (iteration === 1) throw new Error('simulated failure'); // fails the run; the loop starts the next iteration
   report({ type: 'tool.start', id: '1', name: 'Write', input: 'greeting.txt' });
   writeFileSync(join(workspace, 'greeting.txt'), prompt.includes('hello') ? 'hello\n' : '');
   report({ type: 'tool.end', id: '1' });

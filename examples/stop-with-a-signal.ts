@@ -5,14 +5,14 @@ const stopping = new AbortController();
 const loop = await createLoop({
   prompt: 'Count the stars.',
   agent: async ({ iteration, signal }) => {
-    if (iteration === 2) stopping.abort(); // the running step is finished, and no other is started
-    await sleep(10, undefined, { signal }); // `signal` is for this run: it must end now
-    return { text: `${iteration}, and there are more` };
+    if (iteration === 2) stopping.abort(); // finishes the running step and starts no other
+    await sleep(10, undefined, { signal }); // aborted when this run must end
+    return { text: `${iteration} so far` };
   },
   signal: stopping.signal,
   restartDelay: 0,
 });
-const interrupt = (): void => loop.stop({ now: true }); // in the middle of a step
+const interrupt = (): void => loop.stop({ now: true }); // ends the running step, too
 process.once('SIGINT', interrupt);
 const { totalIterations, reason } = await loop.run();
 process.off('SIGINT', interrupt);

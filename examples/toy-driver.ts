@@ -2,15 +2,15 @@ import { admits, classify, decide, evolve, explain, INITIAL, openRun, resolvePol
 import type { Happening } from 'ralph-loop';
 
 const resolution = resolvePolicy({ preset: 'promise', limits: { iterations: 5 }, checkpoint: false });
-if (!resolution.ok) throw new Error('a value is impossible; resolution.problems says which');
+if (!resolution.ok) throw new Error('invalid policy, see resolution.problems');
 
 let state = INITIAL;
 const write = (happening: Happening): void => {
   const event = { ...happening, at: Date.now() };
-  if (admits(state, event)) state = evolve(state, event); // a real driver appends it to a journal first
+  if (admits(state, event)) state = evolve(state, event); // a real driver journals the event first
 };
 
-write({ type: 'loop.created', name: 'readme', policy: resolution.policy });
+write({ type: 'loop.created', name: 'driver', policy: resolution.policy });
 while (state.outcome === null) {
   for (const effect of decide(state)) {
     if (effect.type === 'record') write(effect.event);

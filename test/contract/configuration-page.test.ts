@@ -4,13 +4,13 @@ import { jsonSchema } from '../../src/config/schema.ts';
 import { FLAGS } from '../../src/config/config.ts';
 import { presets } from '../../src/loop/presets.ts';
 
-it('settings.schema.json is the schema, for editors', async () => {
+it('settings.schema.json is the schema as JSON', async () => {
   await expect(`${JSON.stringify(jsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../settings.schema.json',
   );
 });
 
-it('docs/configuration.md tells of every setting as it is', async () => {
+it('docs/configuration.md lists every setting', async () => {
   await expect(page()).toMatchFileSnapshot('../../docs/configuration.md');
 });
 
@@ -28,7 +28,7 @@ function page(): string {
     '',
     ...INTRODUCTION,
     '',
-    '| setting | type | default | option | what it is |',
+    '| setting | type | default | option | meaning |',
     '| --- | --- | --- | --- | --- |',
     ...rows,
     '',
@@ -36,10 +36,9 @@ function page(): string {
 }
 
 const INTRODUCTION =
-  `What is always so in a repository stands in \`.ralph/settings.json\`, which a team shares (everything else in \`.ralph/\` is
-ignored by git); \`.ralph/settings.local.json\` comes over it and is yours alone; options of the command line come over both.
-\`ralph init\` writes the file, \`ralph config\` shows what holds and the file and line, preset or option that each value
-comes from.
+  `Put a repository's defaults in \`.ralph/settings.json\`, which the team shares (git ignores everything else in \`.ralph/\`).
+\`.ralph/settings.local.json\` overrides it and is not committed. Command-line options override both. \`ralph init\` writes the
+file; \`ralph config\` shows the values in effect, each with the file and line, preset or option that it comes from.
 
 \`\`\`json
 {
@@ -54,26 +53,25 @@ comes from.
 }
 \`\`\`
 
-- A number, text or list in the local file takes the place of the shared one; objects are merged key by key.
-- A key that nobody knows is an error, with the one that was probably meant; a wrong value is told with its file and line.
-  Nothing is begun then, and the exit code is 2.
-- In the shared file \`0\` and \`""\` for \`maximumIterations\`, \`completionResponse\`, \`outputTruncateChars\` and
-  \`agent.command\` mean the default; in the local file they are refused.
-- A loop keeps the settings that it began with; \`ralph set\` and \`ralph resume\` change its limits.
-- \`agent\` speaks of the agent that it names: with \`--agent\` for another one, or a command behind \`--\`, only
-  \`agent.env.drop\` still holds. \`--check\` takes the place of all \`guardrails\`.
+- The local file overrides numbers, strings and lists of the shared file; objects are merged key by key.
+- Unknown keys are errors; the message suggests the closest known key. The message for an invalid value names its file and
+  line. In both cases nothing starts, and the exit code is 2.
+- In the shared file \`0\` and \`""\` for \`maxIterations\`, \`completionResponse\`, \`outputTruncateChars\` and \`agent.command\` mean
+  the default; in the local file they are errors.
+- A loop keeps the settings that it started with; \`ralph set\` and \`ralph resume\` change its limits.
+- The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
+  \`agent.env.drop\` still applies. \`--check\` replaces all \`guardrails\`.
 - The other presets have other defaults ([presets.md](presets.md)).
-- Secrets do not belong here: write \`$NAME\` in a guardrail, and let the environment have the value.
+- Do not put secrets here: write \`$NAME\` in a guardrail, and set the variable in the environment.
 
-A time is a number of seconds or a text such as \`"90s"\`, \`"15m"\`, \`"2h"\`; a size a number of bytes or \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split(
-    '\n',
-  );
+Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`. Sizes are numbers of bytes, or strings such as
+\`"500k"\`, \`"20m"\`, \`"1g"\`.`.split('\n');
 
 const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   until: 'both with checks, claim without',
   worktree: false,
   streamAgentOutput: true,
-  emoji: 'where the terminal has them',
+  emoji: 'if the terminal supports it',
   timestamps: false,
   outputLines: 3,
   outputChars: 120,
@@ -87,7 +85,7 @@ interface Described {
   readonly description: string;
 }
 
-/** Every key of a schema, those of objects and lists inside it too. */
+/** Every key of a schema, including those of nested objects and lists. */
 function settingsIn(schema: unknown, path = ''): readonly Described[] {
   const properties = part(schema, 'properties');
   if (typeof properties !== 'object' || properties === null) return [];
@@ -106,11 +104,11 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
 function typeOf(schema: unknown): string {
   const values = part(schema, 'enum');
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(', ');
-  if (Array.isArray(part(schema, 'anyOf'))) return 'number or text';
+  if (Array.isArray(part(schema, 'anyOf'))) return 'number or string';
   const type = part(schema, 'type');
   if (type === 'array') return 'list';
-  if (type === 'string') return 'text';
-  return type === 'integer' ? 'whole number' : String(type);
+  if (type === 'string') return 'string';
+  return String(type);
 }
 
 function part(schema: unknown, key: string): unknown {

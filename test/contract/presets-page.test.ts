@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { presets } from '../../src/loop/presets.ts';
 
-it('docs/presets.md shows the presets as they are', async () => {
+it('docs/presets.md lists every value of every preset', async () => {
   await expect(page()).toMatchFileSnapshot('../../docs/presets.md');
 });
 
-/** All presets side by side, one row for every value in which a loop can differ. */
+/** All presets side by side, one row per policy value. */
 function page(): string {
   const columns = Object.values(presets).map((preset) =>
     flatten('', { iterations: preset.iterations, ...preset.policy }),
@@ -19,9 +19,9 @@ function page(): string {
     '',
     '# The presets',
     '',
-    'A preset is a frozen bundle of policy values: data, not code. Single flags and settings override single values.',
-    'Values that differ from the default preset are **bold**; `–` means none. As soon as there are checks, `completion.until`',
-    'is `both` (`checks` where nothing can claim), unless somebody says otherwise.',
+    'A preset is a fixed set of policy values: data, not code. Options and settings override single values. Values that',
+    'differ from the default preset are **bold**; `–` means none. With checks, `completion.until` defaults to `both`, or to',
+    '`checks` if the preset has no detector.',
     '',
     ...Object.entries(presets).map(([name, { summary }]) => `- \`${name}\`: ${summary}`),
     '',
@@ -52,7 +52,7 @@ function show(path: string, value: unknown): string {
     return value.length === 0 ? '–' : value.map((part) => show(path, part)).join(', ');
   if (typeof value === 'number' && path.endsWith('Ms')) return duration(value);
   if (typeof value === 'string')
-    return path.endsWith('continuation') ? 'its template' : value === '' ? '–' : value.replaceAll('\n', '⏎');
+    return path.endsWith('continuation') ? 'a template' : value === '' ? '–' : value.replaceAll('\n', '⏎');
   if (typeof value !== 'object') return JSON.stringify(value);
   const [[, kind] = [], ...rest] = Object.entries(value);
   const parts = rest.map(([key, part]) => `${key} ${show(key === 'ms' ? 'Ms' : key, part)}`);
