@@ -30,7 +30,6 @@ export type { AgentContext, AgentFunction, AgentReport, AgentResult } from './li
 export type { LoopIteration, LoopResult } from './views/loop-result.ts';
 export type { SeenEvent } from './library/recent-events.ts';
 export { UserError } from './user-error.ts';
-export type { Account } from './journal/account.ts';
 export type { Check, FailAction, Policy, PresetName, Until } from './loop/policy.ts';
 export type { AgentEvent } from './agents/agent.ts';
 export type { Detector } from './loop/completion.ts';

@@ -1,6 +1,6 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
-import { createLoop, type LoopRequest } from '../owner/open-loop.ts';
+import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
 import { insideRun, startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';

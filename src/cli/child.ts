@@ -1,5 +1,5 @@
 import { followLoop } from '../views/follow-loop.ts';
-import { createLoop, type LoopRequest } from '../owner/open-loop.ts';
+import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -19,7 +19,12 @@ export async function runAsChild(
   options: ViewOptions,
   ended?: (loop: EndedLoop) => void,
 ): Promise<number> {
-  return leaveToOwner(await createLoop({ ...request, parent }), parent.run, options, ended);
+  return leaveToOwner(
+    await createLoop({ ...request, parent, place: 'background' }),
+    parent.run,
+    options,
+    ended,
+  );
 }
 
 /** Gives a loop to an owner that the clean-up after our run does not reach, and shows what it does. */

@@ -7,10 +7,12 @@
  */
 import { fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
+import type { LoopReport } from '../loop/report.ts';
+import type { AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
 import { openRun } from '../index.ts';
 import { endOf } from '../store/excerpts.ts';
-import type { OwnedLoop, Viewer } from '../owner/owner.ts';
+import type { LoopObserver } from '../owner/observer.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
 import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
 import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
@@ -36,7 +38,7 @@ const PATIENCE_MS = 5000;
 /** How much of what a failed check has printed is shown. */
 const END = { lines: 5, chars: 200 };
 
-export class Console implements Viewer {
+export class Console implements LoopObserver {
   readonly #spec: OwnedLoop['spec'];
   readonly #mask: (text: string) => string;
   readonly #options: ViewOptions;
@@ -44,7 +46,7 @@ export class Console implements Viewer {
   readonly #isOnePlace: boolean = isOnePlace();
   #timer: NodeJS.Timeout | null = null;
   #state: LoopState | null = null;
-  #account: Account | null = null;
+  #report: LoopReport | null = null;
   #isDrawn = false;
   #events = 0;
   #unknown = 0;
@@ -129,9 +131,9 @@ export class Console implements Viewer {
     });
   }
 
-  seen(event: LoopEvent, state: LoopState, account: Account): void {
+  appended(event: LoopEvent, state: LoopState, report: LoopReport): void {
     this.#state = state;
-    this.#account = account;
+    this.#report = report;
     if (event.type === 'run.started') {
       this.#lines.begin(event.at);
       this.#provider.begin();
@@ -143,7 +145,7 @@ export class Console implements Viewer {
     }
     if (event.type === 'run.ended') this.#events = this.#unknown = 0;
     for (const line of detailsFor(event, state)) this.detail(line);
-    for (const line of linesFor(event, state, account, this.#options.verbose)) this.status(line);
+    for (const line of linesFor(event, state, report, this.#options.verbose)) this.status(line);
     if (event.type === 'check.finished' && event.result.code !== 0) this.#explainCheck(event, state);
     this.#draw();
   }
@@ -252,7 +254,7 @@ export class Console implements Viewer {
     if (!this.#hasLine || !this.#atLineStart || this.#state === null || this.#state.outcome !== null) return;
     const { iteration, turn, policy, now } = this.#state;
     const limit = policy.limits.iterations;
-    const started = this.#account?.startedAt ?? now;
+    const started = this.#report?.startedAt ?? now;
     const passed = turn.checks.filter((result) => result?.code === 0).length;
     const parts = [
       `iteration ${iteration}${limit === null ? '' : `/${limit}`}`,

@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createLoop } from '../owner/open-loop.ts';
+import { createLoop } from '../owner/create-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { runGit } from '../scm/git.ts';
 import { resolvePolicy } from '../index.ts';

@@ -1,16 +1,17 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
-import type { Account, Effect, LoopEvent, LoopState } from '../index.ts';
+import type { LoopReport } from '../loop/report.ts';
+import type { Effect, LoopEvent, LoopState } from '../index.ts';
 import { failureText, openRun, waitAfter } from '../index.ts';
 import { howItFailed, logOf, loopName } from '../store/end-record.ts';
 import { hideKeys } from '../store/secrets.ts';
 import { duration, localTime } from '../journal/times.ts';
 import { limitWords } from './limit-words.ts';
 
-/** The lines that an event is worth; `state` and `account` are as they were after it. */
+/** The lines that an event is worth; `state` and `report` are as they were after it. */
 export function linesFor(
   event: LoopEvent,
   state: LoopState,
-  account: Account,
+  report: LoopReport,
   isVerbose = false,
 ): readonly string[] {
   const { policy } = state;
@@ -20,7 +21,7 @@ export function linesFor(
     case 'iteration.started':
       return [`starting iteration ${of(event.iteration)}`];
     case 'run.ended':
-      return runLines(event, state, account);
+      return runLines(event, state, report);
     case 'check.finished': {
       const { command, result, index } = event;
       const took = inSeconds(result.durationMs);
@@ -131,12 +132,12 @@ function inSeconds(ms: number): string {
 function runLines(
   event: Extract<LoopEvent, { type: 'run.ended' }>,
   state: LoopState,
-  account: Account,
+  report: LoopReport,
 ): readonly string[] {
   const { ending, as } = event;
   const { run, iteration } = state.turn;
   if (run?.id !== event.run) return [];
-  const took = duration(event.at - (account.iteration?.runAt ?? event.at), ' ');
+  const took = duration(event.at - (report.iterations.at(-1)?.workPlannedAt ?? event.at), ' ');
   const wait = Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
   const strays = (event.strays ?? []).map(
     ({ pid, command }) =>

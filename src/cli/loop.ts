@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoopRequest } from '../owner/open-loop.ts';
+import type { LoopRequest } from '../owner/create-loop.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
 import type { Policy } from '../index.ts';
 import { UserError } from '../user-error.ts';

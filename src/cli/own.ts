@@ -1,10 +1,9 @@
-import { takeOver } from '../owner/open-loop.ts';
+import { takeOver } from '../owner/take-over.ts';
 import { readLoopIn } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
 import { drive } from './drive.ts';
 
 /** Drives a loop that somebody else has created, for nobody to see. */
 export async function own(path: string): Promise<number> {
   const { spec } = readLoopIn(path);
-  return drive(await takeOver(spec.workspace, spec.name, startersEnvironment(process.env)), { quiet: true });
+  return drive(await takeOver(spec.workspace, spec.name, { by: 'background' }), { quiet: true });
 }

@@ -1,5 +1,5 @@
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
-import { takeOver } from '../owner/open-loop.ts';
+import { takeOver } from '../owner/take-over.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { insideRun, startersEnvironment } from '../store/run-environment.ts';
@@ -44,7 +44,11 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
   }
   await requireWorktree(found.spec, startersEnvironment(process.env));
-  const loop = await takeOver(workspace, name, startersEnvironment(process.env), given);
+  const loop = await takeOver(workspace, name, {
+    by: 'person',
+    env: startersEnvironment(process.env),
+    given,
+  });
   loop.forgetPauses();
   // Between our look and the lock somebody else may have driven it on.
   const now = loop.state;

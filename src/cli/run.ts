@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoopRequest } from '../owner/open-loop.ts';
+import type { LoopRequest } from '../owner/create-loop.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { begin } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';

@@ -30,7 +30,7 @@ export function status(
 }
 
 function describe(loop: LoopReading): readonly string[] {
-  const { state, account, spec, owner } = loop;
+  const { state, report, spec, owner } = loop;
   const summary = summaryOf(loop);
   const { status: word, reason, waiting, next } = summary;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
@@ -39,18 +39,18 @@ function describe(loop: LoopReading): readonly string[] {
     `Ralph Loop: ${spec.name}`,
     `Status: ${word}${owner === null ? '' : ` (process ${owner})`}`,
     `Iteration: ${iterationOf(summary)}`,
-    `Started: ${time(account.startedAt)}`,
-    `Current iteration started: ${time(account.iteration?.startedAt)}`,
+    `Started: ${time(report.startedAt)}`,
+    `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
     `Consecutive failures: ${state.failures.consecutive}`,
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : `${silence / 1000}s`}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
-    ...account.checks.map(
+    ...report.checks.map(
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
     ),
     ...spendLines(loop),
-    ...(account.rejectedClaims === 0 ? [] : [`Rejected claims: ${account.rejectedClaims}`]),
+    ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(next === null ? [] : [`Go on with: ${next}`]),
@@ -61,7 +61,7 @@ function describe(loop: LoopReading): readonly string[] {
 function spendLines(loop: LoopReading): readonly string[] {
   const { total, iterations } = spendOf(loop);
   const counted = tokensText(total.tokens);
-  if (total.source === null && counted === null) return loop.account.runs === 0 ? [] : ['Cost: unknown'];
+  if (total.source === null && counted === null) return loop.report.runs === 0 ? [] : ['Cost: unknown'];
   const left = (iterations[0]?.iteration ?? 1) - 1;
   return [
     `Cost: ${costOf(total)}`,

@@ -3,14 +3,10 @@
  * for byte, the ones that it was made from, so that damage is found as without it; and it can be removed at any time.
  */
 import { readFileSync } from 'node:fs';
-import { INITIAL } from '../loop/evolve.ts';
-import type { LoopState } from '../loop/state.ts';
-import { NO_ACCOUNT, type Account } from './account.ts';
+import { NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 
-export interface Snapshot {
+export interface Snapshot extends Knowledge {
   readonly mark: JournalMark;
-  readonly state: LoopState;
-  readonly account: Account;
   /** How much of `iterations.log` and how many entries of `progress.md` belong to these events. */
   readonly logBytes: number;
   readonly entries: number;
@@ -27,7 +23,8 @@ export interface JournalMark {
 const FOLD_VERSION = 1;
 
 /** The names of everything in a state: one that has other parts was made by another version. */
-const SHAPE = `${FOLD_VERSION} ${Object.keys(INITIAL).join()} ${Object.keys(INITIAL.turn).join()} ${Object.keys(NO_ACCOUNT).join()}`;
+const { state, report } = NOTHING_KNOWN;
+const SHAPE = `${FOLD_VERSION} ${[state, state.turn, report].map((part) => Object.keys(part).join()).join(' ')}`;
 
 export function readSnapshot(path: string): Snapshot | null {
   try {

@@ -1,7 +1,8 @@
 /** The loop of document 002 as a class: a fresh agent from a factory, until the checks pass and it says the word. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { accountFor, report, type IterationReport, type LoopReport } from '../loop/report.ts';
+import type { IterationReport } from '../loop/iteration-report.ts';
+import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { openLoop } from './library.ts';
 import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
@@ -104,9 +105,9 @@ export class ArchitectLoop {
   }
 
   async run(): Promise<LoopResult> {
-    let account = report([]);
+    let known = NOTHING_KNOWN;
     const loop = await openLoop(this.#spec(), (event) => {
-      account = this.#tell(account, event);
+      known = this.#tell(known, event);
     });
     this.#loop = loop;
     return loop.run();
@@ -152,13 +153,14 @@ export class ArchitectLoop {
   }
 
   /** The document's four events, made from those of the journal. */
-  #tell(before: LoopReport, event: SeenEvent): LoopReport {
+  #tell(before: Knowledge, event: SeenEvent): Knowledge {
     if (!isJournaled(event)) return before;
-    const account = accountFor(before, event);
-    const last = account.iterations.at(-1);
+    const known = learn(before, event, Number.POSITIVE_INFINITY);
+    const { report } = known;
+    const last = report.iterations.at(-1);
     if (event.type === 'iteration.started') {
       const { iteration } = event;
-      this.#done(before.iterations.at(-1));
+      this.#done(before.report.iterations.at(-1));
       const { maxIterations, checks } = this.config;
       this.#emit({ type: 'ralph.iteration_start', iteration, maxIterations, checkCmd: checks.join(', ') });
     } else if (event.type === 'check.finished' && last?.checkResults.length === this.config.checks.length) {
@@ -168,11 +170,11 @@ export class ArchitectLoop {
       this.#emit({ type: 'ralph.checks_result', iteration, passed, total, allPassed: allChecksPassed });
     } else if (event.type === 'loop.ended') {
       this.#done(last);
-      const status = account.success ? 'success' : (account.stopReason ?? event.outcome.type);
-      const { iterations, totalCost } = account;
+      const status = report.success ? 'success' : (report.stopReason ?? event.outcome.type);
+      const { iterations, totalCost } = report;
       this.#emit({ type: 'ralph.complete', totalIterations: iterations.length, status, totalCost });
     }
-    return account;
+    return known;
   }
 
   #done(one: IterationReport | undefined): void {

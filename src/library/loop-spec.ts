@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
-import type { LoopRequest } from '../owner/open-loop.ts';
+import type { LoopRequest } from '../owner/create-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';

@@ -1,6 +1,7 @@
 /** What the library does when it is asked to, with everything that this needs: loaded then, and not with the library. */
 import { resolve } from 'node:path';
-import * as composed from '../owner/open-loop.ts';
+import { createLoop } from '../owner/create-loop.ts';
+import { takeOver } from '../owner/take-over.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { removeWorktree } from '../views/worktrees.ts';
@@ -11,7 +12,7 @@ import { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 
 export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
-  const owned = await composed.createLoop(await requestOf(spec));
+  const owned = await createLoop(await requestOf(spec));
   return new Loop(owned, spec.signal, listener);
 }
 
@@ -22,7 +23,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   if (state.outcome?.type === 'done') throw new UserError(`"${name}" is done`);
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
   const env = startersEnvironment(process.env);
-  const owned = await composed.takeOver(workspace, name, env, spec.env, perform);
+  const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, perform);
   owned.forgetPauses();
   if (owned.state.outcome !== null) owned.reopen(null);
   else if (owned.state.control.paused) owned.receive({ type: 'resume', now: false });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nth, play } from '../../test/rig/play.ts';
 import { claims, exits, limited, type FakeWorld } from '../../test/rig/world.ts';
-import { report } from './report.ts';
+import { learn, NOTHING_KNOWN, report, spends, spendsWithOpenRun } from './report.ts';
 
 const costs = (usd: number, steps: number) =>
   ({ output: { cost: { usd, source: 'reported' }, steps } }) as const;
@@ -23,7 +23,7 @@ describe('report', () => {
     expect(report(told)).toMatchObject({
       totalCost: 0,
       costIsKnown: true,
-      iterations: [{ costIsKnown: true, runs: [{ cost: 0 }] }],
+      iterations: [{ costIsKnown: true, run: { cost: 0 } }],
     });
   });
 
@@ -40,7 +40,34 @@ describe('report', () => {
     const commit = { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null };
     const asked = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0), exits(1)] });
     expect(report(asked.journal).iterations).toMatchObject([
-      { error: null, runs: [{ purpose: 'work' }, { purpose: 'commit-message' }] },
+      { error: null, run: { purpose: 'commit-message' } },
+    ]);
+  });
+
+  it('has the same sums when it keeps only the last iterations', () => {
+    const { journal } = play({ limits: { iterations: 5 } }, { runs: [exits(0, costs(0.25, 2))] });
+    let known = NOTHING_KNOWN;
+    for (const event of journal) known = learn(known, event, 2);
+    const whole = report(journal);
+    expect(whole.iterations.map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4, 5]);
+    expect(known.report.iterations).toEqual(whole.iterations.slice(-2));
+    expect(known.report.dropped).toEqual({ iterations: 3, cost: 0.75, costIsKnown: true });
+    expect({ ...known.report, iterations: [], dropped: null }).toEqual({
+      ...whole,
+      iterations: [],
+      dropped: null,
+    });
+  });
+
+  it('counts an open run only where that is asked for', () => {
+    const { journal } = play({ limits: { iterations: 2 } }, { runs: [exits(0, costs(0.25, 2))] });
+    const open = journal.findLastIndex(({ type }) => type === 'run.ended');
+    let known = NOTHING_KNOWN;
+    for (const event of journal.slice(0, open)) known = learn(known, event);
+    expect(spends(known.report)).toMatchObject([{ iteration: 1, usd: 0.25 }]);
+    expect(spendsWithOpenRun(known.report, known.state)).toMatchObject([
+      { iteration: 1, usd: 0.25 },
+      { iteration: 2, usd: 0.25 },
     ]);
   });
 

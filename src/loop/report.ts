@@ -1,197 +1,237 @@
-/** The honest account of a loop, folded from its journal: what every iteration did, said, passed and cost. */
+/**
+ * What people want to know about a loop and the core does not need: what every iteration did, claimed, passed and cost.
+ * It is folded from the journal beside the state, event by event. Its size does not grow with the iterations, unless
+ * all of them are asked for.
+ */
 import { stopReason, type Outcome, type StopReason } from './outcome.ts';
-import type { Happening, LoopEvent, Purpose } from './event.ts';
-import { failureText } from './failure.ts';
+import type { CheckResult, LoopEvent, StrayProcess } from './event.ts';
+import { evolve, INITIAL } from './evolve.ts';
+import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
+import { addRun, NOTHING_SPENT } from './limits.ts';
+import { openRun } from './run.ts';
+import type { LoopState, Spend } from './state.ts';
+import { isCommit } from './words.ts';
 
-/** The account of a whole journal. */
+/** The report of a whole journal, with all its iterations. */
 export function report(events: Iterable<LoopEvent>): LoopReport {
-  let account = EMPTY;
-  for (const event of events) account = accountFor(account, event);
-  return account;
+  let known = NOTHING_KNOWN;
+  for (const event of events) known = learn(known, event, Number.POSITIVE_INFINITY);
+  return known.report;
+}
+
+/** What a journal says so far: the state that the core decides on, and the report for people. */
+export interface Knowledge {
+  readonly state: LoopState;
+  readonly report: LoopReport;
+}
+
+/** What is known after one more event, with the last `keep` iterations in the report. */
+export function learn({ state, report: before }: Knowledge, event: LoopEvent, keep?: number): Knowledge {
+  return { state: evolve(state, event), report: reportAfter(before, event, state, keep) };
 }
 
 export interface LoopReport {
-  readonly iterations: readonly IterationReport[];
-  /** Sum over all runs, as far as known. */
-  readonly totalCost: number;
-  /** Whether every run has said what it cost. */
-  readonly costIsKnown: boolean;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
   /** From the first event to the last, in milliseconds. */
   readonly totalDuration: number;
+  readonly outcome: Outcome | null;
   readonly success: boolean;
   readonly stopReason: StopReason | null;
-  readonly outcome: Outcome | null;
-  /** Commands of the checks, as they are named in every iteration. */
-  readonly checks: readonly string[];
-  readonly startedAt: number | null;
-}
-
-export interface IterationReport {
-  /** From 1. */
-  readonly iteration: number;
-  readonly stepsTaken: number;
-  readonly cost: number;
+  /** In order; the earlier ones may be left out, and `dropped` then has their sums. */
+  readonly iterations: readonly IterationReport[];
+  readonly dropped: { readonly iterations: number; readonly cost: number; readonly costIsKnown: boolean };
+  readonly runs: number;
+  /** Sum over all runs, as far as known. */
+  readonly totalCost: number;
+  /** Whether the cost of every run is known. */
   readonly costIsKnown: boolean;
-  readonly duration: number;
-  readonly startedAt: number;
-  readonly runs: readonly RunReport[];
-  readonly checkResults: readonly { readonly name: string; readonly passed: boolean; readonly log: string }[];
-  readonly allChecksPassed: boolean;
-  readonly completionTagFound: boolean;
-  readonly claim: 'none' | 'accepted' | 'rejected';
-  readonly error: string | null;
+  readonly usageLimits: number;
+  /** How often the provider was unavailable. */
+  readonly outages: number;
+  readonly rejectedClaims: number;
+  /** The checks that contradicted the last rejected claim. */
+  readonly lastRejection: { readonly iteration: number; readonly failed: readonly string[] } | null;
+  /** The results of the checks before the first iteration, in order. */
+  readonly baseline: readonly CheckReport[];
+  /** The latest results of the checks, in order. */
+  readonly checks: readonly CheckReport[];
+  /** Processes that may have escaped, of the last few runs. */
+  readonly strays: readonly StrayProcess[];
+  readonly commits: number;
+  readonly lastCommit: string | null;
+  /** What went wrong with the last commit or one of its tasks. */
+  readonly commitError: string | null;
+  readonly lastControl: 'person' | 'signal' | null;
 }
 
-export interface RunReport {
-  readonly run: string;
-  readonly purpose: Purpose;
-  /** Null where nobody said. */
-  readonly cost: number | null;
-  readonly steps: number;
+export interface CheckReport {
+  readonly command: string;
+  readonly result: CheckResult;
 }
 
-/** The account with one more event in it. */
-export function accountFor(account: LoopReport, event: LoopEvent): LoopReport {
-  const timed = {
-    ...account,
-    startedAt: account.startedAt ?? event.at,
-    totalDuration: event.at - (account.startedAt ?? event.at),
-  };
-  switch (event.type) {
-    case 'loop.created':
-    case 'policy.changed':
-      return { ...timed, checks: event.policy.checks.commands.map(({ command }) => command) };
-    case 'iteration.started':
-      return {
-        ...timed,
-        iterations: [...account.iterations, { ...BLANK, iteration: event.iteration, startedAt: event.at }],
-      };
-    case 'loop.ended':
-      return {
-        ...timed,
-        outcome: event.outcome,
-        success: event.outcome.type === 'done',
-        stopReason: stopReason(event.outcome),
-      };
-    case 'loop.reopened':
-      return { ...timed, outcome: null, success: false, stopReason: null };
-    case 'run.planned':
-    case 'run.output':
-    case 'run.ended':
-    case 'checks.started':
-    case 'check.finished':
-    case 'claim.made':
-    case 'claim.accepted':
-    case 'claim.rejected': {
-      const last = account.iterations.at(-1);
-      // What is found and checked before an iteration begins belongs to none.
-      if (last === undefined || ('iteration' in event && event.iteration !== last.iteration)) return timed;
-      const updated = { ...inIteration(last, event, account.checks), duration: event.at - last.startedAt };
-      const iterations = [...account.iterations.slice(0, -1), updated];
-      const totalCost = iterations.reduce((sum, { cost }) => sum + cost, 0);
-      return { ...timed, iterations, totalCost, costIsKnown: iterations.every((one) => one.costIsKnown) };
-    }
-    case 'owner.changed':
-    case 'run.started':
-    case 'probe.finished':
-    case 'changes.found':
-    case 'commit.made':
-    case 'checkpoint.taken':
-    case 'limit.shared':
-    case 'timer.fired':
-    case 'child.started':
-    case 'child.ended':
-    case 'control.received':
-      return timed;
-  }
-}
-
-/** What nobody has said is not nothing. */
+/** An unknown cost is not zero. */
 export function costText(usd: number, isKnown: boolean): string {
   if (!isKnown && usd === 0) return 'unknown';
   return `${isKnown ? '' : 'over '}$${usd.toFixed(4)}`;
 }
 
-type InIteration = Extract<
-  Happening,
-  {
-    type:
-      | 'run.planned'
-      | 'run.output'
-      | 'run.ended'
-      | 'checks.started'
-      | 'check.finished'
-      | 'claim.made'
-      | 'claim.accepted'
-      | 'claim.rejected';
-  }
->;
+/** What an iteration used. */
+export interface IterationSpend extends Spend {
+  readonly iteration: number;
+}
 
-function inIteration(entry: IterationReport, event: InIteration, checks: readonly string[]): IterationReport {
+/** What the last iterations used in their ended runs. */
+export function spends({ iterations }: LoopReport): readonly IterationSpend[] {
+  return iterations.flatMap(({ iteration, spent }) => (spent === null ? [] : [{ ...spent, iteration }]));
+}
+
+/** The same with the open run, which belongs to the last iteration. */
+export function spendsWithOpenRun(known: LoopReport, state: LoopState): readonly IterationSpend[] {
+  const open = openRun(state);
+  const last = known.iterations.at(-1);
+  if (open === null || last === undefined) return spends(known);
+  const spent = addRun(last.spent ?? NOTHING_SPENT, open);
+  return spends({ ...known, iterations: [...known.iterations.slice(0, -1), { ...last, spent }] });
+}
+
+/** The report with one more event in it; `state` is the state before that event. */
+export function reportAfter(
+  before: LoopReport,
+  event: LoopEvent,
+  state: LoopState,
+  keep: number = KEPT_ITERATIONS,
+): LoopReport {
+  const startedAt = before.startedAt ?? event.at;
+  const after = inLoop({ ...before, startedAt, totalDuration: event.at - startedAt }, event);
+  const last = after.iterations.at(-1);
+  if (event.type === 'iteration.started' || last === undefined) return dropped(after, keep);
+  // Events before the first iteration, such as the checks of the baseline, belong to none.
+  if ('iteration' in event && event.iteration !== last.iteration) return after;
+  const updated = inIteration(last, event, state);
+  if (updated === last) return after;
+  const iterations = [
+    ...after.iterations.slice(0, -1),
+    { ...updated, duration: event.at - updated.startedAt },
+  ];
+  const cost = iterations.reduce((sum, one) => sum + one.cost, after.dropped.cost);
+  const costIsKnown = after.dropped.costIsKnown && iterations.every((one) => one.costIsKnown);
+  return { ...after, iterations, totalCost: cost, costIsKnown };
+}
+
+const KEPT_ITERATIONS = 20;
+
+function dropped(after: LoopReport, keep: number): LoopReport {
+  const excess = after.iterations.slice(0, Math.max(0, after.iterations.length - keep));
+  if (excess.length === 0) return after;
+  return {
+    ...after,
+    iterations: after.iterations.slice(excess.length),
+    dropped: {
+      iterations: after.dropped.iterations + excess.length,
+      cost: excess.reduce((sum, { cost }) => sum + cost, after.dropped.cost),
+      costIsKnown: after.dropped.costIsKnown && excess.every(({ costIsKnown }) => costIsKnown),
+    },
+  };
+}
+
+/** What an event adds to the loop as a whole. */
+function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
   switch (event.type) {
-    case 'run.planned':
+    case 'loop.ended':
       return {
-        ...entry,
-        costIsKnown: false,
-        runs: [...entry.runs, { run: event.run, purpose: event.purpose, cost: null, steps: 0 }],
+        ...before,
+        endedAt: event.at,
+        outcome: event.outcome,
+        success: event.outcome.type === 'done',
+        stopReason: stopReason(event.outcome),
       };
-    case 'run.output': {
-      // A snapshot is absolute: it takes the place of the one before it.
-      const runs = entry.runs.map((run) =>
-        run.run === event.run ? { ...run, cost: event.cost?.usd ?? null, steps: event.steps } : run,
-      );
-      const sum = (of: 'cost' | 'steps'): number => runs.reduce((total, run) => total + (run[of] ?? 0), 0);
-      const costIsKnown = runs.every(({ cost }) => cost !== null);
-      return { ...entry, runs, cost: sum('cost'), costIsKnown, stepsTaken: sum('steps') };
+    case 'loop.reopened':
+      return { ...before, endedAt: null, outcome: null, success: false, stopReason: null };
+    case 'iteration.started': {
+      const started = startedIteration(event.iteration, event.at);
+      return { ...before, iterations: [...before.iterations, started] };
     }
-    case 'run.ended': {
-      const isWork = entry.runs.some(({ run, purpose }) => run === event.run && purpose === 'work');
-      return isWork ? { ...entry, error: failureText(event.ending, event.as) } : entry;
-    }
+    case 'run.planned':
+      return { ...before, runs: before.runs + 1 };
+    case 'run.ended':
+      return {
+        ...before,
+        strays: [...before.strays, ...(event.strays ?? [])].slice(-KEPT_STRAYS),
+        usageLimits: before.usageLimits + (event.as === 'usage-limit' ? 1 : 0),
+        outages: before.outages + (event.as === 'outage' ? 1 : 0),
+      };
     case 'checks.started':
-      return { ...entry, checkResults: [], allChecksPassed: false };
+      return { ...before, checks: [] };
     case 'check.finished': {
-      const { index, result } = event;
-      const checkResults = [
-        ...entry.checkResults,
-        { name: checks[index] ?? '', passed: result.code === 0, log: result.log },
-      ];
-      const allChecksPassed =
-        checkResults.length === checks.length && checkResults.every(({ passed }) => passed);
-      return { ...entry, checkResults, allChecksPassed };
+      const { command, result, iteration } = event;
+      return iteration === 0
+        ? { ...before, baseline: [...before.baseline, { command, result }] }
+        : { ...before, checks: [...before.checks, { command, result }] };
     }
-    case 'claim.made':
-      return { ...entry, completionTagFound: event.claim.by !== 'checks' };
-    case 'claim.accepted':
-      return { ...entry, claim: 'accepted' };
     case 'claim.rejected':
-      return { ...entry, claim: 'rejected' };
+      return {
+        ...before,
+        rejectedClaims: before.rejectedClaims + 1,
+        lastRejection: { iteration: event.iteration, failed: event.failed },
+      };
+    case 'commit.made': {
+      // A task that failed may be carried out later, for the same commit.
+      const isNew = event.commit === null || event.commit !== before.lastCommit;
+      return {
+        ...before,
+        commits: before.commits + (isNew && event.done.some(isCommit) ? 1 : 0),
+        lastCommit: event.commit ?? before.lastCommit,
+        // An iteration without changes does not make an earlier error good.
+        commitError: event.error ?? (event.done.length > 0 ? null : before.commitError),
+      };
+    }
+    case 'control.received':
+      return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
+    case 'loop.created':
+    case 'policy.changed':
+    case 'owner.changed':
+    case 'run.started':
+    case 'run.output':
+    case 'probe.finished':
+    case 'claim.made':
+    case 'claim.accepted':
+    case 'changes.found':
+    case 'checkpoint.taken':
+    case 'limit.shared':
+    case 'timer.fired':
+    case 'child.started':
+    case 'child.ended':
+      return before;
   }
 }
 
-const BLANK: IterationReport = {
-  iteration: 0,
-  stepsTaken: 0,
-  cost: 0,
-  costIsKnown: true,
-  duration: 0,
-  startedAt: 0,
-  runs: [],
-  checkResults: [],
-  allChecksPassed: false,
-  completionTagFound: false,
-  claim: 'none',
-  error: null,
-};
+const KEPT_STRAYS = 20;
 
-const EMPTY: LoopReport = {
-  iterations: [],
-  totalCost: 0,
-  costIsKnown: true,
+const EMPTY_REPORT: LoopReport = {
+  startedAt: null,
+  endedAt: null,
   totalDuration: 0,
+  outcome: null,
   success: false,
   stopReason: null,
-  outcome: null,
+  iterations: [],
+  dropped: { iterations: 0, cost: 0, costIsKnown: true },
+  runs: 0,
+  totalCost: 0,
+  costIsKnown: true,
+  usageLimits: 0,
+  outages: 0,
+  rejectedClaims: 0,
+  lastRejection: null,
+  baseline: [],
   checks: [],
-  startedAt: null,
+  strays: [],
+  commits: 0,
+  lastCommit: null,
+  commitError: null,
+  lastControl: null,
 };
+
+/** Before the first event. */
+export const NOTHING_KNOWN: Knowledge = { state: INITIAL, report: EMPTY_REPORT };

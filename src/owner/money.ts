@@ -1,9 +1,11 @@
-/** Whether a limit on money or tokens can be kept with an agent: one that cannot is refused, not ignored. */
+/** Limits on cost and tokens: a limit that cannot be enforced is refused at the start, and ends the loop later on. */
 import { agentNamed } from '../agents/agents.ts';
 import { loadPrices, type Price } from '../agents/prices.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LimitsPolicy } from '../loop/policy.ts';
+import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
+import type { LoopObserver } from './observer.ts';
 
 export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec['agent']): Promise<void> {
   const wantsCost = typeof limits.costUsd === 'number';
@@ -12,27 +14,41 @@ export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec
   if (tells === 'nothing' && (wantsCost || typeof limits.tokens === 'number')) {
     const option = wantsCost ? '--max-cost' : '--max-tokens';
     throw new UserError(
-      `${option} cannot be kept: ralph cannot read from the agent ${name} what it uses; choose one that tells (ralph agents), or ${instead}`,
+      `cannot enforce ${option}: the agent ${name} does not report what it uses; choose an agent that does (see: ralph agents), or ${instead}`,
     );
   }
   if (!wantsCost || tells === 'cost') return;
   if (spec.model === undefined) {
     throw new UserError(
-      `--max-cost cannot be kept: ${name} tells how many tokens it uses but not what they cost; say --model, so that it can be estimated, or limit --max-tokens`,
+      `cannot enforce --max-cost: ${name} reports tokens but not their cost; pass --model, so that Ralph can estimate the cost, or limit --max-tokens`,
     );
   }
   const price = await loadPrices();
   if (price(spec.model, { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 }) === null) {
     throw new UserError(
-      `--max-cost cannot be kept: the price of the model ${JSON.stringify(spec.model)} is not known; limit --max-tokens, or ${instead}`,
+      `cannot enforce --max-cost: no price is known for the model ${JSON.stringify(spec.model)}; limit --max-tokens, or ${instead}`,
     );
   }
 }
 
-/** What the tokens of an agent cost: one that tells its cost does so at its end, which may be too late for a limit. */
+/** The price of an agent's tokens. Agents that report a cost do so at their end, which may be too late for a limit. */
 export async function priceFor(spec: Spec['agent']): Promise<Price> {
   if (agentNamed(spec.kind).tells === 'nothing') return () => null;
   const price = await loadPrices();
   const stated = spec.model ?? null;
   return (model, tokens) => price(model ?? stated, tokens) ?? price(stated, tokens);
+}
+
+/** Ends a loop with a cost limit as soon as a run does not report its cost. */
+export function enforceCostLimit(send: (control: Control) => void): LoopObserver {
+  return {
+    appended(event, { turn: { run }, policy }) {
+      const limit = policy.limits.costUsd;
+      if (event.type !== 'run.ended' || run?.id !== event.run || limit === null) return;
+      if (run.output.cost !== null || run.output.said !== 'success') return;
+      const message = `cannot enforce --max-cost ${limit} any more: run ${run.id} did not report its cost`;
+      // A control is an event of its own: it must not be written in the middle of another.
+      setImmediate(() => send({ type: 'abort', message }));
+    },
+  };
 }

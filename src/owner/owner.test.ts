@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../agents/agent.ts';
 import { presets } from '../loop/presets.ts';
-import { createLoop } from './open-loop.ts';
+import { createLoop } from './create-loop.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -19,14 +19,14 @@ export async function startOwner(
   env: Readonly<Record<string, string>>,
   parentRun: string,
 ): Promise<void> {
-  const log = openSync(join(folder.path, 'owner.log'), 'a');
+  const output = openSync(join(folder.path, 'owner.log'), 'a');
   const child = spawn(process.execPath, [MAIN, 'run', '--owner', folder.path], {
     cwd: '/',
     env: { ...env, [PARENT_RUN]: parentRun },
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', output, output],
   });
-  closeSync(log);
+  closeSync(output);
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
@@ -44,6 +44,10 @@ export async function startOwner(
   (stopWatching as (() => void) | null)?.();
   const loop = readLoopAt(folder);
   if (loop?.owner === null && loop.state.outcome === null) {
-    throw new UserError(`the loop has no owner; see ${join(folder.path, 'owner.log')}`, 3);
+    const log = join(folder.path, 'owner.log');
+    throw new UserError(
+      `"${folder.name}" has no owner: its background process has ended (see ${log}); continue it with: ralph resume ${folder.name}`,
+      3,
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** A word as one would type it. */
-export function quoted(word: string): string {
+/** A word quoted for a POSIX shell, where it needs to be. */
+export function shellQuote(word: string): string {
   return /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -22,6 +22,7 @@ set -C
 { echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
 trap : HUP INT QUIT TERM
+[ -z "$RALPH_UMASK" ] || umask "$RALPH_UMASK"
 ralph_dir=$1
 shift
 exec 3>&2 2>/dev/null

@@ -2,10 +2,10 @@ import { relative } from 'node:path';
 import { LoopFolder } from './store.ts';
 import { type Spec } from './spec.ts';
 import { hideKeys } from './secrets.ts';
-import type { Account } from '../journal/account.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, type Outcome } from '../loop/outcome.ts';
+import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { cut } from '../loop/excerpt.ts';
 
@@ -60,7 +60,7 @@ export interface EndRecord {
   readonly next: string | null;
 }
 
-export function endRecord(state: LoopState, known: Account, spec: Spec): EndRecord {
+export function endRecord(state: LoopState, report: LoopReport, spec: Spec): EndRecord {
   const { outcome, policy, spent } = state;
   const status = outcome?.type ?? (state.control.paused ? 'paused' : 'unfinished');
   return {
@@ -71,49 +71,57 @@ export function endRecord(state: LoopState, known: Account, spec: Spec): EndReco
     exitCode: policy.exitCodes[status === 'unfinished' ? 'fatal' : status],
     iterations: state.iteration,
     iterationLimit: policy.limits.iterations,
-    runs: known.runs,
+    runs: report.runs,
     failures: state.failures.total,
-    usageLimits: known.usageLimits,
-    outages: known.outages,
-    failingChecks: failingChecks(known),
-    fixedChecks: known.checks
-      .filter(({ result }, index) => result.code === 0 && failedBefore(known, index) === true)
+    usageLimits: report.usageLimits,
+    outages: report.outages,
+    failingChecks: failingChecks(report),
+    fixedChecks: report.checks
+      .filter(({ result }, index) => result.code === 0 && failedBefore(report, index) === true)
       .map(({ command }) => hideKeys(command)),
-    rejectedClaims: known.rejectedClaims,
-    unclaimed: isUnclaimed(state, known),
-    commits: known.commits,
-    lastCommit: known.lastCommit,
-    commitError: known.commitError,
+    rejectedClaims: report.rejectedClaims,
+    unclaimed: isUnclaimed(state, report),
+    commits: report.commits,
+    lastCommit: report.lastCommit,
+    commitError: report.commitError,
     tokens: spent.tokens,
     costUsd: spent.source === null ? null : spent.usd,
     costSource: spent.source,
     runsOfUnknownCost: spent.unknownRuns,
-    durationMs: state.now - (known.startedAt ?? state.now),
+    durationMs: state.now - (report.startedAt ?? state.now),
     activeMs: state.activeMs,
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
-    strays: known.strays,
+    strays: report.strays,
     folder: `.ralph/loops/${spec.name}`,
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };
 }
 
-function failingChecks(known: Account): EndRecord['failingChecks'] {
-  return known.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
+function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
+  return report.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
     code === 0
       ? []
-      : [{ command: hideKeys(command), exit: code, timedOut, log, failedBefore: failedBefore(known, index) }],
+      : [
+          {
+            command: hideKeys(command),
+            exit: code,
+            timedOut,
+            log,
+            failedBefore: failedBefore(report, index),
+          },
+        ],
   );
 }
 
-function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: Account): boolean {
+function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: LoopReport): boolean {
   if (outcome?.type !== 'iterations-exhausted' || policy.completion.until === 'checks') return false;
   // After a run that failed there may be only the results of an earlier one.
   if (checks.length === 0 || failures.consecutive > 0) return false;
   return checks.length === policy.checks.commands.length && checks.every(({ result }) => result.code === 0);
 }
 
-function failedBefore({ baseline, checks }: Account, index: number): boolean | null {
+function failedBefore({ baseline, checks }: LoopReport, index: number): boolean | null {
   const before = baseline[index];
   // Other checks than those that were run before, since the settings were changed.
   if (before === undefined || before.command !== checks[index]?.command) return null;

@@ -5,22 +5,18 @@ import { readOwner } from './lock-owner.ts';
 import { registered, unregister } from './registry.ts';
 import { forget } from './kept-environment.ts';
 import { readSpec, type Spec } from './spec.ts';
-import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { readJournal } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { evolve, INITIAL } from '../loop/evolve.ts';
-import type { LoopState } from '../loop/state.ts';
+import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { processes } from '../process/process.ts';
 import { UserError } from '../user-error.ts';
 
-/** A loop as its files tell it, to somebody who does not own it. */
-export interface LoopReading {
+/** A loop as its files describe it to a process that does not own it. */
+export interface LoopReading extends Knowledge {
   readonly folder: LoopFolder;
   readonly spec: Spec;
-  readonly state: LoopState;
-  readonly account: Account;
   /** The pid of the process that drives it now. */
   readonly owner: number | null;
   /** Why its journal cannot be read; the state is then the initial one. */
@@ -36,7 +32,7 @@ export function readLoop(workspace: string, name: string): LoopReading {
   if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal)) throw unknownLoop(name, folder);
   const trouble = `${folder.path} is what is left of a loop; remove it with: ralph rm ${name}`;
   const spec = { ...UNREADABLE_SPEC, name, workspace };
-  return { folder, spec, state: INITIAL, account: NO_ACCOUNT, owner: liveOwner(folder), trouble };
+  return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble };
 }
 
 /** The loop whose folder this is. */
@@ -65,20 +61,17 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
 /** Reads a loop; null when there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
   if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
-  let state = INITIAL;
-  let known = NO_ACCOUNT;
+  let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
   const snapshot = readSnapshot(folder.snapshot);
   try {
     readJournal(folder.journal, {
       known: snapshot?.mark ?? null,
       begin(isKnown) {
-        if (snapshot === null || !isKnown) return;
-        ({ state, account: known } = snapshot);
+        if (snapshot !== null && isKnown) known = { state: snapshot.state, report: snapshot.report };
       },
       take(event) {
-        known = account(known, event, state);
-        state = evolve(state, event);
+        known = learn(known, event);
       },
     });
   } catch (error) {
@@ -86,7 +79,7 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble = error.message;
   }
   // Whoever made the folder died before the loop's first event.
-  if (!state.created && trouble === null) return null;
+  if (!known.state.created && trouble === null) return null;
   let spec = UNREADABLE_SPEC;
   try {
     spec = readSpec(folder.spec);
@@ -94,7 +87,7 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble ??= `${folder.spec} cannot be read`;
     spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
   }
-  return { folder, spec, state, account: known, owner: liveOwner(folder), trouble };
+  return { folder, spec, ...known, owner: liveOwner(folder), trouble };
 }
 
 const UNREADABLE_SPEC: Spec = {

@@ -4,12 +4,14 @@ import type { Spec } from './spec.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 
-/** Carried by everything that a run starts: by it the sweep knows its own. */
+/** Set for everything that a run starts, so that the sweep finds it. */
 const RUN_MARKER = 'RALPH_RUN_ID';
 export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
 const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
+/** The umask of whoever started the loop, in octal; the shim sets it, where the owner has another one. */
+export const UMASK = 'RALPH_UMASK';
 
-/** What an agent or a check finds in its environment, besides that of whoever started the loop. */
+/** The environment of an agent or a check: that of whoever started the loop, and what belongs to the run. */
 export function runEnvironment({
   spec,
   folder,
@@ -54,12 +56,13 @@ export function setUpMarker(spec: Spec): { name: string; value: string } {
   return checkMarker(spec, 'setup');
 }
 
-/** The environment of whoever starts a loop, without what belongs to the run that they may be in. */
+/** The environment of whoever starts a loop, without the variables of a run that they may be inside of. */
 export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const own = new Set([
     RUN_MARKER,
     PARENT_RUN,
     LOOP_FOLDER,
+    UMASK,
     'RALPH_LOOP',
     'RALPH_ITERATION',
     'RALPH_DONE_FILE',
@@ -68,19 +71,19 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     value === undefined || own.has(name) ? [] : [[name, value]],
   );
   const starters: Record<string, string> = Object.fromEntries(kept);
-  // In a hook git says where it is; whoever means it for everything says where its files are, too.
+  // Git sets GIT_DIR for its hooks. A user who sets it for everything sets GIT_WORK_TREE too.
   const elsewhere = env['GIT_WORK_TREE'] === undefined ? withoutGitLocation(starters) : starters;
   return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
 }
 
-/** With the folder that our own command lies in, so that an agent finds it under its name. */
+/** Adds the folder of the `ralph` command, so that an agent finds it. */
 function searchPath(path: string): string {
   const command = process.argv[1] ?? '';
   const folder = dirname(command);
   return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
 }
 
-/** The run that this process is a part of; null when a person started it. */
+/** The run that this process belongs to; null when a person started it. */
 export function insideRun(env: NodeJS.ProcessEnv): { readonly run: string; readonly folder: string } | null {
   const run = env[RUN_MARKER];
   const folder = env[LOOP_FOLDER];

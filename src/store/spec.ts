@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { replaceFile } from './replace-file.ts';
 import { redact } from './secrets.ts';
 
-/** What a loop is, besides its policy: who works on what, and where. */
+/** What a loop is, besides its policy: which agent works on what, and where. */
 export interface Spec {
   readonly version: 1;
-  /** Its own, whatever becomes of its name and folder. */
+  /** Unique, even when the name is used again. */
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
@@ -13,42 +13,43 @@ export interface Spec {
   readonly agent: {
     readonly kind: string;
     /**
-     * The program, and its flags: those of the user, else those that let it work without asking. The adapter adds what
-     * makes it headless and readable. The command of an agent without an adapter is here as a whole.
+     * The program and its flags: the user's, or else those that let it work without asking. The adapter adds the flags
+     * that make it headless and readable. The command of an agent without an adapter is complete.
      */
     readonly argv: readonly string[];
     readonly model?: string;
     readonly promptVia?: 'stdin' | 'file' | 'argument';
-    /** Variables that are set for it and are no secrets. */
+    /** Variables that are set for it and are not secret. */
     readonly env?: Readonly<Record<string, string>>;
-    /** The names of variables that were given with the command and are not kept after the end. */
+    /** The names of variables that were given with `--env` and are not kept after the end. */
     readonly given?: readonly string[];
-    /** Variables that it does not get to see. */
+    /** Variables that are removed from its environment. */
     readonly drop?: readonly string[];
   };
   readonly prompt: PromptSource;
-  /** The work is done in a tree of its own, on a branch of its own; absent where it is done in the workspace. */
+  /** Where the loop belongs: in a terminal, in a background process, or in a session of an agent. Absent: foreground. */
+  readonly place?: 'foreground' | 'background' | 'session';
+  /** The loop's own worktree; absent where the loop works in the workspace. */
   readonly worktree?: Worktree;
-  /** The run in which this loop was started, and the folder of its loop. */
+  /** The run that started this loop, and the folder of that run's loop. */
   readonly parent: { readonly run: string; readonly folder: string } | null;
 }
 
 export interface Worktree {
-  /** Where it is. */
   readonly path: string;
   readonly branch: string;
-  /** The branch that was checked out in the workspace when it was made; null on none. */
+  /** The branch that was checked out in the workspace when the worktree was made; null for a detached HEAD. */
   readonly from: string | null;
-  /** The folder in it that stands for the workspace, which may be one inside its repository. */
+  /** The folder in it that corresponds to the workspace, which may be a subfolder of its repository. */
   readonly folder: string;
 }
 
-/** Where the agent works and the checks run; the loop's own folder always stays in the workspace. */
+/** Where the agent works and the checks run; the loop's own folder is always in the workspace. */
 export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
 }
 
-/** The user's words, the file that has them, or a specification, and the words that hold once its file is gone. */
+/** A text, a file, or a specification file with the text that is used once that file is gone. */
 export type PromptSource =
   | { readonly text: string }
   | { readonly file: string }

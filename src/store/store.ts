@@ -1,6 +1,6 @@
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 
-/** Where everything of a loop is. */
+/** Where the files of a loop are. */
 export class LoopFolder {
   readonly path: string;
 
@@ -8,7 +8,10 @@ export class LoopFolder {
     this.path = path;
   }
 
-  /** The one that it lies in; a loop that was moved or copied with it may have been written elsewhere. */
+  get name(): string {
+    return basename(this.path);
+  }
+  /** The workspace that holds the folder; `spec.json` may name another one where a workspace was moved or copied. */
   get workspace(): string {
     return dirname(dirname(dirname(this.path)));
   }
@@ -39,7 +42,7 @@ export class LoopFolder {
   get progressFile(): string {
     return join(this.path, 'progress.md');
   }
-  /** That of the loop before it, which did not get done. */
+  /** The progress file of the unfinished loop that this one replaced. */
   get earlierProgress(): string {
     return join(this.path, 'earlier-progress.md');
   }
@@ -51,16 +54,16 @@ export class LoopFolder {
     return join(this.path, 'TASK-MESSAGE-BUS.md');
   }
 
-  /** Exact copies of what was there before a rewind, where git's record of it (`rewind-1`) is not exact. */
+  /** Exact copies of files before a rewind, where git's record of them (`rewind-1`) is not exact. */
   rewind(record: string): string {
     return join(this.path, 'rewinds', record);
   }
-  /** What is there only while a rewind is going on. */
+  /** Exists only during a rewind. */
   get rewindScratch(): string {
     return join(this.path, 'rewinds', 'scratch');
   }
 
-  /** A marker is a file of this folder, unless somebody has named another place for it. */
+  /** A marker is a file of this folder, unless the policy gives an absolute path. */
   marker(name: string): string {
     return isAbsolute(name) ? name : join(this.path, name);
   }

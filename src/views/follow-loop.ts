@@ -5,36 +5,33 @@ import { readRun, type RunReader } from '../agents/reader.ts';
 import { inTextMode } from '../agents/text-mode.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
-import { account, NO_ACCOUNT, type Account } from '../journal/account.ts';
 import { JournalFollower } from '../journal/follow.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { evolve, INITIAL } from '../loop/evolve.ts';
+import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
-import type { Viewer } from '../owner/owner.ts';
+import type { LoopObserver } from '../owner/observer.ts';
 import { liveOwner } from '../store/read-loop.ts';
 
 /** Shows a loop that somebody else drives, from its first event on, until nobody drives it any more. */
-export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<EndRecord> {
+export async function followLoop(folder: LoopFolder, observer: LoopObserver): Promise<EndRecord> {
   const spec = readSpec(folder.spec);
   const journal = new JournalFollower(folder.journal);
-  let state: LoopState = INITIAL;
-  let known: Account = NO_ACCOUNT;
+  let known: Knowledge = NOTHING_KNOWN;
   let output: Output | null = null;
 
   const take = async (event: LoopEvent): Promise<void> => {
-    known = account(known, event, state);
-    state = evolve(state, event);
-    if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, viewer);
+    known = learn(known, event);
+    const { state, report } = known;
+    if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, observer);
     if (event.type === 'run.ended') {
       await output?.close();
       output = null;
     }
-    viewer.appended?.(event, state);
-    viewer.seen?.(event, state, known);
+    observer.appended?.(event, state, report);
   };
   let hint: (() => void) | null = null;
   const stopWatching = watchFolder(folder.path, () => hint?.());
@@ -47,7 +44,7 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
       const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const event of journal.look()) await take(event);
-      if (state.outcome !== null || !hasOwner) break;
+      if (known.state.outcome !== null || !hasOwner) break;
       // oxlint-disable-next-line no-await-in-loop -- until something has changed
       await changed;
     }
@@ -55,7 +52,7 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
     stopWatching();
     await (output as Output | null)?.close();
   }
-  return endRecord(state, known, spec);
+  return endRecord(known.state, known.report, spec);
 }
 
 /** What one run prints, as it comes. */
@@ -64,7 +61,7 @@ class Output {
   readonly #stopWatching: () => void;
   readonly #reader: RunReader;
 
-  constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, viewer: Viewer) {
+  constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, observer: LoopObserver) {
     const path = folder.run(run);
     const open = openRun(state);
     const agent = agentNamed(spec.agent.kind);
@@ -79,13 +76,13 @@ class Output {
         price: () => null,
         hide: (text) => text,
       },
-      (event) => viewer.agent?.({ ...event, at: Date.now() }),
+      (event) => observer.agent?.({ ...event, at: Date.now() }),
     );
     this.#reader = reader;
     if (existsSync(join(path, 'stdout.log')))
       this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
     if (existsSync(join(path, 'stderr.log')) && open !== null)
-      this.#tails.push(new Tail(join(path, 'stderr.log'), 0, (chunk) => viewer.complained?.(open, chunk)));
+      this.#tails.push(new Tail(join(path, 'stderr.log'), 0, (chunk) => observer.complained?.(open, chunk)));
     this.#stopWatching = watchFolder(path, () => this.#look());
     this.#look();
   }

@@ -1,7 +1,7 @@
-import type { IterationSpend } from '../journal/account.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Outcome } from '../loop/outcome.ts';
+import { spends, type IterationSpend } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
@@ -28,8 +28,8 @@ export interface LoopSummary {
   readonly record: EndRecord;
 }
 
-export function summaryOf({ spec, state, account, owner, trouble }: LoopReading): LoopSummary {
-  const record = endRecord(state, account, spec);
+export function summaryOf({ spec, state, report, owner, trouble }: LoopReading): LoopSummary {
+  const record = endRecord(state, report, spec);
   const status = statusOf();
   function statusOf(): LoopSummary['status'] {
     if (trouble !== null) return 'unreadable';
@@ -56,9 +56,13 @@ export function summaryOf({ spec, state, account, owner, trouble }: LoopReading)
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
     next: nextOf(),
-    spends: account.spends.map((spend) => ({ ...spend, usd: spend.source === null ? null : spend.usd })),
+    spends: spends(report).map(withoutUnknown),
     record,
   };
+}
+
+function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
+  return { ...spend, usd: spend.source === null ? null : spend.usd };
 }
 
 /** What a loop waits for, until when, and why. */

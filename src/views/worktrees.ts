@@ -62,11 +62,11 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
 }
 
 /** Whether its branch is not any more where it was when the loop began. */
-async function hasMoved({ spec, account }: LoopReading, env: Environment): Promise<boolean> {
+async function hasMoved({ spec, report }: LoopReading, env: Environment): Promise<boolean> {
   const repository = gitIn(spec.workspace, env);
   const start = await resolve(repository, `${startOf(spec)}^`);
   // Without a record the agent has not begun, or nothing could be put on record.
-  if (start === null) return account.commits > 0;
+  if (start === null) return report.commits > 0;
   return start !== (await tipOf(repository, spec.worktree?.branch ?? ''));
 }
 

@@ -25,7 +25,7 @@ import { UserError } from '../user-error.ts';
 import { howItFailed } from '../store/end-record.ts';
 import { lastLines } from '../store/excerpts.ts';
 import { withIdleLoop } from '../recovery/idle-loop.ts';
-import { quoted } from '../process/shell-quote.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { startOf } from '../scm/start.ts';
@@ -146,7 +146,7 @@ class Merge {
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(
-        `${path} is not on its branch ${branch} any more${checkedOut === null ? '' : `, but on ${checkedOut}`}; its commits go onto it with: git -C ${quoted(path)} switch -C ${branch}`,
+        `${path} is not on its branch ${branch} any more${checkedOut === null ? '' : `, but on ${checkedOut}`}; its commits go onto it with: git -C ${shellQuote(path)} switch -C ${branch}`,
       );
     }
     if (changes.length === 0) return;
@@ -186,7 +186,7 @@ class Merge {
     return new UserError(
       [
         `${branch} cannot be merged into ${into}: ${what}. Both are as they were`,
-        `go on      git -C ${quoted(path)} merge ${into}      (resolve, commit, then: ralph worktree merge ${name})`,
+        `go on      git -C ${shellQuote(path)} merge ${into}      (resolve, commit, then: ralph worktree merge ${name})`,
         `by hand    git merge ${branch}`,
       ].join('\n  '),
       1,
@@ -252,7 +252,7 @@ class Merge {
   #red(red: readonly string[]): UserError {
     const { name } = this.#loop.spec;
     const { path, branch, from } = this.#worktree;
-    const merge = `git -C ${quoted(path)} merge ${from ?? 'HEAD'}`;
+    const merge = `git -C ${shellQuote(path)} merge ${from ?? 'HEAD'}`;
     return new UserError(
       [
         `the merged result does not pass the checks: nothing was merged`,

@@ -32,7 +32,7 @@ import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import { UserError } from '../user-error.ts';
-import { quoted } from '../process/shell-quote.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { scmProgram } from '../scm/program.ts';
 import { inWords } from '../scm/git.ts';
@@ -173,7 +173,7 @@ export async function clearPlace(
     const subject = await about(repository, { path, branch }, user);
     if (work.trouble === null) throw hasWork(subject, work);
     // Git alone does not remove a folder that it cannot speak for.
-    const first = user === null ? `rm -rf ${quoted(path)} && ` : '';
+    const first = user === null ? `rm -rf ${shellQuote(path)} && ` : '';
     throw brokenTree(path, work.trouble, `${first}${discarding(subject)}`);
   }
   if (notes === null) return;
@@ -246,7 +246,7 @@ export function refuseInside(path: string): void {
   if (loop === null) return;
   const { name, workspace } = loop.spec;
   throw new UserError(
-    `the loop "${name}" of ${workspace} works in ${path} (process ${loop.owner ?? '?'}); end it first: ralph stop ${name} --cwd ${quoted(workspace)}`,
+    `the loop "${name}" of ${workspace} works in ${path} (process ${loop.owner ?? '?'}); end it first: ralph stop ${name} --cwd ${shellQuote(workspace)}`,
   );
 }
 
@@ -265,7 +265,9 @@ async function about(
 ): Promise<About> {
   const base = user?.spec.worktree?.from ?? (await branchOf(repository)) ?? 'HEAD';
   const elsewhere =
-    user === null || user.spec.workspace === repository.folder ? '' : ` --cwd ${quoted(user.spec.workspace)}`;
+    user === null || user.spec.workspace === repository.folder
+      ? ''
+      : ` --cwd ${shellQuote(user.spec.workspace)}`;
   return { path, branch, base, loop: user === null ? null : `${user.spec.name}${elsewhere}` };
 }
 
@@ -273,12 +275,12 @@ async function about(
 function hasWork({ path, branch, base, loop }: About, work: Work): UserError {
   const lines = [
     `the worktree ${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}`,
-    ...(work.changes > 0 ? [`look       git -C ${quoted(path)} status`] : []),
+    ...(work.changes > 0 ? [`look       git -C ${shellQuote(path)} status`] : []),
     ...(work.commits > 0 ? [`look       git log ${base}..${branch}`] : []),
     ...work.submodules.map((one) =>
       existsSync(join(path, one, '.git'))
-        ? `push       git -C ${quoted(join(path, one))} push`
-        : `bring back git -C ${quoted(path)} submodule update --init ${quoted(one)}`,
+        ? `push       git -C ${shellQuote(join(path, one))} push`
+        : `bring back git -C ${shellQuote(path)} submodule update --init ${shellQuote(one)}`,
     ),
     loop === null
       ? `merge      git merge ${branch}`
@@ -291,7 +293,7 @@ function hasWork({ path, branch, base, loop }: About, work: Work): UserError {
 function discarding({ path, branch, loop }: Omit<About, 'base'>): string {
   // Twice, since one that nobody has finished to make is locked.
   return loop === null
-    ? `git worktree remove --force --force ${quoted(path)} && git branch -D ${branch}`
+    ? `git worktree remove --force --force ${shellQuote(path)} && git branch -D ${branch}`
     : `ralph worktree rm ${loop} --force`;
 }
 

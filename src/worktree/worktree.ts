@@ -17,7 +17,7 @@ import type { Work } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { UserError } from '../user-error.ts';
-import { quoted } from '../process/shell-quote.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -109,7 +109,7 @@ export function brokenTree(path: string, trouble: string, discardWith: string): 
     [
       `nobody can tell what in ${path} is new, it is no sound worktree any more: ${trouble}`,
       `mend it    git worktree repair`,
-      `keep it    mv ${quoted(path)} SOMEWHERE`,
+      `keep it    mv ${shellQuote(path)} SOMEWHERE`,
       `discard    ${discardWith}      (removes the folder with all that is in it)`,
     ].join('\n  '),
   );
@@ -130,7 +130,7 @@ export async function requireWorktree(spec: Spec, env: Environment): Promise<voi
   const { worktree, name } = spec;
   if (worktree === undefined || (existsSync(worktree.folder) && (await isOwn(spec, env)))) return;
   const { path, branch } = worktree;
-  const where = quoted(path);
+  const where = shellQuote(path);
   if (existsSync(path)) {
     const owner = await ownerOfTree(gitIn(spec.workspace, env), path);
     throw new UserError(

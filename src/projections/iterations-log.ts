@@ -1,18 +1,57 @@
+import { existsSync, truncateSync } from 'node:fs';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { Account } from './account.ts';
-import { duration, localTime } from './times.ts';
+import type { Knowledge, LoopReport } from '../loop/report.ts';
+import { duration, localTime } from '../journal/times.ts';
+import type { GrowingFile } from './growing-file.ts';
 
-/** The lines of `iterations.log` that an event adds; `state` and `known` are as they were after it. */
-export function logLines(event: LoopEvent, state: LoopState, known: Account): readonly string[] {
-  return entries(event, state, known).map((entry) => `${localTime(event.at)} ${entry}`);
+/** `iterations.log`: document 003's log, a line or two per event. */
+export class IterationsLog {
+  readonly #file: GrowingFile;
+  readonly #mask: (text: string) => string;
+  #pending = '';
+  /** The bytes that are written, or were when the snapshot was taken. */
+  bytes = 0;
+
+  constructor(file: GrowingFile, mask: (text: string) => string) {
+    this.#file = file;
+    this.#mask = mask;
+  }
+
+  /** Takes an event, with what is known after it. */
+  take(event: LoopEvent, { state, report }: Knowledge): void {
+    for (const line of logLines(event, state, report)) this.#pending += `${this.#mask(line)}\n`;
+  }
+
+  /** Cuts off lines that an earlier owner wrote and this one has pending, or accepts that the file is shorter. */
+  catchUp(): void {
+    if (this.#file.size < this.bytes) this.bytes = this.#file.size;
+    else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.bytes);
+  }
+
+  /** The file was written anew by another object; nothing is pending any more. */
+  replaceBy({ bytes }: IterationsLog): void {
+    this.bytes = bytes;
+    this.#pending = '';
+  }
+
+  write(): void {
+    if (!this.#file.append(this.#pending)) return;
+    this.bytes += Buffer.byteLength(this.#pending);
+    this.#pending = '';
+  }
 }
 
-function entries(event: LoopEvent, state: LoopState, known: Account): readonly string[] {
+/** The lines of `iterations.log` that an event adds; `state` and `report` are those after it. */
+export function logLines(event: LoopEvent, state: LoopState, report: LoopReport): readonly string[] {
+  return entries(event, state, report).map((entry) => `${localTime(event.at)} ${entry}`);
+}
+
+function entries(event: LoopEvent, state: LoopState, report: LoopReport): readonly string[] {
   const { policy } = state;
   switch (event.type) {
     case 'iteration.started': {
@@ -20,7 +59,7 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
       return [`[START] iteration ${event.iteration}${limit === null ? '' : `/${limit}`}`];
     }
     case 'run.ended':
-      return runEntries(event, state, known);
+      return runEntries(event, state, report);
     case 'check.finished':
       return event.result.code === 0
         ? []
@@ -65,10 +104,11 @@ function entries(event: LoopEvent, state: LoopState, known: Account): readonly s
 function runEntries(
   event: Extract<LoopEvent, { type: 'run.ended' }>,
   state: LoopState,
-  known: Account,
+  report: LoopReport,
 ): readonly string[] {
   const { run, iteration } = state.turn;
-  if (run?.id !== event.run || known.iteration === null) return [];
+  const last = report.iterations.at(-1);
+  if (run?.id !== event.run || last === undefined) return [];
   const { ending, as } = event;
   if (as === 'usage-limit') {
     return [
@@ -83,7 +123,7 @@ function runEntries(
   if (isCutShort(as)) return [`[STOP] iteration ${iteration} interrupted`];
   const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
   const lines = [
-    `[END] iteration ${iteration} exit=${exit} duration=${duration(event.at - known.iteration.runAt)}`,
+    `[END] iteration ${iteration} exit=${exit} duration=${duration(event.at - last.workPlannedAt)}`,
   ];
   if (ending.how === 'timed-out' && ending.which === 'inactivity') {
     const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;

@@ -5,13 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LoopEvent } from '../loop/event.ts';
 import { evolve, INITIAL } from '../loop/evolve.ts';
 import { presets } from '../loop/presets.ts';
-import { account, NO_ACCOUNT } from './account.ts';
-import { openJournal, readJournal } from './file.ts';
+import { learn, NOTHING_KNOWN } from '../loop/report.ts';
+import { openJournal, readJournal } from '../journal/file.ts';
 import { logLines } from './iterations-log.ts';
 import { completesIteration, progressEntry } from './progress-file.ts';
-import { readSnapshot, snapshotText } from './snapshot.ts';
-import { stateFile } from './state-file.ts';
-import { duration, localTime, preciseLocalTime } from './times.ts';
+import { readSnapshot, snapshotText } from '../journal/snapshot.ts';
+import { stateContent } from './state-file.ts';
+import { duration, localTime, preciseLocalTime } from '../journal/times.ts';
 
 const AT = new Date(2024, 0, 15, 10, 30, 0, 123).getTime();
 const base = presets.swarm.policy;
@@ -87,25 +87,24 @@ const events: LoopEvent[] = [
   { type: 'loop.ended', outcome: { type: 'iterations-exhausted', limit: 100 }, at: AT + 357_400 },
 ];
 const lived = (count: number = events.length) => {
-  let state = INITIAL;
-  let known = NO_ACCOUNT;
+  let known = NOTHING_KNOWN;
   const log: string[] = [];
   const progress: string[] = [];
   for (const event of events.slice(0, count)) {
-    if (completesIteration(event, state, known))
-      progress.push(progressEntry(state, known, () => '1 test failed'));
-    known = account(known, event, state);
-    state = evolve(state, event);
-    log.push(...logLines(event, state, known));
+    const before = known;
+    if (completesIteration(event, before.state, before.report))
+      progress.push(progressEntry(before.state, before.report, () => '1 test failed'));
+    known = learn(before, event);
+    log.push(...logLines(event, known.state, known.report));
   }
-  return { state, known, log, progress };
+  return { ...known, log, progress };
 };
 
 describe('the projections', () => {
   it('S4.28 state.json has the eleven fields of its document, and times of this place', () => {
-    const { state, known } = lived(9);
+    const { state, report } = lived(9);
     const about = { workspace: '/w', promptFile: '/w/PROMPT.md', end: null };
-    expect(stateFile(state, known, about)).toMatchObject({
+    expect(stateContent(state, report, about)).toMatchObject({
       worker_name: 'agent',
       prompt_file: '/w/PROMPT.md',
       max_iterations: 100,
@@ -119,9 +118,12 @@ describe('the projections', () => {
       inactivity_timeout: 60,
     });
     const paused = lived(12);
-    expect(stateFile(paused.state, paused.known, about)).toMatchObject({ status: 'paused' });
+    expect(stateContent(paused.state, paused.report, about)).toMatchObject({ status: 'paused' });
     const over = lived();
-    expect(stateFile(over.state, over.known, about)).toMatchObject({ status: 'stopped', total_failures: 1 });
+    expect(stateContent(over.state, over.report, about)).toMatchObject({
+      status: 'stopped',
+      total_failures: 1,
+    });
   });
 
   it('S4.30 S4.98 iterations.log has a line for what happened, in the forms of its document', () => {
@@ -156,7 +158,7 @@ describe('the projections', () => {
   });
 
   it('the account says what a person wants to know', () => {
-    expect(lived().known).toMatchObject({
+    expect(lived().report).toMatchObject({
       runs: 2,
       strays: [{ pid: 7, command: 'daemon' }],
       endedAt: AT + 357_400,
@@ -177,8 +179,8 @@ describe('a snapshot', () => {
   const write = () => {
     const journal = openJournal(path);
     for (const event of events.slice(0, half)) journal.append(event, journal.length);
-    const { state, known } = lived(half);
-    const snapshot = { mark: journal.mark, state, account: known, logBytes: 10, entries: 1 };
+    const { state, report } = lived(half);
+    const snapshot = { mark: journal.mark, state, report, logBytes: 10, entries: 1 };
     writeFileSync(join(folder, 'snapshot.json'), snapshotText(snapshot));
     for (const event of events.slice(half)) journal.append(event, journal.length);
     journal.close();

@@ -1,0 +1,115 @@
+/** How the runs of a loop reach its agent: as processes with a command line, or as calls of a function. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PromptVia } from '../agents/agent.ts';
+import { agentNamed } from '../agents/agents.ts';
+import { commandLine, promptWay } from '../agents/call.ts';
+import { functionHost, type CallSpec, type Performer } from '../hosts/function.ts';
+import type { Host } from '../hosts/host.ts';
+import { processHost, type ProcessSpec } from '../hosts/process.ts';
+import type { LoopState } from '../loop/state.ts';
+import { processes } from '../process/process.ts';
+import { shellQuote } from '../process/shell-quote.ts';
+import { linkBeside, nameBeside, promptAlias } from '../store/aliases.ts';
+import { runMarker } from '../store/run-environment.ts';
+import { redact } from '../store/secrets.ts';
+import { treeOf, type Spec } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { agentEnvironment } from './agent-environment.ts';
+
+/** The host of a loop's agent; `state` gives the present state of the loop. */
+export function agentHost(loop: HostedLoop, perform: Performer | undefined, state: () => LoopState): Host {
+  const environment = (run: string): Record<string, string> =>
+    agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
+  return perform === undefined
+    ? processHost((run) => asProcess(loop, run, environment(run), state()), processes)
+    : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
+}
+
+export interface HostedLoop {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The agent's command line and the variables that are set for it, without secrets. */
+export function shownCommand({ spec, folder, env }: HostedLoop, state: LoopState): string {
+  const agent = agentNamed(spec.agent.kind);
+  const line = argvOf(
+    { spec, folder, promptFile: '<prompt>' },
+    '1.1',
+    promptWay(agent, spec.agent, 0),
+    state,
+    () => '<prompt>',
+  );
+  const variables = Object.entries(spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
+  return [...variables, ...redact(line, env)].map(shellQuote).join(' ');
+}
+
+function asProcess(
+  { spec, folder }: HostedLoop,
+  run: string,
+  env: Record<string, string>,
+  state: LoopState,
+): ProcessSpec {
+  const agent = agentNamed(spec.agent.kind);
+  const prompt = promptOf(folder, run);
+  const way = promptWay(agent, spec.agent, statSync(prompt, { throwIfNoEntry: false })?.size ?? 0);
+  return {
+    folder: folder.run(run),
+    argv: () => {
+      const promptFile = promptFileFor({ spec, folder }, run, way, state);
+      return argvOf({ spec, folder, promptFile }, run, way, state, () => readFileSync(prompt, 'utf8'));
+    },
+    cwd: treeOf(spec),
+    env,
+    // A known agent that gets its prompt as a file reads stdin as well: the name of the file alone is no prompt.
+    stdin: way === 'stdin' || (way === 'file' && agent.call !== null) ? prompt : null,
+    marker: runMarker(spec, run),
+  };
+}
+
+function asCall({ spec, folder }: HostedLoop, run: string, env: Record<string, string>): CallSpec {
+  return {
+    folder: folder.run(run),
+    promptFile: promptOf(folder, run),
+    workspace: treeOf(spec),
+    env,
+    marker: runMarker(spec, run),
+  };
+}
+
+function promptOf(folder: LoopFolder, run: string): string {
+  return join(folder.run(run), 'prompt.md');
+}
+
+/** The path under which the agent opens its prompt: document 001 wants a name beside the settings. */
+function promptFileFor(
+  { spec, folder }: Pick<HostedLoop, 'spec' | 'folder'>,
+  run: string,
+  via: PromptVia,
+  { policy }: LoopState,
+): string {
+  const file = promptOf(folder, run);
+  // From a worktree a name relative to the workspace leads nowhere.
+  if (!policy.aliases || via !== 'file' || spec.worktree !== undefined) return file;
+  linkBeside(spec.workspace, promptAlias(run), file);
+  return nameBeside(spec.workspace, promptAlias(run), file);
+}
+
+function argvOf(
+  { spec, folder, promptFile }: { spec: Spec; folder: LoopFolder; promptFile: string },
+  run: string,
+  via: PromptVia,
+  state: LoopState,
+  prompt: () => string,
+): readonly string[] {
+  return commandLine(agentNamed(spec.agent.kind), spec.agent, {
+    // A commit message is read as text: a line of a stream would make a poor one.
+    output: state.turn.messageRun?.id === run ? 'text' : 'stream',
+    folder: folder.run(run),
+    via,
+    promptFile,
+    prompt,
+  });
+}

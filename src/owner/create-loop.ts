@@ -1,0 +1,177 @@
+/**
+ * Creating a loop and becoming its owner.
+ *
+ * 1. Everything that can be refused is refused before the name is taken.
+ * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
+ */
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { withoutGitLocation } from '../git/without-git-location.ts';
+import type { Performer } from '../hosts/function.ts';
+import type { Policy } from '../loop/policy.ts';
+import { gitIn } from '../scm/git.ts';
+import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
+import { announce } from '../store/children.ts';
+import { forget } from '../store/kept-environment.ts';
+import { prepareFolder } from '../store/ralph-folder.ts';
+import { unregister } from '../store/registry.ts';
+import { writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
+import { LoopFolder, loopsFolder } from '../store/store.ts';
+import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
+import { wantsSetUp } from '../worktree/set-up.ts';
+import { discard, inTree } from '../worktree/worktree.ts';
+import { claimName, type ClaimedName } from './claim-name.ts';
+import { moveStaleMarkers } from './markers.ts';
+import { OwnedLoop } from './owner.ts';
+import { asUserError } from './refusals.ts';
+import { refuseSecrets } from './refuse-secrets.ts';
+import { keepEnvironment } from './starters-environment.ts';
+
+export interface LoopRequest {
+  readonly workspace: string;
+  /** Null for a name that is made from the prompt. */
+  readonly name: string | null;
+  readonly policy: Policy;
+  readonly agent: Spec['agent'];
+  readonly prompt: PromptSource;
+  readonly env: Readonly<Record<string, string>>;
+  /** Where the loop belongs; absent means in the foreground. */
+  readonly place?: Spec['place'];
+  /** Whether the loop works in its own git worktree. */
+  readonly worktree?: boolean;
+  /** Whether an unfinished loop of the same name may be archived. */
+  readonly fresh: boolean;
+  /** What the user should know before the loop begins. */
+  readonly notes?: readonly string[];
+  readonly parent: Spec['parent'];
+  /** Does the agent's work, where the agent is a function of this program. */
+  readonly perform?: Performer | undefined;
+}
+
+/** Creates a loop and becomes its owner. */
+export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
+  const workspace = realpathSync(asked.workspace);
+  // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
+  const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
+  const request = { ...asked, workspace, env };
+  await refuseRequest(request);
+  prepareWorkspace(workspace);
+  const notes = [...(request.notes ?? [])];
+  const claimed = await claimName(request, notes);
+  const undo: (() => void | Promise<void>)[] = [claimed.release];
+  try {
+    return await writeLoop(request, claimed, notes, undo);
+  } catch (error) {
+    for (const step of undo.toReversed()) {
+      // oxlint-disable-next-line no-await-in-loop -- in the reverse order of what was done
+      await step();
+    }
+    throw asUserError(error, claimed.folder.path);
+  }
+}
+
+async function refuseRequest(request: LoopRequest): Promise<void> {
+  const { policy, workspace, env } = request;
+  if (request.worktree === true) await refuseWorktree(policy, workspace, env);
+  else await refuseCommit(policy, workspace, env);
+  refuseSecrets(request);
+}
+
+function prepareWorkspace(workspace: string): void {
+  try {
+    prepareFolder(workspace);
+    mkdirSync(loopsFolder(workspace), { recursive: true });
+  } catch (error) {
+    throw asUserError(error, join(workspace, '.ralph'));
+  }
+}
+
+/** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
+async function writeLoop(
+  request: LoopRequest,
+  { name, folder, release, unfinished }: ClaimedName,
+  notes: string[],
+  undo: (() => void | Promise<void>)[],
+): Promise<OwnedLoop> {
+  const { workspace, env, perform } = request;
+  const id = newId(name);
+  undo.push(() => forgetLoop(id, workspace));
+  const worktree = await makeTree(request, { id, name, workspace }, notes);
+  if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));
+  const policy = worktree === null ? request.policy : inTree(request.policy, workspace, worktree);
+  const spec = specOf(request, { id, name, worktree });
+
+  if (unfinished !== null && existsSync(unfinished.progressFile))
+    copyFileSync(unfinished.progressFile, folder.earlierProgress);
+  keepEnvironment(spec, env);
+  writeSpec(folder.spec, spec, env);
+  moveStaleMarkers(folder, policy);
+  notes.push(...notesOnOthers(spec, policy));
+  // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
+  const noRecord = wantsSetUp(spec, policy) ? null : await recordStart({ spec, folder, env, policy });
+  if (noRecord !== null) notes.push(noRecord);
+  if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder);
+
+  const loop = new OwnedLoop({ spec, folder, env, release, perform });
+  // Without a record of the start there is no point in trying after every iteration.
+  loop.create(noRecord === null ? policy : { ...policy, checkpoint: false });
+  loop.notes = notes;
+  return loop;
+}
+
+export function newId(name: string): string {
+  return `${name}-${randomUUID().slice(0, 8)}`;
+}
+
+async function makeTree(
+  request: LoopRequest,
+  owner: { readonly id: string; readonly name: string; readonly workspace: string },
+  notes: string[],
+): Promise<Worktree | null> {
+  if (request.worktree !== true) return null;
+  const place = await placeFor(request.policy, owner.name, owner.workspace, request.env);
+  return makeWorktree(place, owner, notes);
+}
+
+function specOf(
+  { workspace, agent, prompt, parent, place }: LoopRequest,
+  { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
+): Spec {
+  return {
+    version: 1,
+    id,
+    name,
+    workspace,
+    created: new Date().toISOString(),
+    agent: worktree === null ? agent : anchored(agent, workspace),
+    prompt,
+    ...(place === undefined ? {} : { place }),
+    ...(worktree === null ? {} : { worktree }),
+    parent,
+  };
+}
+
+/** A program that was given by a path relative to the workspace has to be found from the worktree too. */
+function anchored(agent: Spec['agent'], workspace: string): Spec['agent'] {
+  const [program = '', ...more] = agent.argv;
+  return program.includes('/') ? { ...agent, argv: [resolve(workspace, program), ...more] } : agent;
+}
+
+async function forgetLoop(id: string, workspace: string): Promise<void> {
+  forget(id);
+  unregister(id);
+  await forgetRecords({ id }, workspace);
+}
+
+async function discardQuietly(
+  made: Worktree,
+  workspace: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  try {
+    await discard(gitIn(workspace, env), made);
+  } catch {
+    // The next loop of this name finds the empty tree and replaces it.
+  }
+}

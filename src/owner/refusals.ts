@@ -1,0 +1,18 @@
+import { GitError } from '../git/git.ts';
+import { JournalError } from '../journal/journal.ts';
+import { cannotWrite } from '../store/ralph-folder.ts';
+import { UserError } from '../user-error.ts';
+
+/** An error of git, of the journal or of the file system as a message for the user; any other error as it is. */
+export function asUserError(error: unknown, path: string): unknown {
+  if (error instanceof GitError) return new UserError(`cannot commit: ${error.message}`, 2, { cause: error });
+  if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
+  return cannotWrite(error, path);
+}
+
+export function alreadyOwned(name: string, pid: number | null): UserError {
+  const owner = pid === null ? 'another process' : `process ${pid}`;
+  return new UserError(
+    `the loop "${name}" is already running (${owner}); show it with: ralph status ${name}, end it with: ralph stop ${name}`,
+  );
+}

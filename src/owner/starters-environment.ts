@@ -1,0 +1,79 @@
+/**
+ * The environment that a loop's agent and checks get: the one of whoever started the loop, kept in the user's state
+ * folder until the loop ends.
+ *
+ * 1. An owner in the background uses only the kept environment, never its own.
+ * 2. A person who resumes a loop whose environment is not kept any more gives it theirs, and is told so.
+ */
+import { withoutGitLocation } from '../git/without-git-location.ts';
+import { keep, kept } from '../store/kept-environment.ts';
+import { register } from '../store/registry.ts';
+import { UMASK } from '../store/run-environment.ts';
+import { REDACTED } from '../store/secrets.ts';
+import type { Spec } from '../store/spec.ts';
+import { loopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
+
+/** Who takes over a loop: a person with an environment, or a process in the background that has none to give. */
+export type NewOwner =
+  | { readonly by: 'person'; readonly env: Environment; readonly given?: Environment }
+  | { readonly by: 'background' };
+
+export interface StartersEnvironment {
+  readonly env: Environment;
+  /** The agent's command as it was given, secrets included. */
+  readonly argv: readonly string[];
+  /** What a person should know about it. */
+  readonly notes: readonly string[];
+}
+
+/** The environment for the next owner of a loop; refuses where something is missing that the agent needs. */
+export function environmentFor(spec: Spec, owner: NewOwner): StartersEnvironment {
+  const { name, agent, worktree } = spec;
+  const known = kept(spec.id);
+  if (known === null && owner.by === 'background') {
+    throw new UserError(
+      `the environment of "${name}" is not kept any more, so it cannot run in the background; continue it with: ralph resume ${name}`,
+    );
+  }
+  const given = owner.by === 'person' ? (owner.given ?? {}) : {};
+  const own = owner.by === 'person' ? owner.env : {};
+  const env = { ...(known?.env ?? own), ...given, ...umaskFor(known?.umask, owner) };
+  const missing = (agent.given ?? []).filter((variable) => env[variable] === undefined);
+  if (missing.length > 0) {
+    const flags = missing.map((variable) => `--env ${variable}=…`).join(' ');
+    throw new UserError(
+      `"${name}" was started with --env ${missing.join(', ')}, which is not kept after its end; pass it again: ralph resume ${name} ${flags}`,
+    );
+  }
+  if (known === null && agent.argv.some((argument) => argument.includes(REDACTED))) {
+    throw new UserError(
+      `the command of "${name}" contained a secret, which is not kept after its end; start it again with: ralph run --name ${name}`,
+    );
+  }
+  return {
+    env: worktree === undefined ? env : withoutGitLocation(env),
+    argv: known?.argv ?? agent.argv,
+    notes: known === null ? [`the environment that "${name}" was started with is gone; using yours`] : [],
+  };
+}
+
+/** A background process has a umask of its own, so the agent's has to be set explicitly. */
+function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
+  return by === 'person' || umask === undefined ? {} : { [UMASK]: umask.toString(8).padStart(4, '0') };
+}
+
+/** Keeps the environment of a loop and registers it. */
+export function keepEnvironment(spec: Spec, env: Environment): void {
+  const { id, name, workspace, agent } = spec;
+  const { [UMASK]: stated, ...rest } = env;
+  try {
+    const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
+    keep(id, { env: rest, argv: agent.argv, umask });
+    register({ id, name, workspace, folder: loopFolder(workspace, name).path });
+  } catch {
+    // A home that cannot be written must not stop the work; only `ls --all` and a later owner miss the entry.
+  }
+}
+
+type Environment = Readonly<Record<string, string>>;

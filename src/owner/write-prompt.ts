@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
+import type { Policy } from '../loop/policy.ts';
+import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
+import { diffForPrompt } from '../scm/checkpoints.ts';
+import { checkAlias, nameBeside } from '../store/aliases.ts';
+import { readExcerpt } from '../store/excerpts.ts';
+import { hideKeys, masked } from '../store/secrets.ts';
+import type { Spec } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+
+/** Renders the prompt of a run and writes it where the agent reads it. */
+export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): Promise<WrittenPrompt> {
+  const { spec, folder } = loop;
+  let base: Base;
+  try {
+    base = readBase(spec.prompt);
+  } catch (error) {
+    const path = 'file' in spec.prompt ? spec.prompt.file : 'the prompt';
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
+      : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
+  }
+  // A command-line argument cannot hold a NUL.
+  const text = renderPrompt(withoutKeys(effect.plan), await gather(loop, effect, base)).replaceAll(
+    '\0',
+    '\uFFFD',
+  );
+  const path = join(folder.run(effect.run), 'prompt.md');
+  if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
+  writeFileSync(path, text);
+  loop.prompted(() => masked(text.slice(0, 1000), loop.env));
+  const hash = createHash('sha256').update(text).digest('hex');
+  return { path: relative(folder.path, path), hash };
+}
+
+export interface PromptedLoop {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly env: Readonly<Record<string, string>>;
+  readonly policy: () => Policy;
+  /** Is called with the beginning of the prompt, without secrets. */
+  readonly prompted: (text: () => string) => void;
+  /** The progress file with everything that has happened until now. */
+  readonly readProgress: () => string;
+}
+
+/** The agent reads the commands of the checks, and must not see the keys in them. */
+function withoutKeys({ sections }: PromptPlan): PromptPlan {
+  return {
+    sections: sections.map((section) => {
+      if ('checks' in section) return { ...section, checks: section.checks.map(hideKeys) };
+      if (section.kind === 'failed-check') return hide(section);
+      return section.kind === 'check-errors' ? { ...section, failed: section.failed.map(hide) } : section;
+    }),
+  };
+}
+
+function hide<T extends { readonly command: string }>(one: T): T {
+  return { ...one, command: hideKeys(one.command) };
+}
+
+interface Base {
+  readonly text: string;
+  readonly isSpecification: boolean;
+}
+
+/** Reads the base of the prompt, anew for every run; when a specification's file is gone, the task's own text is used. */
+function readBase(prompt: Spec['prompt']): Base {
+  if ('spec' in prompt) {
+    const specification = readIfThere(prompt.spec);
+    if (specification !== null) return { text: specification, isSpecification: true };
+  }
+  const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
+  return { text, isSpecification: false };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Gathers what the sections of the plan need, and nothing else. */
+async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base): Promise<PromptInputs> {
+  const { spec, env, policy, readProgress } = loop;
+  const failed = plan.sections.flatMap((section) => {
+    if (section.kind === 'failed-check') return [section];
+    return section.kind === 'check-errors' ? section.failed : [];
+  });
+  const has = (kind: string): boolean => plan.sections.some((section) => section.kind === kind);
+  const checkOutput = Object.fromEntries(
+    failed.map(({ index, log, excerpt }) => [
+      index,
+      masked(readExcerpt(resolve(spec.workspace, log), excerpt), env),
+    ]),
+  );
+  const checkLog =
+    policy().aliases && spec.worktree === undefined
+      ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
+      : {};
+  const diff = plan.sections.find((section) => section.kind === 'diff');
+  const progress = has('progress') ? masked(readProgress(), env) : '';
+  return {
+    base: base.text,
+    isSpecification: base.isSpecification,
+    diff: diff === undefined ? '' : await diffForPrompt(loop, diff.excerpt),
+    progress,
+    messages: '',
+    checkOutput,
+    checkLog,
+  };
+}
+
+/** The name of a check's log beside the settings, for document 001. */
+function aliasOf(workspace: string, log: string): string {
+  const iteration = Number.parseInt(basename(dirname(dirname(log))), 10);
+  return nameBeside(workspace, checkAlias(iteration, log), resolve(workspace, log));
+}

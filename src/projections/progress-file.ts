@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LoopEvent } from '../loop/event.ts';
+import { cut } from '../loop/excerpt.ts';
+import { failureText } from '../loop/failure.ts';
+import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
+import { didItsTurn, isCutShort } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import { firstLine } from '../store/excerpts.ts';
+import type { GrowingFile } from './growing-file.ts';
+
+/** `progress.md`: document 002's account of every iteration, for people and for the next prompt. */
+export class ProgressFile {
+  readonly #file: GrowingFile;
+  readonly #context: ProgressContext;
+  /** Rendered late: the log of a check is read when the entry is written. */
+  #pending: (() => string)[] = [];
+  /** The entries that are written, or were when the snapshot was taken. */
+  entries = 0;
+
+  constructor(file: GrowingFile, context: ProgressContext) {
+    this.#file = file;
+    this.#context = context;
+  }
+
+  /** Takes an event, with what was known before it. */
+  take(event: LoopEvent, { state, report }: Knowledge): void {
+    if (!completesIteration(event, state, report)) return;
+    const { workspace, mask } = this.#context;
+    const first = (log: string): string => firstLine(resolve(workspace, log));
+    this.#pending.push(() => mask(progressEntry(state, report, first)));
+  }
+
+  /** Drops pending entries that an earlier owner has written: the logs of old checks need not be read again. */
+  catchUp(): void {
+    const written = readText(this.#file.path).match(/^## Iteration /gm)?.length ?? 0;
+    const missing = this.entries + this.#pending.length - written;
+    this.entries = written;
+    this.#pending = missing > 0 ? this.#pending.slice(-missing) : [];
+  }
+
+  /** The file was written anew by another object; nothing is pending any more. */
+  replaceBy({ entries }: ProgressFile): void {
+    this.entries = entries;
+    this.#pending = [];
+  }
+
+  write(): void {
+    const entries = this.#pending.map((entry) => entry());
+    if (!this.#file.append(entries.join(''))) return;
+    this.entries += entries.length;
+    this.#pending = [];
+  }
+
+  /** The file as the next prompt shows it, after the progress of the loop that this one replaces. */
+  read(): string {
+    try {
+      const earlier = readText(this.#context.earlier).trim();
+      const before = earlier === '' ? '' : `# Of an earlier loop\n\n${earlier}\n\n# Of this loop\n\n`;
+      return `${before}${readText(this.#file.path)}`;
+    } catch (error) {
+      this.#file.warn(error);
+      return '';
+    }
+  }
+}
+
+export interface ProgressContext {
+  readonly workspace: string;
+  /** The progress file of an unfinished loop that this one replaces. */
+  readonly earlier: string;
+  readonly mask: (text: string) => string;
+}
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/** Whether an event closes an iteration; `state` and `report` are those before it. */
+export function completesIteration(event: LoopEvent, state: LoopState, report: LoopReport): boolean {
+  const closes = (event.type === 'timer.fired' && event.key !== 'children') || event.type === 'loop.ended';
+  const as = state.turn.run?.ended?.as;
+  return closes && as !== undefined && !isCutShort(as) && report.iterations.length > 0;
+}
+
+/** The entry of `progress.md` for the iteration that is being closed; `complaintIn` reads what a check complained of. */
+export function progressEntry(
+  state: LoopState,
+  report: LoopReport,
+  complaintIn: (log: string) => string,
+): string {
+  const last = report.iterations.at(-1);
+  if (last === undefined) return '';
+  const as = state.turn.run?.ended?.as;
+  const { iteration, startedAt, steps, spent } = last;
+  const checks = state.turn.checksStarted ? report.checks : [];
+  const ending = state.turn.run?.ended?.ending;
+  const error = ending === undefined || as === undefined ? null : failureText(ending, as);
+  const verdict = !didItsTurn(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
+  // An iteration whose checks did not all run has not passed.
+  const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
+  const lines = checks.map(({ command, result }) => {
+    if (result.code === 0) return `  - ${command}: PASS`;
+    const why = result.timedOut ? 'Timeout' : complaintIn(result.log);
+    return `  - ${command}: FAIL${why === '' ? '' : ` — ${why}`}`;
+  });
+  return [
+    `## Iteration ${iteration} — ${verdict === 'PASS' && !isChecked ? 'UNCHECKED' : verdict}`,
+    '',
+    `- Steps: ${steps}`,
+    `- Cost: ${costText(spent?.usd ?? 0, spent?.unknownRuns === 0)}`,
+    `- Duration: ${((state.turn.at - startedAt) / 1000).toFixed(1)}s`,
+    ...(error === null ? [] : [`- Error: ${cut(error.replaceAll(/\s+/g, ' '), MAX_ERROR_LENGTH)}`]),
+    '- Checks:',
+    ...lines,
+    '',
+    '',
+  ].join('\n');
+}
+
+const MAX_ERROR_LENGTH = 200;

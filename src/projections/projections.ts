@@ -1,0 +1,173 @@
+/**
+ * The files that are made from the journal for people and other programs: `state.json`, `iterations.log`, `progress.md`
+ * and the snapshot. Every owner brings them up to date from the journal, so nothing depends on them.
+ *
+ * 1. The journal is the truth: a projection that cannot be written must not stop the loop.
+ * 2. What an earlier owner has written is not written again.
+ * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
+ */
+import { mkdirSync } from 'node:fs';
+import { readJournal, type JournalReader } from '../journal/file.ts';
+import type { JournalMark } from '../journal/snapshot.ts';
+import type { Happening, LoopEvent } from '../loop/event.ts';
+import { evolve } from '../loop/evolve.ts';
+import { NOTHING_KNOWN, reportAfter, type Knowledge, type LoopReport } from '../loop/report.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { GrowingFile } from './growing-file.ts';
+import { IterationsLog } from './iterations-log.ts';
+import { ProgressFile } from './progress-file.ts';
+import { SnapshotFile } from './snapshot-file.ts';
+import { StateFile, type AboutLoop } from './state-file.ts';
+
+/** How long a change may take to show in the files. */
+const FLUSH_AFTER_MS = 200;
+
+export interface ProjectionContext {
+  readonly workspace: string;
+  readonly about: () => AboutLoop;
+  /** A text without secrets. */
+  readonly mask: (text: string) => string;
+  readonly warn: (line: string) => void;
+}
+
+export class Projections implements JournalReader {
+  readonly #folder: LoopFolder;
+  readonly #context: ProjectionContext;
+  readonly #log: IterationsLog;
+  readonly #progress: ProgressFile;
+  readonly #stateFile: StateFile;
+  readonly #snapshot: SnapshotFile;
+  #known: Knowledge = NOTHING_KNOWN;
+  #mark: (() => JournalMark) | null = null;
+  #isLive = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(folder: LoopFolder, context: ProjectionContext) {
+    const { workspace, mask, warn } = context;
+    this.#folder = folder;
+    this.#context = context;
+    this.#log = new IterationsLog(new GrowingFile(folder.iterationsLog, warn), mask);
+    this.#progress = new ProgressFile(new GrowingFile(folder.progressFile, warn), {
+      workspace,
+      mask,
+      earlier: folder.earlierProgress,
+    });
+    this.#stateFile = new StateFile(folder.stateFile);
+    this.#snapshot = new SnapshotFile(folder.snapshot);
+  }
+
+  get known(): JournalMark | null {
+    return this.#snapshot.mark;
+  }
+
+  get state(): LoopState {
+    return this.#known.state;
+  }
+
+  get report(): LoopReport {
+    return this.#known.report;
+  }
+
+  begin(isKnown: boolean): void {
+    const snapshot = isKnown ? this.#snapshot.use() : null;
+    if (snapshot === null) return;
+    this.#known = { state: snapshot.state, report: snapshot.report };
+    this.#log.bytes = snapshot.logBytes;
+    this.#progress.entries = snapshot.entries;
+  }
+
+  /** Takes the next event of the journal; `after` is the state after it, where the caller has it already. */
+  take(event: LoopEvent, after?: LoopState): void {
+    const before = this.#known;
+    this.#progress.take(event, before);
+    this.#known = {
+      state: after ?? evolve(before.state, event),
+      report: reportAfter(before.report, event, before.state),
+    };
+    this.#log.take(event, this.#known);
+    const isNewPolicy = before.state.policy !== this.#known.state.policy;
+    if (isNewPolicy) this.#stateFile.forgetEdit();
+    if (!this.#isLive) return;
+    if (isNewPolicy) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_AFTER_MS).unref();
+  }
+
+  /** The whole journal has been taken; `mark` says how long it is from now on. */
+  follow(mark: () => JournalMark): void {
+    this.#mark = mark;
+    this.#stateFile.open(this.state);
+  }
+
+  /** Brings the files up to date and keeps them so. */
+  goLive(): void {
+    this.#isLive = true;
+    this.#quietly(() => {
+      this.#log.catchUp();
+      this.#progress.catchUp();
+    });
+    this.flush();
+  }
+
+  /** Writes the files anew from the whole journal, after they were removed. */
+  rebuild(): void {
+    const anew = new Projections(this.#folder, this.#context);
+    readJournal(this.#folder.journal, { take: (event) => anew.take(event) });
+    anew.goLive();
+    this.#log.replaceBy(anew.#log);
+    this.#progress.replaceBy(anew.#progress);
+    this.#stateFile.replaceBy(anew.#stateFile);
+  }
+
+  /** The progress file with every entry until now: the next prompt must not miss the last one. */
+  readProgress(): string {
+    this.#append();
+    return this.#progress.read();
+  }
+
+  /** Brings the files up to date now. */
+  flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#append();
+    this.#noticeEdit();
+    const { about, mask } = this.#context;
+    const checks = this.report.checks.map((check) => ({ ...check, command: mask(check.command) }));
+    this.#quietly(() => this.#stateFile.write(this.state, { ...this.report, checks }, about()));
+    this.#stateFile.settle();
+    this.#writeSnapshot();
+  }
+
+  /** Changes that a person made in `state.json`, as events. */
+  edits(state: LoopState): readonly Happening[] {
+    this.#noticeEdit();
+    return this.#stateFile.takeEdit(state);
+  }
+
+  #noticeEdit(): void {
+    if (this.#isLive) this.#stateFile.noticeEdit();
+  }
+
+  #append(): void {
+    if (!this.#isLive) return;
+    this.#log.write();
+    this.#progress.write();
+  }
+
+  #writeSnapshot(): void {
+    const mark = this.#mark?.();
+    if (mark === undefined || !this.#isLive || !this.#snapshot.isDue(mark)) return;
+    const { bytes: logBytes } = this.#log;
+    const { entries } = this.#progress;
+    this.#quietly(() => this.#snapshot.write({ mark, ...this.#known, logBytes, entries }));
+  }
+
+  #quietly(write: () => void): void {
+    try {
+      mkdirSync(this.#folder.path, { recursive: true });
+      write();
+    } catch {
+      // The next flush, or the next owner, tries again.
+    }
+  }
+}

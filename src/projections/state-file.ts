@@ -1,0 +1,141 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Happening } from '../loop/event.ts';
+import { explain, endedStatus } from '../loop/outcome.ts';
+import type { LoopState } from '../loop/state.ts';
+import { replaceFile } from '../store/replace-file.ts';
+import type { LoopReport } from '../loop/report.ts';
+import { preciseLocalTime } from '../journal/times.ts';
+
+/**
+ * `state.json`. People read it, and document 003 lets them change `max_iterations` in it by hand: such an edit is
+ * noticed, kept until it is journaled, and then becomes the policy.
+ */
+export class StateFile {
+  readonly #path: string;
+  /** A limit that a person wrote into the file and that is not journaled yet. */
+  #editedLimit: number | null = null;
+  /** What this process, or an earlier owner, wrote last: that is nobody's edit. */
+  #writtenLimit: number | null = null;
+  #writtenAt: number | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Takes up the file that an earlier owner left; a person may have changed it since. */
+  open({ created, policy }: LoopState): void {
+    const written = readLimit(this.#path);
+    if (created && written !== null && written !== policy.limits.iterations) this.#editedLimit = written;
+    this.#writtenLimit = written;
+  }
+
+  /** The file was written anew by another object. */
+  replaceBy(other: StateFile): void {
+    this.#writtenLimit = other.#writtenLimit;
+  }
+
+  /** A change of the policy overrides an edit. */
+  forgetEdit(): void {
+    this.#editedLimit = null;
+  }
+
+  write(state: LoopState, report: LoopReport, about: AboutLoop): void {
+    const content = stateContent(state, report, about);
+    this.#writtenLimit = this.#editedLimit ?? state.policy.limits.iterations;
+    // An edit stays in the file until it is journaled, or a crash would lose it.
+    if (this.#editedLimit !== null) content['max_iterations'] = this.#editedLimit;
+    replaceFile(this.#path, `${JSON.stringify(content, null, 2)}\n`);
+  }
+
+  /** The file is as this process wrote it. */
+  settle(): void {
+    this.#writtenAt = timeOf(this.#path);
+  }
+
+  /** Looks for an edit, which the next write must not lose. */
+  noticeEdit(): void {
+    if (timeOf(this.#path) === this.#writtenAt) return;
+    const limit = readLimit(this.#path);
+    if (limit !== null && limit !== this.#writtenLimit) this.#editedLimit = limit;
+  }
+
+  /** The edit as an event. */
+  takeEdit({ policy }: LoopState): readonly Happening[] {
+    const limit = this.#editedLimit;
+    this.#editedLimit = null;
+    if (limit === null || limit === policy.limits.iterations) return [];
+    return [
+      { type: 'policy.changed', policy: { ...policy, limits: { ...policy.limits, iterations: limit } } },
+    ];
+  }
+}
+
+/** When a file was changed, in fractions of a millisecond. */
+function timeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+}
+
+function readLimit(path: string): number | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof value !== 'object' || value === null || !('max_iterations' in value)) return null;
+    const limit = value.max_iterations;
+    return typeof limit === 'number' && Number.isInteger(limit) && limit > 0 ? limit : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The content of `state.json`: document 003's fields, then ours. */
+export function stateContent(
+  state: LoopState,
+  report: LoopReport,
+  about: AboutLoop,
+): Record<string, unknown> {
+  const { policy, spent } = state;
+  const pattern = policy.completion.detectors.find((detector) => detector.kind === 'pattern');
+  return {
+    worker_name: state.name,
+    prompt_file: about.promptFile,
+    max_iterations: policy.limits.iterations,
+    current_iteration: state.iteration,
+    status: loopStatus(state),
+    started: time(report.startedAt),
+    last_iteration_started: time(report.iterations.at(-1)?.startedAt ?? null),
+    consecutive_failures: state.failures.consecutive,
+    total_failures: state.failures.total,
+    done_pattern: pattern?.pattern ?? null,
+    inactivity_timeout: policy.timeouts.inactivityMs === null ? null : policy.timeouts.inactivityMs / 1000,
+    preset: policy.preset,
+    workspace: about.workspace,
+    runs: report.runs,
+    rejected_claims: report.rejectedClaims,
+    checks: report.checks.map(({ command, result }) => ({ command, exit: result.code, log: result.log })),
+    tokens: spent.tokens,
+    cost_usd: spent.source === null ? null : spent.usd,
+    cost_source: spent.source,
+    runs_of_unknown_cost: spent.unknownRuns,
+    outcome: state.outcome,
+    reason: state.outcome === null ? null : explain(state.outcome, policy.preset, policy.completion.until),
+    ended: time(report.endedAt),
+    end: about.end,
+  };
+}
+
+export interface AboutLoop {
+  readonly workspace: string;
+  /** Absolute; null where the prompt is a text. */
+  readonly promptFile: string | null;
+  /** The record of how it ended, once it has. */
+  readonly end: unknown;
+}
+
+function time(moment: number | null): string | null {
+  return moment === null ? null : preciseLocalTime(moment);
+}
+
+/** Document 003's four words. */
+function loopStatus({ control, outcome }: LoopState): 'running' | 'paused' | 'stopped' | 'failed' {
+  if (outcome !== null) return endedStatus(outcome);
+  return control.paused ? 'paused' : 'running';
+}
