@@ -56,6 +56,7 @@ describe('the constructor', () => {
       waitTimeout: 600,
       pollInterval: 2,
       restartDelay: 0,
+      rootRunner,
       ...projectTask,
     });
     expect(loop.advice.join()).toMatch(
@@ -161,7 +162,7 @@ describe('run', () => {
     expect([...done.attempts, ...odd.attempts]).toEqual([]);
   });
 
-  it('S1.7 S1.9 S1.30 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
+  it('S1.7 S1.9 S1.30 S1.44 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
     const late = new AbortController();
     const { folder, attempts, loop } = openTask(async ({ signal }: AgentContext) => {
       setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), 10);
