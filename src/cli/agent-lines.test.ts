@@ -55,6 +55,7 @@ describe('a tool', () => {
       '[ERR] Error ← Bash (1 line, 3 chars)',
       '  |  bad',
     ]);
+    expect(linesOf([end('ok')], { emoji: false })[0]).toMatch(/^\[OK\] Result/);
     expect(linesOf([start('Bash', 'x'), end('ok')], { timestamps: true })).toEqual([
       '[12:00:00] ⏺ Bash(x)',
       '[12:00:00] ✅ Result ← Bash (1 line, 2 chars)',
@@ -121,6 +122,7 @@ describe('the list of tasks', () => {
 });
 
 describe('the end', () => {
+  const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const usage = {
     parts: [
       { model: 'a', tokens: { input: 300_000, output: 40_000, cacheRead: 800_000, cacheWrite: 50_000 } },
@@ -149,6 +151,10 @@ describe('the end', () => {
     ]);
     lines.begin();
     expect(lines.lines(result(true, null))).toEqual(['✅ Complete (tools: 0, errors: 0, time: 0s)']);
+    const free = { parts: [{ model: 'a', tokens: NO_TOKENS }], costUsd: 0, isWholeSession: false };
+    expect(lines.lines(result(true, free))).toEqual(['✅ Complete (tools: 0, errors: 0, time: 0s)']);
+    const uncached = { ...free, parts: [{ model: 'a', tokens: { ...NO_TOKENS, input: 2000 } }] };
+    expect(lines.lines(result(true, uncached))[0]).toContain('tokens: 2K in / 0 out, ');
     expect(lines.lines(result(false))[0]).toMatch(/^❌ Failed: it broke \(cost: /);
   });
 

@@ -92,7 +92,7 @@ describe('the questions of init', () => {
     expect(settings.agent).toEqual({ command: 'amp', flags: [] });
   });
 
-  it('S2.21 offers each check once, and none that was typed before', async () => {
+  it('offers each check once, and none that was typed before', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((command) => ({ command, from: 'Makefile' }));
     const taken = ['', ''];
     const { settings } = await talk(

@@ -62,7 +62,7 @@ const appears = (name: string): Promise<void> =>
   });
 
 describe('an agent as a process', () => {
-  it('S1.34 reads its prompt from a file, writes to files, and its status is known', async () => {
+  it('reads its prompt from a file, writes to files, and its status is known', async () => {
     const run = await host.start(request);
     expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });
   });

@@ -56,9 +56,12 @@ describe('the constructor', () => {
       waitTimeout: 600,
       pollInterval: 2,
       restartDelay: 0,
+      rootRunner,
       ...projectTask,
     });
-    expect(loop.advice.join()).toMatch(/1000 restarts are too many.*without a restart delay/);
+    expect(loop.advice.join()).toMatch(
+      /1000 restarts are too many.* 10 .* 50 .*without a restart delay.* 5 s/,
+    );
   });
 
   it.each<[string, object]>([
@@ -73,7 +76,7 @@ describe('the constructor', () => {
     expect(() => new RalphLoop(folder, openBus(), { rootRunner, ...options })).toThrow(message);
   });
 
-  it('S1.49 S1.50 refuses a folder or a bus that is none', () => {
+  it('S1.2 S1.49 S1.50 refuses a folder or a bus that is none', () => {
     const folder = openLibraryFolder();
     writeFileSync(join(folder, 'file'), '');
     const make =
@@ -87,6 +90,36 @@ describe('the constructor', () => {
     expect(make(join(folder, 'gone'))).toThrow(/^stat run directory/);
     expect(make(join(folder, 'file'))).toThrow('run directory is not a directory');
     expect(make('/')).toThrow('project id is empty');
+  });
+
+  it('S1.49 reports the first of several problems, and accepts a delay and a limit of 0', () => {
+    const folder = openLibraryFolder();
+    const projectTask = { projectId: '', taskId: 'x' };
+    const options: object = {
+      waitTimeout: 0,
+      pollInterval: 0,
+      restartDelay: -1,
+      maxRestarts: -1,
+      projectTask,
+    };
+    const make = (runDir: string, bus: unknown) => () =>
+      // @ts-expect-error -- what only a program without types would pass
+      new RalphLoop(runDir, bus, options);
+    expect(make('', null)).toThrow('run directory is empty');
+    expect(make(join(folder, 'gone'), null)).toThrow('message bus is nil');
+    expect(make(join(folder, 'gone'), openBus())).toThrow(/^stat run directory/);
+    for (const [problem, fix] of [
+      ['wait timeout must be positive', { waitTimeout: 1 }],
+      ['poll interval must be positive', { pollInterval: 1 }],
+      ['restart delay must not be negative', { restartDelay: 0 }],
+      ['max restarts must not be negative', { maxRestarts: 0 }],
+      ['root runner is nil', { rootRunner }],
+      ['project id is empty', { projectTask: { projectId: 'y', taskId: 'x' } }],
+    ] as const) {
+      expect(make(folder, openBus())).toThrow(problem);
+      Object.assign(options, fix);
+    }
+    expect(make(folder, openBus())).not.toThrow();
   });
 });
 
@@ -129,11 +162,13 @@ describe('run', () => {
     expect([...done.attempts, ...odd.attempts]).toEqual([]);
   });
 
-  it('S1.7 S1.9 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
+  it('S1.7 S1.9 S1.30 S1.44 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
+    const late = new AbortController();
     const { folder, attempts, loop } = openTask(async ({ signal }: AgentContext) => {
+      setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), 10);
       await once(signal, 'abort');
     });
-    await expect(loop.run(AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(loop.run(late.signal)).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(attempts).toEqual([0]);
     writeFileSync(join(folder, 'DONE'), '');
     await expect(loop.run(AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
@@ -167,7 +202,20 @@ describe('run', () => {
     expect([fatal, waiting, marked].map(({ attempts }) => attempts)).toEqual([[0], [0], [0]]);
   });
 
-  it('S1.5 takes a run that is too long for a failed one', async () => {
+  it('S1.53 continues if the bus refuses its messages', async () => {
+    const folder = openLibraryFolder();
+    const bus = {
+      append: (): never => {
+        throw new Error('the bus is full');
+      },
+    };
+    const loop = new RalphLoop(folder, bus, {
+      rootRunner: () => writeFileSync(join(folder, 'DONE'), ''),
+    });
+    await expect(loop.run()).resolves.toBeUndefined();
+  });
+
+  it('S1.39 takes a run that is too long for a failed one', async () => {
     const { loop, said } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
     expect(said()).toContain('WARNING root agent failed on restart #0: agent timeout');

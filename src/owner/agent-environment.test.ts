@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentNamed } from '../agents/agents.ts';
 import { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { presets } from '../loop/presets.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
+import { startersEnvironment } from './run-environment.ts';
 
 const spec = (agent: Spec['agent']): Spec => ({
   version: 1,
@@ -32,7 +33,7 @@ describe('the environment of an agent', () => {
     expect(seen).not.toHaveProperty('CLAUDECODE');
   });
 
-  it('has no key of anybody else in the preset conductor', () => {
+  it('S1.67 has no key of anybody else in the preset conductor', () => {
     const names = [
       'ANTHROPIC_API_KEY',
       'OPENAI_API_KEY',
@@ -47,6 +48,15 @@ describe('the environment of an agent', () => {
     expect(keys(claude, 'conductor')).toEqual(['ANTHROPIC_API_KEY']);
     expect(keys(claude, 'default')).toEqual(names);
     expect(keys({ kind: 'custom', argv: ['sh'] }, 'conductor')).toEqual(names);
+  });
+
+  it('S1.67 has the folder of ralph in front of its PATH, and only once', () => {
+    const [node = '', program = ''] = process.argv;
+    onTestFinished(() => void process.argv.splice(0, 2, node, program));
+    process.argv.splice(1, 1, '/opt/bin/ralph');
+    const path = (PATH: string) => startersEnvironment({ PATH })['PATH'];
+    expect(path('/usr/bin')).toBe('/opt/bin:/usr/bin');
+    expect(path('/usr/bin:/opt/bin')).toBe('/usr/bin:/opt/bin');
   });
 });
 

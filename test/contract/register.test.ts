@@ -1,5 +1,7 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { contractPage, numbersOf, readRequirements, type Requirement } from './register.ts';
+import { contractPage, numbersOf, parseRequirement, readRequirements, type Requirement } from './register.ts';
 
 const requirement: Requirement = {
   id: 'S1.10',
@@ -26,12 +28,34 @@ describe('the register', () => {
     );
   });
 
-  it('gives a reason for what is dropped', () => {
-    expect(readRequirements().filter(({ status, why }) => status === 'dropped' && why.length < 10)).toEqual(
-      [],
-    );
+  it('names an existing page for every difference', () => {
+    const differing = readRequirements().filter(({ status }) => status === 'differs');
+    expect(differing.length).toBeGreaterThan(0);
+    expect(differing.filter(({ why }) => !pagesIn(why).some(isPage))).toEqual([]);
+  });
+
+  it('reads what Ralph does instead, and knows no other status', () => {
+    const line = (status: string) => `S1.1 | core loop, limits | core, product | ${status} | It loops.`;
+    expect(parseRequirement(line('differs: it walks (docs/decisions/0001)'))).toEqual({
+      id: 'S1.1',
+      areas: ['core loop', 'limits'],
+      needs: ['core', 'product'],
+      status: 'differs',
+      why: 'it walks (docs/decisions/0001)',
+      line: 'It loops.',
+    });
+    expect(parseRequirement(line('not asked'))).toMatchObject({ status: 'not asked', why: '' });
+    for (const status of ['differs', 'dropped: it walks', 'done'])
+      expect(() => parseRequirement(line(status))).toThrow('not a requirement');
   });
 });
+
+/** The pages that a text names, such as `docs/decisions/0010`. */
+const pagesIn = (text: string) => text.match(/docs\/[\w/.-]*\w/g) ?? [];
+const isPage = (page: string) => {
+  const folder = new URL(`../../${dirname(page)}/`, import.meta.url);
+  return existsSync(folder) && readdirSync(folder).some((file) => file.startsWith(basename(page)));
+};
 
 describe('a row of the page', () => {
   it('is open without a test', () => {
@@ -53,6 +77,14 @@ describe('a row of the page', () => {
   it('cannot be done by a number that is not asked', () => {
     expect(row([{ ...requirement, status: 'not asked' }], ['S1.10 x', 'src/loop/a.test.ts'])).toContain(
       '| not asked |',
+    );
+  });
+
+  it('shows a difference behind the sentence, with the tests of what Ralph does instead', () => {
+    const why = 'it prefers the limit (docs/decisions/0001)';
+    const different: Requirement = { ...requirement, status: 'differs', why };
+    expect(row([different], ['S1.10 prefers the limit', 'test/e2e/run.test.ts'])).toBe(
+      `| S1.10 | differs | DONE first. *Ralph:* ${why}. | prefers the limit (run.test.ts) |`,
     );
   });
 

@@ -1,40 +1,42 @@
 import { readFileSync } from 'node:fs';
 
-/** One thing that one of the five documents asks for, in the words of this project. */
+/** One requirement of one of the five documents, in the words of this project. */
 export interface Requirement {
   readonly id: string;
   readonly areas: readonly string[];
-  /** Where it must be shown: in the pure core, on the running product, or both. */
+  /** The layers that must show it. */
   readonly needs: readonly Layer[];
-  readonly status: 'asked' | 'not asked' | 'dropped';
-  /** What takes the place of a dropped one. */
+  readonly status: 'asked' | 'not asked' | 'differs';
+  /** For `differs`: what Ralph does instead, and the page that explains it. Otherwise empty. */
   readonly why: string;
   readonly line: string;
 }
 
 export type Layer = 'core' | 'product';
 
-/** Reads `requirements.txt`; a line that is not one is an error, so that none gets lost. */
 export function readRequirements(): readonly Requirement[] {
   return readFileSync(new URL('requirements.txt', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => {
-      const match =
-        /^(S\d\.\d+) \| ([^|]+) \| (core|product|core, product) \| (asked|not asked|dropped(?:: [^|]+)?) \| (.+)$/.exec(
-          line,
-        );
-      if (match === null) throw new Error(`requirements.txt: not a requirement: ${line}`);
-      const [, id = '', areas = '', needs = '', status = '', rest = ''] = match;
-      return {
-        id,
-        areas: areas.split(', '),
-        needs: needs.split(', ').filter((layer) => layer === 'core' || layer === 'product'),
-        status: status.startsWith('dropped') ? 'dropped' : status === 'asked' ? 'asked' : 'not asked',
-        why: status.replace(/^dropped: /, ''),
-        line: rest,
-      };
-    });
+    .map((line) => parseRequirement(line));
+}
+
+/** Parses a line of `requirements.txt`; throws on an invalid one, so that no requirement gets lost. */
+export function parseRequirement(text: string): Requirement {
+  const match =
+    /^(S\d\.\d+) \| ([^|]+) \| (core|product|core, product) \| (?:(asked|not asked)|differs: ([^|]+)) \| (.+)$/.exec(
+      text,
+    );
+  if (match === null) throw new Error(`requirements.txt: not a requirement: ${text}`);
+  const [, id = '', areas = '', needs = '', status, why = '', line = ''] = match;
+  return {
+    id,
+    areas: areas.split(', '),
+    needs: needs.split(', ').filter((layer) => layer === 'core' || layer === 'product'),
+    status: status === 'asked' || status === 'not asked' ? status : 'differs',
+    why,
+    line,
+  };
 }
 
 /** A test that ran and passed. */
@@ -49,7 +51,7 @@ export function numbersOf(name: string): readonly string[] {
   return /^(?:S\d\.\d+ )+/.exec(name)?.[0].trim().split(' ') ?? [];
 }
 
-/** The page `docs/contract.md`. A requirement is done where every layer that it needs has a test that passed. */
+/** The page `docs/contract.md`. A requirement is done if every layer that it needs has a test that passed. */
 export function contractPage(requirements: readonly Requirement[], passed: readonly PassedTest[]): string {
   const known = new Set(requirements.map(({ id }) => id));
   const strangers = passed.flatMap(({ name }) => numbersOf(name)).filter((id) => !known.has(id));
@@ -67,8 +69,15 @@ export function contractPage(requirements: readonly Requirement[], passed: reado
     '',
     '# The contract',
     '',
-    'What the five documents ask for, and the tests that show it. **done** means that a test with the number in its',
-    'name passed in every layer that the requirement needs: the pure core, the running product, or both.',
+    'What the five founding documents ask for, and the tests that show it. Each sentence states what the document asks',
+    'for, whether Ralph does it or not. The status says how far Ralph is:',
+    '',
+    '- **done**: a test with the number in its name passed in every layer that the requirement needs: the pure core,',
+    '  the running product, or both. If only one of two layers has such a test, the status names both.',
+    '- differs: Ralph does something else on purpose. The row says what, and which page explains why; its tests show what',
+    '  Ralph does instead.',
+    '- open: no test shows it yet.',
+    '- not asked: out of scope for now.',
     '',
     '| status | requirements |',
     '| --- | --- |',
@@ -77,14 +86,14 @@ export function contractPage(requirements: readonly Requirement[], passed: reado
     ...DOCUMENTS.flatMap(([prefix, title]) => [
       `## ${title}`,
       '',
-      '| | status | what is asked | tests |',
+      '| | status | what the document asks for | tests |',
       '| --- | --- | --- | --- |',
       ...rows
         .filter(({ requirement }) => requirement.id.startsWith(`${prefix}.`))
         .map(({ requirement, tests, status }) => {
           const what =
-            requirement.status === 'dropped'
-              ? `${requirement.line} Dropped: ${requirement.why}`
+            requirement.status === 'differs'
+              ? `${requirement.line} *Ralph:* ${requirement.why}.`
               : requirement.line;
           return `| ${requirement.id} | ${status} | ${cell(what)} | ${tests.map(shown).toSorted().join('<br>')} |`;
         }),

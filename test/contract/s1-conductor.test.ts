@@ -17,6 +17,20 @@ describe('the surface', () => {
     const told = play(conductor(10), { runs: [exits(0), exits(1), exits(0, done)] });
     expect(told.runs).toEqual(['1.1', '2.1', '3.1']);
     expect(told.outcome).toMatchObject({ type: 'done' });
+    const turns = types(told).filter((type) => type === 'run.planned' || type === 'run.ended');
+    expect(turns).toEqual([
+      'run.planned',
+      'run.ended',
+      'run.planned',
+      'run.ended',
+      'run.planned',
+      'run.ended',
+    ]);
+    expect(play(conductor(2), { runs: [exits(1)] }).outcome?.type).toBe('iterations-exhausted');
+    const stop = { type: 'stop', now: true, by: 'person' } as const;
+    expect(play(conductor(2), { runs: [hangs()] }, [{ atMs: 500, control: stop }]).outcome?.type).toBe(
+      'stopped',
+    );
   });
 
   it('S1.2 takes options over the defaults of the document, or fails naming the bad one', () => {
@@ -170,6 +184,17 @@ describe('the DONE marker', () => {
     expect(waited.runs).toEqual(['1.1']);
   });
 
+  it('S1.52 succeeds if children outlast the wait, and is cancelled if someone cancels the wait', () => {
+    const stop = { atMs: 60_000, control: { type: 'stop', now: true, by: 'person' } } as const;
+    const waits = (...more: readonly (typeof stop)[]) =>
+      play(conductor(2), { runs: [exits(0, done)] }, [
+        { after: nth('run.started'), event: { type: 'child.started', child: 'kid' } },
+        ...more,
+      ]).outcome;
+    expect(waits()).toMatchObject({ type: 'done', childrenLeft: ['kid'] });
+    expect(waits(stop)).toEqual({ type: 'stopped', by: 'person' });
+  });
+
   it('S1.26 succeeds without a single run when it was there before', () => {
     const told = play(conductor(5), { world: (world) => (world.doneFile = true) });
     expect(told.runs).toEqual([]);
@@ -223,7 +248,7 @@ describe('other endings', () => {
     expect(told.exitCode).toBe(0);
   });
 
-  it('S1.8 S1.41 prefers DONE to a wish to wait in the same run', () => {
+  it('prefers DONE to a wish to wait in the same run', () => {
     expect(play(conductor(5), { runs: [exits(42, done)] }).outcome?.type).toBe('done');
   });
 

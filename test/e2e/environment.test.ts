@@ -151,7 +151,7 @@ describe('what an agent is told about its loop', () => {
     expect(rig.loop('a').all('iteration.started')).toHaveLength(1);
   });
 
-  it('a process group and a session of its own are named in its receipt', async () => {
+  it('S1.34 a process group and a session of its own are named in its receipt', async () => {
     const args = [
       'run',
       'task',

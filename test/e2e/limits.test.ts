@@ -296,7 +296,7 @@ describe('what a person sees', () => {
     );
   });
 
-  it('S2.10 S2.41 is only about the loop with --no-stream-agent-output, which still hears the claim', async () => {
+  it('S2.10 is only about the loop with --no-stream-agent-output, which still hears the claim', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--no-stream-agent-output');
     const turn = await rig.nextTurn();

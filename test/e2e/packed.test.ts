@@ -1,7 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
@@ -42,7 +50,9 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   npm('install', tarball, ...needed, '--ignore-scripts', '--no-audit', '--no-fund');
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
-  expect(run('npx', '--no-install', 'ralph', '--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  const version = run('npx', '--no-install', 'ralph', '--version');
+  expect(version.status).toBe(0);
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   const loop = run(
     'npx',
     '--no-install',
@@ -105,5 +115,15 @@ it('S1.38 says on native Windows that it needs WSL2, before it does anything', (
     },
   );
   expect(status).toBe(2);
-  expect(stderr).toContain('WSL2');
+  expect(stderr).toMatch(/Windows has no .*process groups[^]*WSL2/);
+  expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toMatch(/Windows.*WSL2/);
+});
+
+it('S2.5 prints `dev` as its version if the package has none', () => {
+  const copy = join(folder, 'dist', 'cli', 'main.cjs');
+  mkdirSync(dirname(copy), { recursive: true });
+  copyFileSync(MAIN, copy);
+  writeFileSync(join(folder, 'package.json'), '{}');
+  const { status, stdout } = spawnSync(process.execPath, [copy, '--version'], { env, encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'dev\n' });
 });

@@ -8,7 +8,7 @@ const QUESTION =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
 
 describe('the version control', () => {
-  it('S2.64 S2.65 S2.67 S2.68 S2.101 commits and pushes what passed, before the loop ends (T067 T070)', async () => {
+  it('S2.1 S2.64 S2.65 S2.67 S2.68 S2.101 commits and pushes what passed, before the loop ends (T067 T070)', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     const remote = remoteOf(stage);
     stage.plans(1, `echo 1 >work; ${done}`);

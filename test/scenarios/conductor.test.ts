@@ -164,7 +164,7 @@ describe('other ends', () => {
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });
   });
 
-  it('S1.45 a command that goes away is fatal at once, and so is one that may not be executed any more (T010)', async () => {
+  it('S1.44 S1.45 a command that goes away is fatal at once, and so is one that may not be executed any more (T010)', async () => {
     const stage = openStage();
     stage.plans('default', `rm "${stage.agent}"`);
     const gone = await stage.run(...conductor);
@@ -177,6 +177,32 @@ describe('other ends', () => {
     expect(locked.code).toBe(3);
     expect(locked.stderr).toContain(`Fatal error: agent command is not executable: ${stage.agent}`);
     expect(stage.state).toMatchObject({ runs: 2, status: 'failed' });
+  });
+});
+
+describe('errors of a provider', () => {
+  const fails = (result: string): string =>
+    `echo '${JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result })}'; exit 1`;
+  const run = (stage: Stage) => {
+    stage.installs('claude');
+    return stage.ralph('run', '--name', 'it', ...conductor, '--agent', 'claude').ended;
+  };
+
+  it('S1.44 restarts the agent after a network error and a rate limit', async () => {
+    const stage = openStage();
+    stage.plans(1, fails('API Error: Connection error.'));
+    stage.plans(2, fails('API Error: 429 Rate limit reached. Try again later.'));
+    stage.plans(3, leavesDone);
+    expect((await run(stage)).code).toBe(0);
+    expect(stage.calls).toBe(3);
+  });
+
+  it('S1.44 stops with the error of an invalid API key', async () => {
+    const stage = openStage();
+    stage.plans('default', fails('Invalid API key · Please run /login'));
+    const { code, stderr } = await run(stage);
+    expect({ code, calls: stage.calls }).toEqual({ code: 3, calls: 1 });
+    expect(stderr).toContain('Fatal error: Invalid API key');
   });
 });
 

@@ -36,7 +36,7 @@ describe('the call', () => {
     expect(stderr).toContain('claude -p --output-format stream-json --verbose --model opus <prompt>\n');
   });
 
-  it('S2.35 S2.37 of amp ends with -x and the prompt (T063)', async () => {
+  it('S2.33 S2.35 S2.37 of amp ends with -x and the prompt (T063)', async () => {
     const stage = openStage();
     stage.installs('amp');
     await run(stage, 'amp', awkward);
@@ -44,7 +44,7 @@ describe('the call', () => {
     expect(stage.given(1, 'argv')).toBe(`${words.join('\n')}\n`);
   });
 
-  it('S2.38 of codex has the name of a file with the prompt, which is gone afterwards (T063)', async () => {
+  it('S2.33 S2.38 of codex has the name of a file with the prompt, which is gone afterwards (T063)', async () => {
     const stage = openStage();
     stage.installs('codex');
     stage.plans(
@@ -103,7 +103,7 @@ describe('the call', () => {
     );
   });
 
-  it('of any other command has the flags and the prompt; one that is too long comes by the standard input', async () => {
+  it('S2.106 of any other command has the flags and the prompt; one that is too long comes by the standard input', async () => {
     const stage = openStage();
     await run(stage, stage.agent, awkward);
     expect(stage.given(1, 'argv')).toBe(`--model\nopus\n${awkward}\n`);
@@ -193,6 +193,9 @@ describe('what is told of a run', () => {
       expect(stdout).toBe('hello\n<response>DONE</response>\n');
       expect(stderr).not.toContain('my-very-secret-key');
       const lines = stderr.split('\n');
+      // The summary at the end is not part of the log.
+      const log = lines.slice(0, lines.indexOf('ralph: it done'));
+      expect(log.filter((line) => !line.startsWith('[ralph] '))).toEqual([]);
       for (const line of [
         '[ralph] Loading settings from .ralph/settings.json',
         '[ralph] Loading settings from .ralph/settings.local.json',

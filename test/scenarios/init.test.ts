@@ -56,7 +56,7 @@ async function answer(terminal: Terminal, answers: readonly (readonly [string, s
 const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 
 describe('the questions', () => {
-  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 the answers of the example give its file (T043)', async () => {
+  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 the answers of the example give its file (T043)', async () => {
     const stage = openStage();
     const terminal = init(stage);
     await answer(terminal, [
@@ -147,7 +147,7 @@ describe('the questions', () => {
     expect(stage.given(1, 'argv').split('\n')).toEqual(expect.arrayContaining(['--model', 'opus']));
   });
 
-  it('S2.17 S2.21 offers the agent and the checks that are there: Enter takes, typing replaces, arrows edit', async () => {
+  it('offers the agent and the checks that are there: Enter takes, typing replaces, arrows edit', async () => {
     const stage = openStage();
     stage.write('node_modules/ralph-loop/settings.schema.json', '{}');
     stage.write('bin/codex', '#!/bin/sh\n');

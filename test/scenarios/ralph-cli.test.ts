@@ -5,7 +5,7 @@ const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
 const done = "echo 'all is well <response>DONE</response>'";
 
 describe('completion', () => {
-  it('S2.49 S2.50 the response tag completes the loop, in any case and with blanks in it (T048)', async () => {
+  it('S2.9 S2.49 S2.50 the response tag completes the loop, in any case and with blanks in it (T048)', async () => {
     const stage = openStage();
     stage.plans(1, done);
     expect((await stage.run(...ralphCli)).code).toBe(0);
@@ -80,6 +80,10 @@ describe('what the agent says', () => {
     const hidden = await stage.run(...ralphCli, '--no-stream-agent-output');
     expect(hidden).toMatchObject({ code: 0, stdout: '' });
     expect(hidden.stderr).not.toContain('all is well');
+    // Without a flag the settings decide; with one they do not.
+    stage.settings({ streamAgentOutput: false });
+    expect((await stage.run(...ralphCli)).stdout).toBe('');
+    expect((await stage.run(...ralphCli, '--stream-agent-output')).stdout).toBe(shown.stdout);
   });
 
   it('S2.41 is shown while the agent is still at work', async () => {

@@ -49,6 +49,14 @@ it('S2.92 every folder of the program has tests beside its files or runs in thos
     ({ name }) => !readdirSync(new URL(`${name}/`, source)).some((file) => file.endsWith('.test.ts')),
   );
   expect(without.map(({ name }) => name)).toEqual([]);
+  const files = [
+    'contract/s2-ralph-cli',
+    ...['settings', 'ralph-cli', 'guardrails'].map((name) => `scenarios/${name}`),
+  ];
+  const tests = files.map((file) => text(`test/${file}.test.ts`)).join('');
+  // Loading, merging, parsing, validation, the completion pattern, fail actions, truncation.
+  for (const id of ['S2.26', 'S2.30', 'S2.8', 'S2.13', 'S2.52', 'S2.100', 'S2.58'])
+    expect(tests).toMatch(new RegExp(`it\\('[S\\d. ]*\\b${id} `));
 });
 
 it('S2.3 there are init, run, which may be left out, and the version', async () => {

@@ -44,7 +44,7 @@ describe('the settings files', () => {
     expect(preset?.origin).toBe('file');
   });
 
-  it('S2.1 S2.27 have every key of document 001, and a loop is nothing but its settings and a prompt', async () => {
+  it('S2.1 S2.27 S2.54 have every key of document 001, and a loop is nothing but its settings and a prompt', async () => {
     const stage = openStage();
     shared(stage, {
       maximumIterations: 4,
@@ -119,6 +119,14 @@ describe('the settings files', () => {
     expect(held['agent.env.drop']?.value).toEqual(['X']);
   });
 
+  it('S2.31 keep the shared agent command and take the local agent flags', async () => {
+    const stage = openStage();
+    stage.settings({ agent: { command: 'claude', flags: ['--model opus'] } });
+    stage.settings({ agent: { flags: ['--verbose'] } }, 'settings.local.json');
+    const held = await holds(stage);
+    expect([held['agent.command']?.value, held['agent.flags']?.value]).toEqual(['claude', ['--verbose']]);
+  });
+
   it('S2.32 S2.54 know three fail actions, in any case, and nothing else (T040)', async () => {
     const stage = openStage();
     shared(stage, { guardrails: [{ command: 'false', failAction: 'replace' }] });
@@ -145,6 +153,10 @@ describe('the settings files', () => {
       [{ guardrails: [{ command: '' }] }, 'guardrails[0].command must not be empty'],
       [{ guardrails: [{ failAction: 'APPEND' }] }, 'guardrails[0].command must not be empty'],
       [{ guardrails: [{ command: 'x', hint: 7 }] }, 'guardrails[0].hint must be a text, got 7'],
+      [
+        { guardrails: [{ command: 'x', failAction: 'ignore' }] },
+        'guardrails[0].failAction must be APPEND, PREPEND, or REPLACE, got "ignore"',
+      ],
       [{ scm: { tasks: ['commit'] } }, 'scm.command must be configured when scm.tasks is non-empty'],
       [{ maxTime: 'soon' }, 'maxTime must be a time such as 90, "90s", "15m" or "2h", got "soon"'],
       [{ emoji: 'yes' }, 'emoji must be true or false, got "yes"'],
@@ -170,6 +182,10 @@ describe('the settings files', () => {
       if (code !== 2 || !stderr.includes(message)) wrong.push({ settings, code, stderr });
     }
     expect(wrong).toEqual([]);
+    stage.settings({});
+    const { code, stderr } = await run(stage);
+    expect(code).toBe(2);
+    expect(stderr).toContain('agent.command must be configured in settings file');
     expect([stage.calls, stage.loops]).toEqual([0, []]);
   });
 
@@ -221,7 +237,7 @@ describe('the settings files', () => {
     expect(stderr).toContain("unknown option '--settings'");
   });
 
-  it('S2.93 what is wrong with the prompt or the settings is one `error: …`, and exit code 2', async () => {
+  it('what is wrong with the prompt or the settings is one `error: …`, and exit code 2', async () => {
     const stage = openStage();
     stage.settings('{');
     const cases = [
