@@ -144,7 +144,7 @@ it('S3.51 reads the specification anew for every iteration, and falls back to th
   ]);
 });
 
-it('S3.40 keeps its limits; one of 0 is none', async () => {
+it('S3.18 S3.40 S3.55 keeps its limits; one of 0 is none', async () => {
   const agent = () => ({ run: async () => ({ text: '', costUsd: 0.05 }) });
   const run = (limits: object) => new ArchitectLoop({ ...pass, ...limits }, agent, openLibraryFolder()).run();
   expect(await run({ maxCost: 0.1 })).toMatchObject({ totalIterations: 2, stopReason: 'budget_exhausted' });

@@ -145,7 +145,7 @@ describe('success', () => {
 });
 
 describe('the safety nets', () => {
-  it('S3.21 looks at iterations, then cost, then time', () => {
+  it('S3.21 S3.55 looks at iterations, then cost, then time', () => {
     const spent = { runs: [exits(0, { ...costs(9), ms: 5000 })], checks: [1] };
     const nets = { iterations: 1, costUsd: 1, timeMs: 1000 };
     expect(reason(play(architect(nets), spent))).toBe('max_iterations');

@@ -47,7 +47,7 @@ describe('detection', () => {
     expect(says([{ text: '<promise>axb</promise>' }], 'a.b')).toBe(false);
   });
 
-  it('S5.15 finds nothing where there is nothing to read', () => {
+  it('finds nothing where there is nothing to read', () => {
     expect(says([])).toBe(false);
     expect(says([{ text: '' }])).toBe(false);
   });

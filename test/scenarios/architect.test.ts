@@ -41,7 +41,7 @@ describe('architect', () => {
     expect(other.code).toBe(1);
   });
 
-  it('S3.4 no check is bad usage, and nothing is started (T085)', async () => {
+  it('S3.4 S3.52 no check is bad usage, and nothing is started (T085)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.run(...architect);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });

@@ -67,7 +67,7 @@ describe('ralph loop', () => {
     ]);
   });
 
-  it('S3.7 S3.31 stops at the cost limit, and not before (T090)', async () => {
+  it('S3.7 S3.8 S3.31 S3.55 stops at the cost limit, and not before (T090)', async () => {
     const stage = openStage();
     stage.plans('default', costing(0.05));
     const args = ['x', '--check', 'true', '--agent', 'scripted'];
@@ -79,7 +79,7 @@ describe('ralph loop', () => {
     expect(stage.calls).toBe(5);
   });
 
-  it('S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
+  it('S3.6 S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
     const stage = openStage();
     const config = ['x', '--check', 'false', '-c', 'ralph.yaml'];
     stage.write(

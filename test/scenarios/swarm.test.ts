@@ -7,7 +7,7 @@ const swarm = ['-p', 'work', '--preset', 'swarm'];
 const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
 
 describe('iterations', () => {
-  it('S4.21 S4.48 S4.50 S4.55 S4.77 S4.78 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
+  it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(3, 'printf second > PROMPT.md');
