@@ -167,6 +167,8 @@ describe('the safety nets', () => {
       checks: [1],
     });
     expect(tenths.runs).toHaveLength(2);
+    const over = play(architect({ costUsd: 0.1 }), { runs: [exits(0, costs(0.08))], checks: [1] });
+    expect([over.runs.length, reason(over)]).toEqual([2, 'budget_exhausted']);
   });
 
   it('S3.32 S3.55 stops when the time is over, and never interrupts a running agent for it', () => {

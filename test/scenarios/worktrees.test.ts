@@ -26,7 +26,7 @@ describe('a worktree', () => {
     stage.plans(2, work);
     const { code, stdout, stderr } = await runs(stage, ...architect, '--json');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect(stage.given(1, 'cwd')).toBe(`${inside(stage)}\n`);
+    for (const call of [1, 2]) expect(stage.given(call, 'cwd')).toBe(`${inside(stage)}\n`);
     expect(stage.git('branch', '--show-current')).toBe('main\n');
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'done',
@@ -65,6 +65,8 @@ describe('a worktree', () => {
     rmSync(stage.path('work'));
     expect((await stage.run('-p', 'x')).code).toBe(0);
     expect(existsSync(treeOf(stage)('work'))).toBe(true);
+    stage.settings({});
+    expect((await stage.run('-p', 'x', '--name', 'b', '--json')).stdout).toContain('"worktree":null');
   });
 
   it('is beside the repository on a branch of its name, and has a commit of every green iteration', async () => {
