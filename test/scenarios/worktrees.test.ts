@@ -20,7 +20,7 @@ import {
 } from './worktree-stage.ts';
 
 describe('a worktree', () => {
-  it('S3.13 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has a branch, all edits, and stays in place (T094)', async () => {
+  it('S3.13 S3.22 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has a branch, all edits, and stays in place (T094)', async () => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >half; git status --porcelain`);
     stage.plans(2, work);
