@@ -85,7 +85,7 @@ describe('the command line of an agent', () => {
     ]);
   });
 
-  it('of any other command is the command, and the prompt where it is asked for', () => {
+  it('S4.22 of any other command is the command, and the prompt where it is asked for', () => {
     const argv = ['./agent.sh', '-p', 'x'];
     expect(line({ kind: 'custom', argv })).toEqual(argv);
     expect(line({ kind: 'custom', argv, promptVia: 'argument' })).toEqual([...argv, PROMPT]);

@@ -35,13 +35,13 @@ describe('a branch', () => {
     ['branch.main.mergeOptions', ['branch.main.mergeOptions', '--no-commit --no-ff']],
     ['merge.autoStash', ['merge.autoStash', 'true']],
     ['merge.ff', ['merge.ff', 'false']],
-  ])('S3.37 is moved, and what is staged stays staged, with %s set', async (_, setting) => {
+  ])('is moved, and what is staged stays staged, with %s set', async (_, setting) => {
     if (setting.length > 0) git.git('config', ...setting);
     expect(await move()).toBeNull();
     expect({ tip: tip(), status: git.status }).toEqual({ tip: to, status: ['MM mine'] });
   });
 
-  it('S3.37 that a hook does not let go stays, and so do files and index', async () => {
+  it('that a hook does not let go stays, and so do files and index', async () => {
     const hook = '#!/bin/sh\nif [ "$1" = prepared ] && grep -q refs/heads/main; then exit 1; fi\n';
     git.write('.git/hooks/reference-transaction', hook);
     chmodSync(git.path('.git/hooks/reference-transaction'), 0o755);
@@ -55,7 +55,7 @@ describe('a branch', () => {
     });
   });
 
-  it('S3.37 is not moved over a file that is in the way', async () => {
+  it('is not moved over a file that is in the way', async () => {
     git.write('new/file', 'precious');
     expect(await move()).toMatch(/^nothing was merged: .*; put those files away first$/s);
     expect({ tip: tip(), status: git.status }).toEqual({ tip: from, status: ['MM mine', '?? new/file'] });

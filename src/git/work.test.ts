@@ -29,7 +29,7 @@ describe('the work in a tree', () => {
     inTree('commit', '--quiet', '--message', file);
   };
 
-  it('S3.57 is nothing in a new one, and in none', async () => {
+  it('is nothing in a new one, and in none', async () => {
     expect(isNothing(await work())).toBe(true);
     await make();
     expect(isNothing(await work())).toBe(true);
@@ -39,7 +39,7 @@ describe('the work in a tree', () => {
     expect(isNothing(await work())).toBe(true);
   });
 
-  it('S3.57 is every file that is changed, new, gone or staged, whatever is configured', async () => {
+  it('is every file that is changed, new, gone or staged, whatever is configured', async () => {
     await make();
     git.git('config', 'status.showUntrackedFiles', 'no');
     mkdirSync(join(path, 'new'));
@@ -52,7 +52,7 @@ describe('the work in a tree', () => {
     expect(await work()).toMatchObject({ changes: 5 });
   });
 
-  it('S3.57 is every commit that no other branch, tag or remote has', async () => {
+  it('is every commit that no other branch, tag or remote has', async () => {
     await make();
     commit('b');
     commit('c');
@@ -73,7 +73,7 @@ describe('the work in a tree', () => {
     expect(await work()).toMatchObject({ commits: 0 });
   });
 
-  it('S3.57 is also on no branch at all, and on a branch whose tree is gone', async () => {
+  it('is also on no branch at all, and on a branch whose tree is gone', async () => {
     await make();
     commit('b');
     inTree('checkout', '--quiet', '--detach');
@@ -97,7 +97,7 @@ describe('a folder that is no tree any more', () => {
         put('notes');
       },
     ],
-  ])('S3.57 is work as a whole where it %s', async (_, happens) => {
+  ])('is work as a whole where it %s', async (_, happens) => {
     await make();
     rmSync(join(path, '.git'));
     happens();
@@ -105,7 +105,7 @@ describe('a folder that is no tree any more', () => {
     expect(isNothing(await work())).toBe(false);
   });
 
-  it('S3.57 is nothing where it is empty', async () => {
+  it('is nothing where it is empty', async () => {
     await make();
     rmSync(path, { recursive: true });
     expect(isNothing(await work())).toBe(true);
@@ -118,7 +118,7 @@ describe('a folder that is no tree any more', () => {
 });
 
 describe('what git was told not to look at', () => {
-  it.each(['--assume-unchanged', '--skip-worktree'])('S3.57 is work all the same: %s', async (how) => {
+  it.each(['--assume-unchanged', '--skip-worktree'])('is work all the same: %s', async (how) => {
     await make();
     inTree('update-index', how, 'a');
     expect(isNothing(await work())).toBe(true);
@@ -128,7 +128,7 @@ describe('what git was told not to look at', () => {
     expect(inTree('status', '--porcelain')).toBe('');
   });
 
-  it('S3.57 is nothing where a sparse checkout has left it out', async () => {
+  it('is nothing where a sparse checkout has left it out', async () => {
     git.write('d/b', '1');
     git.commits();
     await make();
@@ -146,7 +146,7 @@ describe('repositories in a tree', () => {
     return folder;
   };
 
-  it('S3.57 are work where nobody else has their commits, also without a line in .gitmodules', async () => {
+  it('are work where nobody else has their commits, also without a line in .gitmodules', async () => {
     await make();
     const from = library();
     inTree('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', from, 'known');
@@ -165,7 +165,7 @@ describe('repositories in a tree', () => {
     expect(submodules.toSorted()).toEqual(['cloned', 'known', 'own']);
   });
 
-  it('S3.57 are work also where they are not checked out any more, or their tree is gone', async () => {
+  it('are work also where they are not checked out any more, or their tree is gone', async () => {
     git.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library(), 'sub');
     git.commits();
     await make();
@@ -180,7 +180,7 @@ describe('repositories in a tree', () => {
     expect(await work()).toMatchObject({ submodules: ['sub'] });
   });
 
-  it('S3.57 are work where nobody can tell what is in them', async () => {
+  it('are work where nobody can tell what is in them', async () => {
     await make();
     cpSync(library(), join(path, 'own'), { recursive: true });
     inTree('add', '--all');
@@ -200,7 +200,7 @@ describe('what a set-up has left', () => {
     return recordSetUpTree({ ...git.repository(), folder: path });
   };
 
-  it('S3.57 is no work, until somebody changes it', async () => {
+  it('is no work, until somebody changes it', async () => {
     await make();
     const left = await setUp();
     expect(await work()).toMatchObject({ changes: 3 });
@@ -213,7 +213,7 @@ describe('what a set-up has left', () => {
     expect(isNothing(await work(left))).toBe(true);
   });
 
-  it('S3.57 is no work beside what was committed since, but work where that was the same file', async () => {
+  it('is no work beside what was committed since, but work where that was the same file', async () => {
     await make();
     const left = await setUp();
     put('work');
@@ -227,7 +227,7 @@ describe('what a set-up has left', () => {
     expect(await work(left)).toMatchObject({ changes: 1 });
   });
 
-  it('S3.57 is work where it is staged, or where nobody knows any more how it was', async () => {
+  it('is work where it is staged, or where nobody knows any more how it was', async () => {
     await make();
     const left = await setUp();
     inTree('add', 'litter');
@@ -237,7 +237,7 @@ describe('what a set-up has left', () => {
 });
 
 describe('a tree that nobody has finished to make', () => {
-  it('S3.57 is nothing as far as its files are those of its commit', async () => {
+  it('is nothing as far as its files are those of its commit', async () => {
     git.write('b', '1');
     git.commits();
     await make();

@@ -33,7 +33,7 @@ const inTree = (...args: string[]) =>
 const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
 
 describe('a tree', () => {
-  it('S3.34 is made on a branch of its own, found at its place, and goes as a whole', async () => {
+  it('is made on a branch of its own, found at its place, and goes as a whole', async () => {
     await make();
     expect(await treeAt(git.repository(), path)).toMatchObject({ path, branch, isUnfinished: false });
     symlinkSync(join(git.folder, 'trees of ours'), join(git.folder, 'link'));
@@ -49,7 +49,7 @@ describe('a tree', () => {
     expect(await removeBranch(git.repository(), branch)).toBe(false);
   });
 
-  it('S3.34 in the tree of its user is no news there, said once', async () => {
+  it('in the tree of its user is no news there, said once', async () => {
     const inside = git.path('.architect-ralph-worktree');
     await addTree(git.repository(), { path: inside, branch, at: 'HEAD' });
     expect(git.status).toEqual([]);
@@ -62,7 +62,7 @@ describe('a tree', () => {
     expect(lines.filter((line) => line === '/.architect-ralph-worktree/')).toHaveLength(1);
   });
 
-  it('S3.57 is not made over another, which is told from any other trouble', async () => {
+  it('is not made over another, which is told from any other trouble', async () => {
     await make();
     const trouble = await make().catch((error: unknown) => error);
     expect(trouble).toBeInstanceOf(GitError);
@@ -82,7 +82,7 @@ describe('a tree', () => {
       'somebody was killed while they made it',
       () => writeFileSync(git.path('.git/worktrees/it/locked'), 'initializing'),
     ],
-  ])('S3.58 is taken off the list also where %s', async (_, happens) => {
+  ])('is taken off the list also where %s', async (_, happens) => {
     await make();
     happens();
     expect(await removeTree(git.repository(), path)).toBe(true);
@@ -92,14 +92,14 @@ describe('a tree', () => {
     });
   });
 
-  it('S3.57 that its user has locked stays', async () => {
+  it('that its user has locked stays', async () => {
     await make();
     git.git('worktree', 'lock', path);
     await expect(removeTree(git.repository(), path)).rejects.toThrow('locked');
     expect(existsSync(path)).toBe(true);
   });
 
-  it('S3.58 says whose it is, until it is removed', async () => {
+  it('says whose it is, until it is removed', async () => {
     await make();
     expect(await ownerOfTree(git.repository(), path)).toBeNull();
     const owner = { id: 'it-1', name: 'it', workspace: git.work };
@@ -117,7 +117,7 @@ describe('a tree', () => {
     expect(await ownerOfBranch(git.repository(), branch)).toBeNull();
   });
 
-  it('S3.57 is whole only while git speaks of it in its folder', async () => {
+  it('is whole only while git speaks of it in its folder', async () => {
     await make();
     const whole = () => isWhole(git.repository(), path);
     expect(await whole()).toBe(true);
@@ -135,17 +135,17 @@ describe('a tree', () => {
 
 describe('names and places', () => {
   it.each(['a', 'a.b', 'a..b', 'a...b', 'x.lock', 'x.LOCK', 'end.', 'end..', 'a..lock', 'a.lock.'])(
-    'S3.34 %s becomes a part of a name that git takes',
+    '%s becomes a part of a name that git takes',
     (name) => {
       expect(() => git.git('check-ref-format', '--branch', `ralph/${refPart(name)}`)).not.toThrow();
     },
   );
 
-  it('S3.34 keeps a name that git takes as it is', () => {
+  it('keeps a name that git takes as it is', () => {
     expect(['a', 'A-1_b.c', 'lock'].map(refPart)).toEqual(['a', 'A-1_b.c', 'lock']);
   });
 
-  it('S3.34 tells what is inside of a folder', () => {
+  it('tells what is inside of a folder', () => {
     expect(['/a/b', '/a/..b', '/a', '/ab', '/', '/b/a'].map((one) => isInside('/a', one))).toEqual([
       true,
       true,

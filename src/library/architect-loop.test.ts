@@ -144,14 +144,25 @@ it('S3.51 reads the specification anew for every iteration, and falls back to th
   ]);
 });
 
-it('S3.40 keeps its limits; one of 0 is none', async () => {
+it('S3.18 S3.40 S3.55 keeps its limits; one of 0 is none', async () => {
   const agent = () => ({ run: async () => ({ text: '', costUsd: 0.05 }) });
   const run = (limits: object) => new ArchitectLoop({ ...pass, ...limits }, agent, openLibraryFolder()).run();
-  expect(await run({ maxCost: 0.1 })).toMatchObject({ totalIterations: 2, stopReason: 'budget_exhausted' });
+  expect(await run({ maxCost: 0.1 })).toMatchObject({
+    totalIterations: 2,
+    totalCost: 0.1,
+    stopReason: 'budget_exhausted',
+  });
   expect(await run({ maxCost: 0, maxTime: 0, maxIterations: 3 })).toMatchObject({
     totalIterations: 3,
     stopReason: 'max_iterations',
   });
+});
+
+it('S3.25 keeps the last 2000 characters of a check, stdout before stderr', async () => {
+  const check = 'yes err | tr -d "\\n" | head -c 1500 >&2; yes out | tr -d "\\n" | head -c 1500; exit 1';
+  const config = { ...pass, checks: [check], maxIterations: 1 };
+  const { iterations } = await new ArchitectLoop(config, answers('COMPLETE'), openLibraryFolder()).run();
+  expect(iterations[0]?.checkResults[0]?.output).toBe('out'.repeat(500).slice(-500) + 'err'.repeat(500));
 });
 
 it('S3.49 has what was changed until now in the prompt, in a repository', async () => {

@@ -58,7 +58,7 @@ describe('a function as an agent', () => {
     expect(result.totalDuration).toBeLessThan(30);
   });
 
-  it('S3.59 gets prompt, names, workspace, environment and folder, and its words are in the logs', async () => {
+  it('gets prompt, names, workspace, environment and folder, and its words are in the logs', async () => {
     const workspace = openLibraryFolder();
     const seen: AgentContext[] = [];
     const loop = await createLoop({
@@ -99,7 +99,7 @@ describe('a function as an agent', () => {
       'must return an object',
     ],
     ['something that is no error', () => Promise.reject(new Error('')), 'without a message'],
-  ])('S3.54 counts %s as a failure', async (_, agent, error) => {
+  ])('counts %s as a failure', async (_, agent, error) => {
     const result = await runLoop({
       prompt: 'try',
       workspace: openLibraryFolder(),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { withPlaces } from './lock-places.ts';
 
-it('S3.37 one at a time in a repository, also after one that failed', async () => {
+it('one at a time in a repository, also after one that failed', async () => {
   const git = new GitFolder();
   git.commits();
   git.git('worktree', 'add', '--quiet', '../other');

@@ -35,7 +35,7 @@ const make = async ({ id, name, workspace, worktree }: Spec): Promise<void> => {
 const look = async (spec: Spec) => [await worktreeStatus(spec, git.env), await ownsBranch(spec, git.env)];
 
 describe('the tree and the branch of a loop', () => {
-  it('S3.58 are its own until they are removed, or are another loop’s at the same place', async () => {
+  it('are its own until they are removed, or are another loop’s at the same place', async () => {
     const [first, second] = [loop('it-1'), loop('it-2')];
     await make(first);
     expect([await look(first), await look(second)]).toEqual([
@@ -52,7 +52,7 @@ describe('the tree and the branch of a loop', () => {
     ]);
   });
 
-  it('S3.58 are not those of a loop at another place, nor a user’s own', async () => {
+  it('are not those of a loop at another place, nor a user’s own', async () => {
     const first = loop('it-1');
     await make(loop('it-2', join(git.folder, 'others', 'it')));
     expect(await look(first)).toEqual(['none', false]);
@@ -62,7 +62,7 @@ describe('the tree and the branch of a loop', () => {
     expect(await look(first)).toEqual(['none', false]);
   });
 
-  it('S3.57 are still known where the folder is gone, was brought back by hand, or has lost its .git', async () => {
+  it('are still known where the folder is gone, was brought back by hand, or has lost its .git', async () => {
     const spec = loop('it-1');
     await make(spec);
     rmSync(path, { recursive: true });

@@ -145,7 +145,7 @@ describe('success', () => {
 });
 
 describe('the safety nets', () => {
-  it('S3.21 looks at iterations, then cost, then time', () => {
+  it('S3.21 S3.55 looks at iterations, then cost, then time', () => {
     const spent = { runs: [exits(0, { ...costs(9), ms: 5000 })], checks: [1] };
     const nets = { iterations: 1, costUsd: 1, timeMs: 1000 };
     expect(reason(play(architect(nets), spent))).toBe('max_iterations');
@@ -167,6 +167,8 @@ describe('the safety nets', () => {
       checks: [1],
     });
     expect(tenths.runs).toHaveLength(2);
+    const over = play(architect({ costUsd: 0.1 }), { runs: [exits(0, costs(0.08))], checks: [1] });
+    expect([over.runs.length, reason(over)]).toEqual([2, 'budget_exhausted']);
   });
 
   it('S3.32 S3.55 stops when the time is over, and never interrupts a running agent for it', () => {

@@ -55,7 +55,7 @@ describe('the outer loop', () => {
     expect(told.waits).toEqual([1000, 2000, 0, 1000]);
   });
 
-  it('S4.12 neither counts an inactive agent as a failure nor lets it reset the count', () => {
+  it('S4.12 S4.102 neither counts an inactive agent as a failure nor lets it reset the count', () => {
     const told = play(swarm(4), { runs: [exits(1), exits(0, { ending: silent }), exits(1), exits(0)] });
     expect(told.waits).toEqual([1000, 0, 2000]);
   });
@@ -133,7 +133,7 @@ describe('pause and resume', () => {
     expect(resumed.runs).toHaveLength(10);
   });
 
-  it('S4.37 takes no control for what is no loop: nothing is kept and nothing is wanted', () => {
+  it('takes no control for what is no loop: nothing is kept and nothing is wanted', () => {
     const pause = { type: 'control.received', id: 'a', control: { type: 'pause' }, at: 1 } as const;
     expect(accepts(INITIAL, pause)).toBe(false);
     expect(evolve(INITIAL, pause)).toBe(INITIAL);
@@ -191,7 +191,7 @@ describe('the end', () => {
     expect(status(told)).toBe('stopped');
   });
 
-  it('S4.55 waits for the last agent before the loop is complete', () => {
+  it('S4.55 S4.100 waits for the last agent before the loop is complete', () => {
     const told = play(swarm(1, { checkpoint: false }), { runs: [exits(0, { ms: 3000 })] });
     expect(told.world.clock).toBe(1_000_000 + 3000);
     expect(told.world.alive()).toEqual([]);

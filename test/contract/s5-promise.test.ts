@@ -47,7 +47,7 @@ describe('detection', () => {
     expect(says([{ text: '<promise>axb</promise>' }], 'a.b')).toBe(false);
   });
 
-  it('S5.15 finds nothing where there is nothing to read', () => {
+  it('finds nothing where there is nothing to read', () => {
     expect(says([])).toBe(false);
     expect(says([{ text: '' }])).toBe(false);
   });
@@ -70,12 +70,20 @@ describe('detection', () => {
 
 describe('the continuation', () => {
   it('S5.7 is the given template', () => {
-    const lines = CONTINUATION_TEMPLATE.split('\n');
-    expect(lines).toHaveLength(12);
-    expect(lines[0]).toBe('[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]');
-    expect(lines[6]).toBe('- Continue from where you left off  ');
-    expect(lines[7]).toContain('<promise>{{PROMISE}}</promise>');
-    expect(lines.slice(-2)).toEqual(['Original task:', '{{PROMPT}}']);
+    expect(CONTINUATION_TEMPLATE.split('\n')).toEqual([
+      '[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]',
+      '',
+      'Your previous attempt did not output the completion promise. Continue working on the task.',
+      '',
+      'IMPORTANT:',
+      '- Review your progress so far',
+      '- Continue from where you left off  ',
+      '- When FULLY complete, output: <promise>{{PROMISE}}</promise>',
+      '- Do not stop until the task is truly done',
+      '',
+      'Original task:',
+      '{{PROMPT}}',
+    ]);
   });
 
   it('S5.17 S5.40 fills in the new iteration, the maximum, the promise and the task', () => {
@@ -110,6 +118,9 @@ describe('the continuation', () => {
     const told = play(promise(), { runs: [exits(0), claims()] });
     const task = "costs $$5, $& $` $' $1 and {{MAX}} {{PROMISE}}";
     expect(promptOfRun(told, '2.1', task).endsWith(`Original task:\n${task}`)).toBe(true);
+    const odd = { ...promise(), completion: { detectors: [detector('$& $$ {{PROMPT}}')] } };
+    const asked = promptOfRun(play(odd, { runs: [exits(0), claims()] }), '2.1', task);
+    expect(asked).toContain('output: <promise>$& $$ {{PROMPT}}</promise>');
   });
 });
 

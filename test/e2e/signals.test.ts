@@ -16,6 +16,7 @@ describe('a first signal', () => {
     ['SIGINT', 'ralph-cli', 'S2.70 S2.71 S2.72 S2.115 '],
     ['SIGTERM', 'ralph-cli', 'S2.70 S2.71 S2.72 S2.115 '],
     ['SIGINT', 'architect', 'S3.61 '],
+    ['SIGTERM', 'architect', 'S3.61 '],
   ] as const) {
     it(`${numbers}(${signal}, ${preset}) lets the agent finish, and exits 130`, async () => {
       const check = ['--check', 'echo checked >>checked'];

@@ -7,7 +7,7 @@ const complete = 'echo COMPLETE';
 describe('architect', () => {
   it('S3.1 S3.4 S3.19 S3.23 S3.44 is done when every check passes and the word is said (T083)', async () => {
     const stage = openStage();
-    stage.plans(1, complete);
+    stage.plans(1, `echo first words; ${complete}`);
     stage.plans(2, `: > fixed; ${complete}`);
     const { code, stderr } = await stage.run(...architect, '--check', 'true', '--check', 'test -e fixed');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
@@ -15,6 +15,7 @@ describe('architect', () => {
     expect(stage.state['outcome']).toMatchObject({ type: 'done', verified: true });
     // Nothing but its files and its prompt connects one agent with the next.
     expect(stage.given(2, 'env')).toMatch(/^RALPH_ITERATION=2$/m);
+    expect(stage.given(2, 'stdin')).not.toContain('first words');
   });
 
   it('S3.20 S3.30 S3.44 green checks without the word go on, and so does the word with a red check (T084)', async () => {
@@ -41,7 +42,7 @@ describe('architect', () => {
     expect(other.code).toBe(1);
   });
 
-  it('S3.4 no check is bad usage, and nothing is started (T085)', async () => {
+  it('S3.4 S3.52 no check is bad usage, and nothing is started (T085)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.run(...architect);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });

@@ -81,7 +81,7 @@ describe('the same plan under every preset', () => {
 });
 
 describe('signals', () => {
-  it('S3.61 the first lets the agent go on, the second ends it for good; 130 both times (T073)', async () => {
+  it('the first lets the agent go on, the second ends it for good; 130 both times (T073)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const gentle = stage.starts(...work);

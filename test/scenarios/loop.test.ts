@@ -67,7 +67,7 @@ describe('ralph loop', () => {
     ]);
   });
 
-  it('S3.7 S3.31 stops at the cost limit, and not before (T090)', async () => {
+  it('S3.7 S3.8 S3.31 S3.55 stops at the cost limit, and not before (T090)', async () => {
     const stage = openStage();
     stage.plans('default', costing(0.05));
     const args = ['x', '--check', 'true', '--agent', 'scripted'];
@@ -77,17 +77,27 @@ describe('ralph loop', () => {
     // Nothing is as good as no limit, and no limit is the default.
     expect((await loop(stage, ...args, '--max-cost', '0', '--max-time', '0', '-m', '3')).code).toBe(1);
     expect(stage.calls).toBe(5);
+    expect((await loop(stage, ...args, '-m', '3')).code).toBe(1);
+    expect(stage.journal[0]).toMatchObject({ policy: { limits: { costUsd: null, timeMs: null } } });
+    expect(stage.calls).toBe(8);
   });
 
-  it('S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
+  it('S3.6 S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
     const stage = openStage();
     const config = ['x', '--check', 'false', '-c', 'ralph.yaml'];
+    const policy = () => stage.journal[0]?.['policy'];
+    await loop(stage, 'x', '--check', 'false', '-m', '1');
+    const withoutFile = policy();
+    const values = ['max_iterations: 25', 'max_cost: null', 'max_time: null', 'completion_tag: "COMPLETE"'];
+    stage.write('ralph.yaml', ['ralph_loop:', ...values, 'agent: build'].join('\n  '));
+    await loop(stage, 'x', '--check', 'false', '-m', '1', '--config', 'ralph.yaml');
+    expect(policy()).toEqual(withoutFile);
     stage.write(
       'ralph.yaml',
       'ralph_loop:\n  max_iterations: 2\n  max_cost: null\n  completion_tag: READY\n',
     );
     expect((await loop(stage, ...config)).stderr).toContain('max 2 iterations');
-    expect(stage.given(1, 'stdin')).toContain('`READY`');
+    expect(stage.given(3, 'stdin')).toContain('`READY`');
     expect((await loop(stage, ...config, '--max-iterations', '1')).stderr).toContain('max 1 iterations');
     stage.write('ralph.yaml', 'ralph:\n  max_iterations: 3\n  max_time: 600\n');
     expect((await loop(stage, ...config)).stderr).toContain('max 3 iterations');
@@ -150,6 +160,8 @@ describe('ralph loop', () => {
     const stage = openStage();
     await loop(stage, 'x', '-m', '2', '--no-baseline', '--check', 'sleep 30', '--check-timeout', '200ms');
     expect(stage.given(2, 'stdin')).toContain('Timeout (0.2s)');
+    await loop(stage, 'x', '-m', '1', '--check', 'true');
+    expect(stage.journal[0]).toMatchObject({ policy: { checks: { timeoutMs: 120_000 } } });
   });
 
   it('S3.54 S3.56 an agent that fails is noted with its error, and the next one is told', async () => {

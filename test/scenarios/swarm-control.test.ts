@@ -4,7 +4,7 @@ import { openStage, waitFor } from './stage.ts';
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 
 describe('pause and resume', () => {
-  it('S4.35 S4.36 S4.41 S4.43 S4.79 the agent goes on, nothing follows it; resuming counts on (T109)', async () => {
+  it('S4.35 S4.36 S4.41 S4.79 the agent goes on, nothing follows it; resuming counts on (T109)', async () => {
     const stage = openStage();
     stage.plans(2, `trap ': > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '4');
@@ -29,7 +29,7 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(4);
   });
 
-  it('S4.36 S4.43 resuming while the agent is still at work lets the loop go on after it (T109)', async () => {
+  it('S4.36 resuming while the agent is still at work lets the loop go on after it (T109)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
@@ -70,7 +70,7 @@ describe('pause and resume', () => {
     }
   });
 
-  it('S4.76 S4.99 SIGTERM pauses: the agent completes, and the loop can be resumed (T113)', async () => {
+  it('S4.76 S4.98 S4.99 SIGTERM pauses: the agent completes, and the loop can be resumed (T113)', async () => {
     const stage = openStage();
     stage.plans(1, `trap ': > "$FAKE_CALL/signal"' TERM; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '2');
@@ -170,7 +170,7 @@ describe('pause and resume', () => {
     );
   });
 
-  it('stop --now ends the agent in the middle of it, and nothing is left', async () => {
+  it('S4.98 stop --now ends the agent in the middle of it, and nothing is left', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 300');
     const ralph = stage.starts(...swarm, '-m', '2');

@@ -66,7 +66,7 @@ describe('failures', () => {
     expect(stage.log).toContain('[FAIL] iteration 1 exit=139 attempt=1/1');
   });
 
-  it('S4.7 S4.16 S4.53 a silent agent is ended before the next one begins, and that is no failure (T104)', async () => {
+  it('S4.7 S4.16 S4.53 S4.102 a silent agent is ended before the next one begins, and that is no failure (T104)', async () => {
     const stage = openStage();
     stage.plans(1, 'echo begun; echo $$ > "$FAKE_PLAN/first"; sleep 300');
     stage.plans(2, 'ps -o stat= -p "$(cat "$FAKE_PLAN/first")" > "$FAKE_CALL/first" || :');
@@ -116,7 +116,7 @@ describe('failures', () => {
 });
 
 describe('the done pattern', () => {
-  it('S4.8 S4.44 S4.46 S4.52 in the output of an agent that exits it ends the loop (T106)', async () => {
+  it('S4.8 S4.44 S4.46 S4.52 S4.98 in the output of an agent that exits it ends the loop (T106)', async () => {
     const stage = openStage();
     stage.plans(2, 'echo "tests: 12 passed, 0 failed"');
     const args = ['-m', '9', '--done-pattern', String.raw`(?P<n>\d+) passed, 0 failed`];

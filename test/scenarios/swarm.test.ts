@@ -7,7 +7,7 @@ const swarm = ['-p', 'work', '--preset', 'swarm'];
 const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
 
 describe('iterations', () => {
-  it('S4.21 S4.48 S4.50 S4.55 S4.77 S4.78 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
+  it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(3, 'printf second > PROMPT.md');
@@ -27,6 +27,32 @@ describe('iterations', () => {
       'second',
     ]);
     expect(stage.state['status']).toBe('stopped');
+  });
+
+  it('S4.9 starts at iteration 0, counts up, reads the prompt file again and logs every start', async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'first');
+    stage.plans(1, 'printf second > PROMPT.md');
+    const check = 'cat .ralph/loops/it/state.json >>"$FAKE_PLAN/states"';
+    const args = ['-f', 'PROMPT.md', '--preset', 'swarm', '-m', '2', '--until', 'claim'];
+    await stage.run(...args, '--baseline', '--check', check);
+    const states = readFileSync(`${stage.plan}/states`, 'utf8');
+    expect(/"current_iteration": (\d+)/.exec(states)?.[1]).toBe('0');
+    expect(stage.state['current_iteration']).toBe(2);
+    expect([1, 2].map((call) => stage.given(call, 'stdin').split('\n')[0])).toEqual(['first', 'second']);
+    expect(stage.log.match(new RegExp(`^${local} \\[START\\] iteration [12]/2$`, 'gm'))).toHaveLength(2);
+  });
+
+  it('S4.74 works in one worktree that all iterations share', async () => {
+    const stage = openStage();
+    stage.git('config', 'user.name', 't');
+    stage.git('config', 'user.email', 't@t');
+    stage.plans('default', 'echo "$RALPH_ITERATION" >>work');
+    const { code } = await stage.run(...swarm, '-m', '2', '--worktree');
+    const [first, second] = [1, 2].map((call) => stage.given(call, 'cwd').trim());
+    expect({ code, second }).toEqual({ code: 0, second: first });
+    expect(first).not.toBe(stage.workspace);
+    expect(readFileSync(`${first}/work`, 'utf8')).toBe('1\n2\n');
   });
 
   it('S4.28 state.json has the fields of the document (T101)', async () => {

@@ -18,7 +18,7 @@ import {
 } from './worktree-stage.ts';
 
 describe('the making of a worktree', () => {
-  it('S3.57 that was cut off begins anew, and nobody goes on with the old one', async () => {
+  it('that was cut off begins anew, and nobody goes on with the old one', async () => {
     const stage = openRepository();
     stage.write('.gitattributes', 'README.md filter=slow\n');
     stage.git('add', '.gitattributes');
@@ -36,7 +36,7 @@ describe('the making of a worktree', () => {
 });
 
 describe('the set-up', () => {
-  it('S3.35 runs once in a fresh worktree, with its logs in the loop’s folder, and is no part of the work', async () => {
+  it('runs once in a fresh worktree, with its logs in the loop’s folder, and is no part of the work', async () => {
     const setup = ['echo ready >.ready; echo "got ready"', 'echo x >>"$FAKE_PLAN/times"'];
     const stage = openRepository({ worktree: true, setup });
     stage.plans(1, 'cat .ready');
@@ -53,7 +53,7 @@ describe('the set-up', () => {
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
-  it('S3.57 that fails ends it before the first iteration, and can be put right', async () => {
+  it('that fails ends it before the first iteration, and can be put right', async () => {
     const stage = openRepository({
       setup: ['touch litter; echo no such package >&2; test -e "$FAKE_PLAN/go"'],
     });
@@ -78,14 +78,14 @@ describe('the set-up', () => {
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
   });
 
-  it('S3.57 that takes too long is ended', async () => {
+  it('that takes too long is ended', async () => {
     const stage = openRepository({ setup: ['sleep 300 & sleep 300'], setupTimeout: '200ms' });
     const { code, stderr } = await runs(stage);
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
     expect(stderr).toContain('no end after 0.2 s');
   });
 
-  it('S3.35 is ended by Ctrl-C, and run again by resume, also after a crash in the middle of it', async () => {
+  it('is ended by Ctrl-C, and run again by resume, also after a crash in the middle of it', async () => {
     const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] });
     stage.plans('default', work);
     const first = stage.starts('-p', 'x', '--worktree', '--check', 'test -e work');
@@ -119,7 +119,7 @@ describe('a merge', () => {
     stage.git('commit', '--quiet', '--message', file);
   };
 
-  it('S3.37 S3.58 is tried out with set-up and checks, and then moves the branch that is checked out', async () => {
+  it('is tried out with set-up and checks, and then moves the branch that is checked out', async () => {
     const stage = await merging({ setup: ['pwd >>"$FAKE_PLAN/setups"'] }, '--check', 'test -e README.md');
     commits(stage, 'theirs', 'x');
     stage.write('README.md', 'changed by hand');
@@ -145,7 +145,7 @@ describe('a merge', () => {
     );
   });
 
-  it('S3.37 that conflicts leaves both sides as they were', async () => {
+  it('that conflicts leaves both sides as they were', async () => {
     const stage = await merging();
     commits(stage, 'work', 'other');
     const before = stage.git('for-each-ref');
@@ -160,7 +160,7 @@ describe('a merge', () => {
     });
   });
 
-  it('S3.37 whose result fails a check changes nothing, unless nobody wants to know', async () => {
+  it('whose result fails a check changes nothing, unless nobody wants to know', async () => {
     const stage = await merging(null, '--check', 'test ! -e theirs || { echo both are here; false; }');
     commits(stage, 'theirs', 'x');
     const before = stage.git('for-each-ref');
@@ -172,7 +172,7 @@ describe('a merge', () => {
     expect((await worktree(stage, 'merge', 'it', '--no-checks')).code).toBe(0);
   });
 
-  it('S3.37 is refused while the loop runs, in the middle of another merge, and over local changes', async () => {
+  it('is refused while the loop runs, in the middle of another merge, and over local changes', async () => {
     const stage = openRepository();
     stage.plans(1, `${waitFor()}; ${work}`);
     const running = stage.starts('-p', 'x', '--worktree');
@@ -207,7 +207,7 @@ describe('a merge', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGKILL'] as const)('S3.37 that gets %s leaves nothing behind', async (signal) => {
+  it.each(['SIGINT', 'SIGKILL'] as const)('that gets %s leaves nothing behind', async (signal) => {
     const check = `test "$(basename "$PWD")" = it || { : >"$FAKE_PLAN/merging"; ${waitFor()}; }`;
     const stage = await merging(null, '--check', check);
     commits(stage, 'theirs', 'x');
@@ -226,7 +226,7 @@ describe('a merge', () => {
     expect(stage.git('ls-files')).toBe('README.md\ntheirs\nwork\n');
   });
 
-  it('S3.37 commits nothing that a hook refuses', async () => {
+  it('commits nothing that a hook refuses', async () => {
     const stage = await merging();
     stage.write('.git/hooks/pre-commit', '#!/bin/sh\necho not like this >&2\nexit 1\n');
     chmodSync(stage.path('.git/hooks/pre-commit'), 0o755);
@@ -251,7 +251,7 @@ describe('a merge', () => {
     expect([stage.read('precious'), subjects(stage, 'main')[0]]).toEqual(['mine', 'ignore it']);
   });
 
-  it('S3.37 takes neither what its user has set for other merges nor a branch that is not the loop’s', async () => {
+  it('takes neither what its user has set for other merges nor a branch that is not the loop’s', async () => {
     const stage = await merging();
     stage.git('config', 'branch.main.mergeOptions', '--squash');
     expect((await worktree(stage, 'merge', 'it')).code).toBe(0);

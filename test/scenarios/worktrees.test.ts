@@ -20,13 +20,13 @@ import {
 } from './worktree-stage.ts';
 
 describe('a worktree', () => {
-  it('S3.13 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has a branch, all edits, and stays in place (T094)', async () => {
+  it('S3.13 S3.22 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has a branch, all edits, and stays in place (T094)', async () => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >half; git status --porcelain`);
     stage.plans(2, work);
     const { code, stdout, stderr } = await runs(stage, ...architect, '--json');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect(stage.given(1, 'cwd')).toBe(`${inside(stage)}\n`);
+    for (const call of [1, 2]) expect(stage.given(call, 'cwd')).toBe(`${inside(stage)}\n`);
     expect(stage.git('branch', '--show-current')).toBe('main\n');
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'done',
@@ -65,9 +65,11 @@ describe('a worktree', () => {
     rmSync(stage.path('work'));
     expect((await stage.run('-p', 'x')).code).toBe(0);
     expect(existsSync(treeOf(stage)('work'))).toBe(true);
+    stage.settings({});
+    expect((await stage.run('-p', 'x', '--name', 'b', '--json')).stdout).toContain('"worktree":null');
   });
 
-  it('S3.35 is beside the repository on a branch of its name, and has a commit of every green iteration', async () => {
+  it('is beside the repository on a branch of its name, and has a commit of every green iteration', async () => {
     const stage = openRepository();
     stage.write('mine', 'not committed');
     stage.plans(1, 'echo 1 >work');
@@ -122,7 +124,7 @@ describe('a worktree', () => {
     expect((await stage.run('-p', 'x', ...architect, '--check', 'test -e work')).code).toBe(0);
   });
 
-  it('S3.35 stands for the same folder of the repository that the workspace is', async () => {
+  it('stands for the same folder of the repository that the workspace is', async () => {
     const stage = openRepository();
     stage.write('packages/a b/file', 'x');
     const run = () =>
@@ -142,7 +144,7 @@ describe('a worktree', () => {
     expect(existsSync(stage.path('packages/a b/work'))).toBe(true);
   });
 
-  it('S3.35 is made from a detached HEAD too, and from inside a git hook', async () => {
+  it('is made from a detached HEAD too, and from inside a git hook', async () => {
     const stage = openRepository();
     stage.git('checkout', '--quiet', '--detach');
     stage.plans(1, `git status --porcelain >"$FAKE_CALL/status"; ${work}`);
@@ -160,7 +162,7 @@ describe('a worktree', () => {
     expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
   });
 
-  it('S3.35 has empty submodules unless its set-up fetches them, and they survive the commits', async () => {
+  it('has empty submodules unless its set-up fetches them, and they survive the commits', async () => {
     const stage = openRepository();
     const library = join(stage.plan, 'library');
     mkdirSync(library);
@@ -195,7 +197,7 @@ describe('a worktree', () => {
   });
 
   it.each(['a..b', 'x.lock', 'end.', 'A-1_b.c', 'a'.repeat(64)])(
-    'S3.34 has a branch and a folder for a loop named %s',
+    'has a branch and a folder for a loop named %s',
     async (name) => {
       const stage = openRepository();
       stage.plans('default', work);
@@ -211,7 +213,7 @@ describe('a worktree', () => {
     },
   );
 
-  it('S3.35 two loops have one each at the same time, and of one place the second is refused', async () => {
+  it('two loops have one each at the same time, and of one place the second is refused', async () => {
     const stage = openRepository();
     stage.plans('default', `${waitFor()}; touch "$RALPH_LOOP"; ${work}`);
     const run = (name: string, ...more: string[]) =>
@@ -297,7 +299,7 @@ describe('an old worktree', () => {
     expect(stage.calls).toBe(0);
   });
 
-  it('S3.57 whose folder is gone keeps the loop from going on, and says how to bring it back', async () => {
+  it('whose folder is gone keeps the loop from going on, and says how to bring it back', async () => {
     const stage = openRepository();
     stage.plans(1, 'echo 1 >half');
     expect((await stage.run('-p', 'x', '--worktree', '-m', '1')).code).toBe(1);
@@ -311,7 +313,7 @@ describe('an old worktree', () => {
     expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(0);
   });
 
-  it('S3.57 that goes away under its loop ends it at once, and nobody works elsewhere instead', async () => {
+  it('that goes away under its loop ends it at once, and nobody works elsewhere instead', async () => {
     const stage = openRepository();
     stage.plans(1, `cd /; rm -rf '${sibling(stage)}'`);
     const { code, stderr } = await runs(stage, '-m', '3');
@@ -321,7 +323,7 @@ describe('an old worktree', () => {
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
-  it('S3.35 has the file that says it is done, where that is named', async () => {
+  it('has the file that says it is done, where that is named', async () => {
     const stage = openRepository();
     stage.plans(1, 'touch FINISHED');
     expect((await stage.run('-p', 'x', '--worktree', '--done-file', 'FINISHED', '-m', '1')).code).toBe(0);
@@ -340,7 +342,7 @@ describe('an old worktree', () => {
     expect(listed).toMatchObject({ isMerged: false });
   });
 
-  it('S3.58 keeps its loop from being removed, and is removed on its own', async () => {
+  it('keeps its loop from being removed, and is removed on its own', async () => {
     const stage = openRepository();
     stage.plans('default', work);
     expect((await runs(stage)).code).toBe(0);
