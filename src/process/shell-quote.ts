@@ -1,4 +1,4 @@
-/** A word as one would type it. */
+/** Quotes a word for a POSIX shell where it needs quotes. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
