@@ -184,13 +184,13 @@ describe('claude', () => {
   it('says which tool it was not allowed to use', () => {
     const { events, reader } = listenTo('claude', '17-permission-denied');
     expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool: 'Bash' }));
-    expect(reader.error?.message).toMatch(/not allowed to use Bash; let it work without asking/);
+    expect(reader.error?.message).toMatch(/not allowed to use Bash; run it with --agent claude/);
   });
 
   it('tells how much of a limit is used, which is no limit', () => {
     const { events } = listenTo('claude', '06d-subscription-warning');
     expect(events).toContainEqual(
-      expect.objectContaining({ type: 'progress', text: '92 % of the five hour limit is used' }),
+      expect.objectContaining({ type: 'progress', text: '92% of the five hour limit is used' }),
     );
   });
 
