@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorKind } from '../loop/event.ts';
-import { readTrouble } from './trouble.ts';
+import { failedResult, readTrouble } from './trouble.ts';
 
 const START = Date.UTC(2026, 10, 15, 7);
 const anthropic = (status: number, type: string, message: string): string =>
@@ -208,6 +208,13 @@ describe('the kind of an error', () => {
     expect(messageOf('\nAuthentication failed.\n  Check your key.')).toBe('Authentication failed.');
     expect(messageOf('x'.repeat(9000))).toHaveLength(1000);
     expect(messageOf('')).toBe('');
+  });
+
+  it('comes with a message that says where to look if the CLI gave none', () => {
+    const events = failedResult(readTrouble({ message: '' }, START), { usage: null, session: null });
+    expect(events).toMatchObject([
+      { error: { kind: 'other', message: expect.stringContaining('see stdout.log') as unknown } },
+    ]);
   });
 
   it.each([

@@ -126,12 +126,15 @@ const PATTERNS: Readonly<
 
 /** The events of a run that failed with this error: the usage limit, if there is one, then the result. */
 export function failedResult(
-  { limit, error }: Trouble,
+  { limit, error: reported }: Trouble,
   { usage, session }: Pick<Result, 'usage' | 'session'>,
 ): readonly AgentEvent[] {
+  const error = reported.message === '' ? { ...reported, message: NO_MESSAGE } : reported;
   const result: Result = { type: 'result', ok: false, text: null, usage, session, error };
   return limit === null ? [result] : [{ type: 'limit', ...limit }, result];
 }
+
+const NO_MESSAGE = 'the agent reported an error without a message; see stdout.log of this run';
 
 type Result = Extract<AgentEvent, { type: 'result' }>;
 
