@@ -56,12 +56,12 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   let callError: Trouble | null = null;
   let trouble: Trouble | null = null;
 
-  const result = (event: Json): readonly AgentEvent[] => {
+  const result = (event: Json, exitCode: number): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
     // It recovered from any earlier error.
-    if (event['exitCode'] === 0)
+    if (exitCode === 0)
       return [{ type: 'result', ok: true, text: answer, usage: null, session, error: null }];
-    const message = `copilot exited with code ${event['exitCode']} and reported no error; see stderr.log of this run`;
+    const message = `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
     return failedResult(trouble ?? readTrouble({ message }, startedAt), { usage: null, session });
   };
 
@@ -136,7 +136,8 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
 
   return {
     take(event) {
-      if (event['type'] === 'result') return typeof event['exitCode'] === 'number' ? result(event) : null;
+      if (event['type'] === 'result')
+        return typeof event['exitCode'] === 'number' ? result(event, event['exitCode']) : null;
       return isRecord(event['data']) ? take(text(event['type']), event['data']) : null;
     },
     end() {
