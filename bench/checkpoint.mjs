@@ -1,4 +1,4 @@
-// What it takes to put a big working tree on record, against git's own look at it.
+// The time to take a checkpoint of a large working tree, compared with `git status`.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,19 +6,19 @@ import { takeCheckpoint } from '../dist/git/records.js';
 import { mediansAsync, scratch } from './measure.mjs';
 
 const FILES = 50_000;
-const A_FOLDER = 100;
+const FILES_PER_FOLDER = 100;
 
-/** A repository of many files, ten of which change between any two measurements, as an agent's would. */
+/** A repository of many files; ten files change before every measurement, as in an iteration. */
 export async function checkpoint() {
   const box = scratch();
   const git = (...args) => execFileSync('git', args, { cwd: box.workspace, env: box.env });
   git('init', '--quiet');
-  // Nobody tidies up in between.
+  // Git's automatic maintenance would disturb the measurement.
   git('config', 'gc.auto', '0');
   git('config', 'maintenance.auto', 'false');
   for (let index = 0; index < FILES; index++) {
-    const folder = join(box.workspace, `folder-${Math.floor(index / A_FOLDER)}`);
-    if (index % A_FOLDER === 0) mkdirSync(folder);
+    const folder = join(box.workspace, `folder-${Math.floor(index / FILES_PER_FOLDER)}`);
+    if (index % FILES_PER_FOLDER === 0) mkdirSync(folder);
     writeFileSync(join(folder, `file-${index}`), `${index}\n`.repeat(20));
   }
   git('add', '--all');

@@ -1,4 +1,4 @@
-// What an iteration costs over the bare loop `while :; do cat PROMPT.md | agent; done`.
+// The time of an iteration, compared with the bare loop `while :; do cat PROMPT.md | agent; done`.
 import { join } from 'node:path';
 import { gapsIn, median, medians, scratch } from './measure.mjs';
 
@@ -11,7 +11,7 @@ export function iterations() {
     'bare',
     `#!/bin/sh\ni=0\nwhile [ $i -lt ${COUNT} ]; do cat PROMPT.md | ${agent}; i=$((i+1)); done\n`,
   );
-  // Nothing is removed in between: a file system takes long to make files where many were just removed.
+  // No files are deleted in between: a file system is slow to create files where many were just deleted.
   const ours = () => {
     return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', String(COUNT), '--', agent).ms;
   };
@@ -19,21 +19,20 @@ export function iterations() {
     return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '1', '--', agent).ms;
   };
   const all = medians(9, { bare: () => box.time(bare, []).ms, ours, short });
-  const own = (all.ours - all.short) / (COUNT - 1);
-  const theirs = all.bare / COUNT;
+  const perIteration = (all.ours - all.short) / (COUNT - 1);
+  const perBareIteration = all.bare / COUNT;
   const gaps = measureGaps(box);
   box.done();
   return [
     {
       what: 'an iteration (shim, sync and sweep included)',
-      ours: `${own.toFixed(2)} ms`,
-      against: `${theirs.toFixed(2)} ms, bare shell loop`,
-      ratio: own / theirs,
+      ours: `${perIteration.toFixed(2)} ms`,
+      against: `${perBareIteration.toFixed(2)} ms, bare shell loop`,
+      ratio: perIteration / perBareIteration,
       limit: 3.5,
     },
     {
-      // 4 ms where the bare loop takes 1.15 ms.
-      what: "from one agent's exit to the next agent's start",
+      what: "from an agent's exit to the next one's start",
       ours: `${gaps.ours.toFixed(2)} ms`,
       against: `${gaps.bare.toFixed(2)} ms, bare shell loop`,
       ratio: gaps.ours / gaps.bare,
@@ -42,7 +41,7 @@ export function iterations() {
   ];
 }
 
-/** An agent that writes down when it begins and when it ends, without starting a program for it. */
+/** Measures with an agent that logs its start and end without starting another program. */
 function measureGaps(box) {
   const log = join(box.root, 'times');
   const agent = box.program(

@@ -1,4 +1,4 @@
-// What every measurement needs: a scratch folder, the built command, and medians.
+// Shared by all measurements: a scratch folder, the built command, and medians.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -7,32 +7,32 @@ import { fileURLToPath } from 'node:url';
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 
-/** On a disk, as a workspace is, and outside of any repository. */
+/** On a disk, like a workspace, and outside of any repository. */
 const PLACES = [process.env.RALPH_BENCH_FOLDER, '/var/tmp', homedir(), tmpdir(), '/srv', '/opt'];
 
 const MAIN = join(PROJECT, 'dist/cli/main.js');
 
-/** A workspace outside of any repository, with a home of its own; `done` removes it. */
+/** A workspace outside of any repository, with its own home; `done` deletes it. */
 export function scratch() {
-  const root = calmFolder();
+  const root = fastFolder();
   const workspace = join(root, 'work');
   mkdirSync(workspace);
   writeFileSync(join(workspace, 'PROMPT.md'), 'do it\n');
   const env = { ...process.env, HOME: root, XDG_STATE_HOME: join(root, 'state') };
-  // A certificate bundle is read at every start of Node and would be measured with it.
+  // Node reads a certificate bundle at every start, which would be measured too.
   delete env.NODE_EXTRA_CA_CERTS;
   return {
     root,
     workspace,
     env,
-    /** An executable with this text. */
+    /** Creates an executable file. */
     program(name, text) {
       const path = join(root, name);
       writeFileSync(path, text);
       chmodSync(path, 0o755);
       return path;
     },
-    /** Runs something to its end; the time in milliseconds. */
+    /** Runs a command to its end; `ms` is its duration. */
     time(command, args) {
       const began = performance.now();
       const { status, stderr } = spawnSync(command, args, {
@@ -43,7 +43,7 @@ export function scratch() {
       const ms = performance.now() - began;
       return { ms, status, stderr: String(stderr) };
     },
-    /** A limit that is reached is as good as any other end; anything else would be measured as very quick. */
+    /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {
       const run = this.time(process.execPath, [MAIN, ...args]);
       if (run.status !== 0 && run.status !== 1) throw new Error(`ralph ${args.join(' ')}: ${run.stderr}`);
@@ -62,31 +62,31 @@ export function scratch() {
 }
 
 /**
- * A new folder where files are made as quickly as they usually are. For five minutes after many files were removed, ext4
- * looks at each of them again before it makes another nearby, which takes thirty times as long; and measuring removes many.
+ * A new folder in which creating files is as fast as usual. For five minutes after many files were deleted, ext4 checks each
+ * of their inodes before it creates a file nearby, which takes 30 times as long; and measurements delete many files.
  */
-function calmFolder() {
+function fastFolder() {
   const places = PLACES.flatMap((place) => (place !== undefined && existsSync(place) ? [place] : []));
   const tried = [];
   for (const place of places) {
     const root = mkdtempSync(join(place, 'ralph-bench-'));
-    const ms = timeToMakeFile(root);
+    const ms = timeToCreateFile(root);
     tried.push({ root, ms });
-    if (ms < CALM_MS) break;
+    if (ms < FAST_MS) break;
   }
   const [best, ...others] = tried.toSorted((a, b) => a.ms - b.ms);
   for (const { root } of others) rmSync(root, { recursive: true });
-  if (best.ms >= CALM_MS)
+  if (best.ms >= FAST_MS)
     process.stderr.write(
-      `bench: making a file takes ${best.ms.toFixed(2)} ms here, so iterations look slow\n`,
+      `bench: creating a file takes ${best.ms.toFixed(2)} ms here (usually less than ${FAST_MS} ms), so iterations look slow\n`,
     );
   return best.root;
 }
 
-const CALM_MS = 0.1;
+const FAST_MS = 0.1;
 
-/** In folders of their own, as runs are: each may lie elsewhere on the disk. */
-function timeToMakeFile(folder) {
+/** In separate folders, like runs: each may be elsewhere on the disk. */
+function timeToCreateFile(folder) {
   const times = Array.from({ length: 60 }, (_, index) => {
     const run = join(folder, 'probe', String(index));
     mkdirSync(run, { recursive: true });
@@ -97,7 +97,7 @@ function timeToMakeFile(folder) {
   return times.reduce((sum, time) => sum + time, 0) / times.length;
 }
 
-/** The median of several measurements that take turns, so that a busy moment hits all of them. */
+/** The medians of several measurements that take turns, so that a busy moment affects all of them. */
 export function medians(rounds, measurements) {
   const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -106,7 +106,7 @@ export function medians(rounds, measurements) {
   return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
 }
 
-/** The same for measurements that are waited for. */
+/** The same for asynchronous measurements. */
 export async function mediansAsync(rounds, measurements) {
   const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -120,7 +120,7 @@ export function median(values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-/** Megabytes that a process has, or has had at most, in memory. */
+/** Memory of a process in MB: current by default, peak with `VmHWM`. */
 export function memory(pid, field = 'VmRSS') {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
@@ -132,7 +132,7 @@ export function ended(child) {
   });
 }
 
-/** Waits until something is there. */
+/** Polls until `look` returns something truthy. */
 export async function until(look) {
   for (;;) {
     const found = look();
@@ -143,7 +143,7 @@ export async function until(look) {
   }
 }
 
-/** Milliseconds from the end of one agent to the start of the next, where each has written both moments into a file. */
+/** Milliseconds from the end of one agent to the start of the next, from a file in which each logged both moments. */
 export function gapsIn(file) {
   const stamps = readFileSync(file, 'utf8').trim().split('\n').map(Number);
   const gaps = [];

@@ -1,4 +1,4 @@
-// What a flood of output costs in time and memory.
+// The time and memory that a flood of output takes.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ended, medians, memory, scratch } from './measure.mjs';
@@ -35,7 +35,7 @@ export async function output() {
       limit: 2.5,
     },
     {
-      what: 'peak memory while reading 500 MB',
+      what: 'peak memory while it reads 500 MB',
       ours: `${peak.toFixed(0)} MB`,
       against: '',
       value: peak,
@@ -45,7 +45,7 @@ export async function output() {
     {
       what: 'two lines of 32 MB',
       ours: `${((long.lines - long.nothing) / 1000).toFixed(2)} s`,
-      against: 'more than a run that prints nothing',
+      against: 'on top of a run without output',
       value: (long.lines - long.nothing) / 1000,
       limit: 1,
       unit: 's',
@@ -53,7 +53,7 @@ export async function output() {
   ];
 }
 
-/** The most memory that a command had; looked at until it is gone. */
+/** The peak memory of a command, sampled until it exits. */
 async function peakOf(box, args) {
   const child = box.start(...args);
   let peak = 0;
@@ -61,7 +61,7 @@ async function peakOf(box, args) {
     try {
       peak = Math.max(peak, memory(child.pid, 'VmHWM'));
     } catch {
-      // It has just ended.
+      // It has just exited.
     }
   }, 5);
   await ended(child);
@@ -69,21 +69,21 @@ async function peakOf(box, args) {
   return peak;
 }
 
-/** Memory of a loop at rest beside a bare Node process, and over many iterations. */
+/** Memory of a loop while its agent runs, compared with a bare Node process, and over many iterations. */
 export async function memoryOverTime() {
   const box = scratch();
   const samples = join(box.root, 'samples');
-  // The agent looks at its harness, which is the parent of the shim that is its own parent.
+  // The agent samples Ralph, which is the parent of the shim, its own parent.
   const agent = box.program(
     'samples-parent',
-    `#!/bin/sh\nshim=$PPID\nharness=$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$shim/stat)\ngrep VmRSS /proc/$harness/status >>${samples}\n`,
+    `#!/bin/sh\nshim=$PPID\nralph=$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$shim/stat)\ngrep VmRSS /proc/$ralph/status >>${samples}\n`,
   );
   box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '500', '--', agent);
   const values = readFileSync(samples, 'utf8')
     .trim()
     .split('\n')
     .map((line) => Number(/(\d+)/.exec(line)?.[1]) / 1024);
-  const third = (from) => Math.max(...values.slice(from, from + 100));
+  const peakFrom = (from) => Math.max(...values.slice(from, from + 100));
   const bare = box.program('bare.mjs', 'setInterval(() => {}, 1000);\n');
   const { spawn } = await import('node:child_process');
   const node = spawn(process.execPath, [bare], { stdio: 'ignore' });
@@ -113,10 +113,10 @@ export async function memoryOverTime() {
       limit: 1.8,
     },
     {
-      what: 'peak memory over 500 iterations: the last 100 compared with the second 100',
-      ours: `${third(400).toFixed(0)} MB`,
-      against: `${third(100).toFixed(0)} MB`,
-      ratio: third(400) / third(100),
+      what: 'memory over 500 iterations: peak of the last 100 against the second 100',
+      ours: `${peakFrom(400).toFixed(0)} MB`,
+      against: `${peakFrom(100).toFixed(0)} MB`,
+      ratio: peakFrom(400) / peakFrom(100),
       limit: 1.1,
     },
   ];

@@ -1,4 +1,4 @@
-// How long the command takes before it does anything, and what recovery adds to that.
+// The start-up time of the command, and the time that recovery adds.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -19,7 +19,7 @@ export function startUp() {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
     recovered: () => box.ralph('status', 'large').ms,
   });
-  // A loop that long has a snapshot of most of it; an owner writes one.
+  // The next owner writes a snapshot, as a loop of this length would have one.
   box.ralph('resume', '-q', 'large', '-m', '10001');
   const recovery = medians(7, {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
@@ -39,7 +39,7 @@ export function startUp() {
     row('status', 'status'),
     {
       what: `recovery of a journal of 10,000 iterations (${events} events); ${(whole.recovered - whole.bare).toFixed(0)} ms without its snapshot`,
-      ours: `${over.toFixed(0)} ms over bare start-up`,
+      ours: `${over.toFixed(0)} ms on top of start-up`,
       against: `${recovery.bare.toFixed(0)} ms, \`node -e 0\``,
       value: over,
       limit: 300,
@@ -48,7 +48,7 @@ export function startUp() {
   ];
 }
 
-/** Writes the iterations of a journal again and again, with new numbers, until there are enough. */
+/** Repeats the first iteration of a journal with new numbers; returns the number of events. */
 function lengthen(path, iterations) {
   const lines = readFileSync(path, 'utf8').trim().split('\n');
   const events = lines.slice(1).map((line) => JSON.parse(line).event);

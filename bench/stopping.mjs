@@ -1,4 +1,4 @@
-// How long it takes to end an agent, and what a grandchild that holds the output open costs.
+// The time to stop an agent, and the delay caused by a grandchild that holds the output open.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
@@ -32,20 +32,20 @@ export async function stopping() {
   return [
     row('stopping a cooperative agent', cooperativeMs, 20),
     row(
-      `stopping an agent that ignores SIGTERM and has children, one of them in its own session (grace ${GRACE} ms)`,
+      `stopping a stubborn agent with children, one of them in its own session (grace ${GRACE} ms)`,
       stubbornMs,
       GRACE + 50,
     ),
-    { what: 'processes left over', ours: String(left), against: '', value: left, limit: 0, unit: '' },
+    { what: 'processes left after that', ours: String(left), against: '', value: left, limit: 0, unit: '' },
     row(
-      `delay of the next iteration by a grandchild that ignores SIGTERM and holds the output open (grace ${GRACE} ms)`,
+      `delay by a grandchild that ignores SIGTERM and holds the output open (grace ${GRACE} ms)`,
       median(gaps),
       GRACE + 50,
     ),
   ];
 }
 
-/** From the second signal to the journaled end of the run. */
+/** From the second signal to the end of the run in the journal. */
 async function measure(box, ready, agent) {
   const values = [];
   for (let round = 0; round < 5; round++) {

@@ -1,103 +1,103 @@
 import type { RunError, Tokens } from '../loop/event.ts';
 
-/** How one CLI is called and how its stream is read: the port; the other files of this folder are its adapters. */
+/** How one CLI is called and how its output is read: the port. The other files of this folder are its adapters. */
 export interface Agent {
   readonly name: string;
-  /** How it is called; null for a command that is given as a whole. */
+  /** How it is called; null if the user gives the complete command. */
   readonly call: AgentCall | null;
-  /** What its stream tells of money: dollars, only tokens, or nothing. */
+  /** What its stream reports about usage: cost and tokens, tokens only, or nothing. */
   readonly tells: 'cost' | 'tokens' | 'nothing';
-  /** What to do about an error of this kind, for the user. */
+  /** What the user can do about an error of this kind; appended to its message. */
   readonly remedies: Partial<Readonly<Record<RunError['kind'], string>>>;
-  /** Reads one run's output. */
+  /** Creates a parser for the output of one run. */
   read(run: RunFacts): StreamParser;
 }
 
 export interface AgentCall {
-  /** The program, and what else it may be called. */
+  /** The name of its program. */
   readonly command: string;
   readonly install: string;
-  /** The version that its adapter was tried with. */
+  /** The version that the adapter was tested with. */
   readonly triedVersion: string;
-  /** Flags that let it work without asking; what the user gives takes their place. */
+  /** Flags that let it work without asking for permission; flags of the user replace them. */
   readonly autonomous: readonly string[];
-  /** Variables that it needs for that, e.g. as root. */
+  /** Environment variables that it needs for that, for example as root. */
   readonly env: (uid: number) => Readonly<Record<string, string>>;
-  /** How document 001 calls it: the flags of its table, and where the prompt goes; null where it does not know it. */
+  /** The call in document 001: the flags of its table, and how it passes the prompt. Null if it is not in the table. */
   readonly documented: { readonly flags: readonly string[]; readonly promptVia: PromptVia } | null;
-  /** The flags that choose a model; null where there are none. */
+  /** The flags that select a model; null if it has none. */
   readonly model: ((model: string) => readonly string[]) | null;
-  /** What of a command line the adapter says itself, so that it is not taken from the user a second time. */
+  /** What the adapter adds to the command line itself; it is removed from the user's flags. */
   readonly own: {
-    /** Sub-commands, which come first. */
+    /** Subcommands, in the first position. */
     readonly commands: readonly string[];
     readonly flags: readonly string[];
-    /** The option for the form of the output; with another value the user wants no stream of events. */
+    /** The option for the output format; with another value the user does not want a stream of events. */
     readonly format: { readonly options: readonly string[]; readonly value: string } | null;
   };
-  /** How the prompt reaches it where nobody says otherwise. */
+  /** How it gets its prompt by default. */
   readonly promptVia: PromptVia;
-  /** Everything behind the program; `prompt` is null when it comes by the standard input. */
+  /** All arguments of the program; `prompt` is null if it is passed on stdin. */
   args(form: CallForm): readonly string[];
-  /** The file of the run's folder that has the answer where plain text was asked for; absent where it is printed. */
+  /** The file in the run's folder with the answer in text mode; absent if the answer is printed. */
   readonly answerFile?: string;
-  /** The variables in which its credentials may be. */
+  /** Environment variables that may hold its credentials. */
   readonly credentials: readonly string[];
-  /** Others that say whose account it is: where its settings lie, which server it asks. */
+  /** Other environment variables that determine the account: its settings folder, its server. */
   readonly account: readonly string[];
 }
 
 export interface CallForm {
-  /** A stream of events, or plain text (for commit messages). */
+  /** A stream of events, or plain text for commit messages. */
   readonly output: 'stream' | 'text';
   readonly flags: readonly string[];
   readonly prompt: string | null;
-  /** A folder of this run's own. */
+  /** The folder of this run. */
   readonly folder: string;
 }
 
 export type PromptVia = 'stdin' | 'file' | 'argument';
 
-/** What a parser may need to know besides the bytes. */
+/** What a parser needs besides the output. */
 export interface RunFacts {
-  /** When the run was planned: times of day in its output are counted from there. */
+  /** When the run was planned; times of day in its output are relative to it. */
   readonly startedAt: number;
   readonly folder: string;
 }
 
 export interface StreamParser {
-  /** What this chunk says; the chunk is only lent. */
+  /** Returns the events in this chunk. The chunk is valid only during the call. */
   push(chunk: Buffer): readonly AgentEvent[];
-  /** What an unfinished last line says, and what it all came to. */
+  /** Returns the events in an unfinished last line, and the result if the stream has none. */
   end(): readonly AgentEvent[];
 }
 
-/** What an agent does, whichever CLI it is. */
+/** What an agent does, in the same terms for every CLI. */
 export type AgentEvent =
-  /** Its own words; pieces of one message share its id. */
+  /** The agent's own text; pieces of one message share its id. */
   | {
       readonly type: 'text';
       readonly text: string;
       readonly message: string;
-      /** It is our own prompt, printed once more. */
+      /** The CLI printed our prompt. */
       readonly isEcho?: true;
     }
-  /** What it says to itself, or a helper of it says to it: never a claim. */
+  /** Reasoning, or text of a subagent: never a claim. */
   | { readonly type: 'thought'; readonly text: string }
-  /** It began to use a tool; `input` is a summary. */
+  /** A tool call started; `input` is a summary. */
   | { readonly type: 'tool.start'; readonly id: string; readonly name: string; readonly input: string }
-  /** The tool is done. */
+  /** The tool call ended. */
   | { readonly type: 'tool.end'; readonly id: string; readonly ok: boolean; readonly output: string }
-  /** Its list of tasks. */
+  /** The agent's to-do list. */
   | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
-  /** Something is going on; what has been used so far, where the stream says so. */
+  /** A sign of progress, with the usage so far if the stream reports it. */
   | {
       readonly type: 'progress';
       readonly text: string;
       readonly usage: Usage | null;
       readonly session: string | null;
     }
-  /** The provider did not answer, and the CLI tries again by itself. */
+  /** A request to the provider failed, and the CLI retries it by itself. */
   | {
       readonly type: 'retry';
       readonly attempt: number;
@@ -105,11 +105,11 @@ export type AgentEvent =
       readonly waitMs: number | null;
       readonly error: RunError;
     }
-  /** The provider's limit. */
+  /** The provider's usage limit is reached. */
   | { readonly type: 'limit'; readonly resetsAt: number | null; readonly message: string }
-  /** It was not allowed to use a tool. */
+  /** The agent was not allowed to use a tool. */
   | { readonly type: 'denied'; readonly tool: string; readonly message: string }
-  /** It says that it has finished; `text` is the final answer where the stream states it apart. */
+  /** The CLI reports that it has finished; `text` is the final answer if the stream has it separately. */
   | {
       readonly type: 'result';
       readonly ok: boolean;
@@ -117,10 +117,10 @@ export type AgentEvent =
       readonly usage: Usage | null;
       readonly session: string | null;
       readonly error: RunError | null;
-      /** How many steps it took, where it counts them itself. */
+      /** The number of steps, if the agent counts them itself. */
       readonly steps?: number;
     }
-  /** A line that means nothing to us: counted, never fatal. One that is no JSON is shown as it is. */
+  /** A line that the adapter does not know: counted, never fatal. A line that is not JSON is shown unchanged. */
   | { readonly type: 'unknown'; readonly line: string; readonly isPlain: boolean };
 
 export interface TodoItem {
@@ -129,12 +129,12 @@ export interface TodoItem {
   readonly priority: string | null;
 }
 
-/** What was used so far: all of it, not what was added. */
+/** The total usage so far, not the increment. */
 export interface Usage {
   readonly parts: readonly ModelUsage[];
-  /** What the provider says it costs. */
+  /** The cost as reported by the provider. */
   readonly costUsd: number | null;
-  /** Counted from the beginning of the session, which may lie in an earlier run. */
+  /** Counted from the start of the session, which may be in an earlier run. */
   readonly isWholeSession: boolean;
 }
 

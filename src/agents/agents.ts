@@ -21,14 +21,15 @@ export const AGENTS: readonly Agent[] = [
   scripted,
 ];
 
-/** The adapter of this name. */
+/** The adapter with this name; throws if there is none. */
 export function agentNamed(name: string): Agent {
   const agent = AGENTS.find((one) => one.name === name);
-  if (agent === undefined) throw new Error(`no agent adapter is called ${name}`);
+  if (agent === undefined)
+    throw new Error(`unknown agent: ${name}; known agents: ${AGENTS.map((one) => one.name).join(', ')}`);
   return agent;
 }
 
-/** The adapter for a command, by the name of its program; `custom` for any that none is made for. */
+/** The adapter for a program, by its name; `custom` for unknown programs. */
 export function agentFor(program: string): Agent {
   const base = (program.split('/').at(-1) ?? '').toLowerCase().replace(/\.exe$/, '');
   return AGENTS.find(({ call }) => call?.command === base) ?? custom;

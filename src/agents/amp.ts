@@ -4,7 +4,7 @@ import { jsonLines } from './json-lines.ts';
 import { isRecord, number, parsed, text } from './json.ts';
 import { messageProtocol } from './messages.ts';
 
-/** Amp. It exits with 0 whatever happens, so its result is all there is to go by. */
+/** Amp. It always exits with 0, so only its result shows whether a run failed. */
 export const amp: Agent = {
   name: 'amp',
   tells: 'tokens',
@@ -18,7 +18,7 @@ export const amp: Agent = {
     model: null,
     own: { commands: [], flags: ['-x', '--execute', '--stream-json'], format: null },
     promptVia: 'stdin',
-    // The prompt follows right after -x, and both come last.
+    // The prompt is the argument of -x, so both come last.
     args: ({ output, flags, prompt }) => [
       ...(output === 'stream' ? ['--stream-json'] : []),
       ...flags,
@@ -30,14 +30,14 @@ export const amp: Agent = {
   },
   remedies: {
     authentication: 'log in with: amp login, or set AMP_API_KEY',
-    'permission-denied': 'let it work without asking with --agent amp',
+    'permission-denied': 'run it with --agent amp so that it does not ask for permission',
   },
   read: (run) =>
     jsonLines(
       messageProtocol(
         {
           tokens: claudeTokens,
-          // Most builds say it only with each message.
+          // Most builds report usage only in the messages.
           usage: ({ usage }) =>
             isRecord(usage)
               ? {
@@ -54,7 +54,7 @@ export const amp: Agent = {
     ),
 };
 
-/** A command that failed is no error to Amp: its exit code is inside the output. */
+/** Amp does not report a failed command as an error: the exit code is inside the output. */
 function shellOutcome(output: string): { ok: boolean; output: string } | null {
   const inner = parsed(output);
   const code = number(inner['exitCode']);

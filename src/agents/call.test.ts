@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
-import { commandLine, flagsFrom, isTimid, promptWay, type Called } from './call.ts';
+import { commandLine, flagsFrom, mayAskForPermission, promptWay, type Called } from './call.ts';
 
 interface AgentSpec extends Called {
   readonly kind: string;
@@ -15,7 +15,7 @@ const line = (spec: AgentSpec, output: 'stream' | 'text' = 'stream') =>
     prompt: () => PROMPT,
     promptFile: '/runs/7/prompt.md',
   });
-/** As the command line interface would set it up: the program, with the flags that let it work without asking. */
+/** As `ralph run --agent` sets it up: the program, with the flags that let it work without asking. */
 const spec = (kind: string, more: Partial<AgentSpec> = {}): AgentSpec => {
   const { call } = agentNamed(kind);
   return { kind, argv: [call?.command ?? kind, ...(call?.autonomous ?? [])], ...more };
@@ -30,7 +30,7 @@ describe('the command line of an agent', () => {
     ['qwen', '--output-format stream-json --yolo'],
     ['copilot', '--output-format json --no-auto-update --usage-output-file /runs/7/usage.json --allow-all'],
     ['amp', '--stream-json --dangerously-allow-all -x'],
-  ])('%s: a stream, with the prompt on the standard input', (kind, expected) => {
+  ])('%s: streams events and reads the prompt from stdin', (kind, expected) => {
     expect(line(spec(kind))).toEqual([kind, ...expected.split(' ')]);
   });
 
@@ -42,7 +42,7 @@ describe('the command line of an agent', () => {
     ['qwen', '--output-format text --yolo'],
     ['copilot', '--silent --no-auto-update --usage-output-file /runs/7/usage.json --allow-all'],
     ['amp', '--dangerously-allow-all -x'],
-  ])('%s: plain text', (kind, expected) => {
+  ])('%s: prints plain text in text mode', (kind, expected) => {
     expect(line(spec(kind), 'text')).toEqual([kind, ...expected.split(' ')]);
   });
 
@@ -54,7 +54,7 @@ describe('the command line of an agent', () => {
     ['qwen', [PROMPT]],
     ['copilot', ['-p', PROMPT]],
     ['amp', ['-x', PROMPT]],
-  ] as const)('%s: the prompt as an argument comes last, in one piece', (kind, last) => {
+  ] as const)('%s: has the prompt as its last argument, in one piece', (kind, last) => {
     const words = line(spec(kind, { promptVia: 'argument' }));
     expect(words.slice(-last.length)).toEqual(last);
     expect(words.filter((word) => word === PROMPT)).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('the command line of an agent', () => {
   });
 
   it.each(['claude', 'codex', 'opencode', 'gemini', 'qwen', 'copilot', 'amp'])(
-    '%s: the file of the prompt as an argument comes last',
+    '%s: has the prompt file as its last argument',
     (kind) => {
       const words = line(spec(kind, { promptVia: 'file' }));
       expect(words.at(-1)).toBe('/runs/7/prompt.md');
@@ -70,7 +70,7 @@ describe('the command line of an agent', () => {
     },
   );
 
-  it('has the flags of the user, and its program, as they were given', () => {
+  it('keeps the program and the flags of the user unchanged', () => {
     const argv = ['/opt/claude-2/claude', '--allowedTools', 'Bash(git *)', '--model', 'opus'];
     expect(line({ kind: 'claude', argv })).toEqual([
       '/opt/claude-2/claude',
@@ -85,7 +85,7 @@ describe('the command line of an agent', () => {
     ]);
   });
 
-  it('S4.22 of any other command is the command, and the prompt where it is asked for', () => {
+  it('S4.22 is the given command for other programs, with the prompt if it is an argument', () => {
     const argv = ['./agent.sh', '-p', 'x'];
     expect(line({ kind: 'custom', argv })).toEqual(argv);
     expect(line({ kind: 'custom', argv, promptVia: 'argument' })).toEqual([...argv, PROMPT]);
@@ -93,7 +93,7 @@ describe('the command line of an agent', () => {
     expect(line({ kind: 'scripted', argv }, 'text')).toEqual(argv);
   });
 
-  it('does not read the prompt where it is not a part of it', () => {
+  it('does not read the prompt if it is not an argument', () => {
     const prompt = (): string => {
       throw new Error('read');
     };
@@ -104,7 +104,7 @@ describe('the command line of an agent', () => {
   });
 });
 
-describe('how an agent is set up', () => {
+describe('the setup of an agent', () => {
   it.each([
     ['claude', ['--model', 'm']],
     ['codex', ['--model', 'm']],
@@ -113,25 +113,25 @@ describe('how an agent is set up', () => {
     ['qwen', ['--model', 'm']],
     ['copilot', ['--model', 'm']],
     ['amp', undefined],
-  ])('%s: the flags of a model', (kind, expected) => {
+  ])('%s: has flags that select a model', (kind, expected) => {
     expect(agentNamed(kind).call?.model?.('m')).toEqual(expected);
   });
 
-  it('claude is told that nothing can be harmed, as root only', () => {
+  it('tells claude that it runs in a sandbox only as root', () => {
     const env = agentNamed('claude').call?.env;
     expect([env?.(0), env?.(1000)]).toEqual([{ IS_SANDBOX: '1' }, {}]);
   });
 
-  it('the prompt goes the way that the spec says, else that of the agent, else by the standard input', () => {
+  it('passes the prompt as the spec says, or as the agent prefers, or on stdin', () => {
     for (const agent of AGENTS) expect(promptWay(agent, spec(agent.name), 10)).toBe('stdin');
     expect(promptWay(agentNamed('claude'), spec('claude', { promptVia: 'argument' }), 10)).toBe('argument');
-    // Linux takes 128 KiB in one argument.
+    // Linux allows 128 KiB for one argument.
     const claude = spec('claude', { promptVia: 'argument' });
     expect(promptWay(agentNamed('claude'), claude, 200_000)).toBe('stdin');
     expect(promptWay(agentNamed('custom'), spec('custom', { promptVia: 'file' }), 10)).toBe('file');
-    const loud = { ...agentNamed('qwen') };
-    const call = loud.call === null ? null : { ...loud.call, promptVia: 'argument' as const };
-    expect(promptWay({ ...loud, call }, spec('qwen'), 10)).toBe('argument');
+    const qwen = { ...agentNamed('qwen') };
+    const call = qwen.call === null ? null : { ...qwen.call, promptVia: 'argument' as const };
+    expect(promptWay({ ...qwen, call }, spec('qwen'), 10)).toBe('argument');
   });
 
   it.each([
@@ -143,7 +143,7 @@ describe('how an agent is set up', () => {
     ['qwen', '--output-format stream-json --auth-type openai', '--auth-type openai'],
     ['copilot', '-p --output-format json --no-auto-update --allow-tool shell', '--allow-tool shell'],
     ['amp', '--stream-json --mode smart -x', '--mode smart'],
-  ])('%s %s: what the adapter says itself is not said twice', (kind, given, expected) => {
+  ])('%s %s: removes the flags that the adapter adds itself', (kind, given, expected) => {
     const flags = flagsFrom(agentNamed(kind), given.split(' '));
     expect(flags).toEqual(expected.split(' '));
   });
@@ -157,11 +157,11 @@ describe('how an agent is set up', () => {
     ['copilot', '--output-format text'],
     ['custom', 'anything at all'],
     ['gemini', '-o text'],
-  ])('%s %s: is no stream of events', (kind, given) => {
+  ])('%s %s: does not ask for a stream of events', (kind, given) => {
     expect(flagsFrom(agentNamed(kind), given.split(' '))).toBeNull();
   });
 
-  it('is not taken for what it only sounds like', () => {
+  it('keeps values that look like flags of the adapter', () => {
     const claude = ['--append-system-prompt', 'text', '--allowedTools', 'Edit'];
     expect(flagsFrom(agentNamed('claude'), claude)).toEqual(claude);
     expect(flagsFrom(agentNamed('codex'), ['exec', '-c', 'x', '--profile', 'e'])).toEqual([
@@ -173,18 +173,18 @@ describe('how an agent is set up', () => {
     expect(flagsFrom(agentNamed('opencode'), ['run', '--title', 'run'])).toEqual(['--title', 'run']);
   });
 
-  it('that leaves it without power is known', () => {
-    expect(isTimid(agentNamed('claude'), ['claude', '--model', 'opus'])).toBe(true);
-    expect(isTimid(agentNamed('claude'), ['claude', '--allowedTools', 'Edit'])).toBe(false);
-    expect(isTimid(agentNamed('codex'), ['codex', '--full-auto'])).toBe(false);
-    expect(isTimid(agentNamed('custom'), ['x'])).toBe(false);
+  it('detects flags with which the agent may ask for permission', () => {
+    expect(mayAskForPermission(agentNamed('claude'), ['claude', '--model', 'opus'])).toBe(true);
+    expect(mayAskForPermission(agentNamed('claude'), ['claude', '--allowedTools', 'Edit'])).toBe(false);
+    expect(mayAskForPermission(agentNamed('codex'), ['codex', '--full-auto'])).toBe(false);
+    expect(mayAskForPermission(agentNamed('custom'), ['x'])).toBe(false);
   });
 
-  it('is known by the name of its program', () => {
+  it('finds the adapter by the name of the program', () => {
     expect(agentFor('/usr/local/bin/claude').name).toBe('claude');
     expect(agentFor('Codex.exe').name).toBe('codex');
     expect(agentFor('claude-wrapper').name).toBe('custom');
     expect(agentFor('').name).toBe('custom');
-    expect(() => agentNamed('nobody')).toThrow('no agent adapter is called nobody');
+    expect(() => agentNamed('nobody')).toThrow('unknown agent: nobody; known agents: claude, codex');
   });
 });

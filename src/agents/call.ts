@@ -1,12 +1,12 @@
 import type { Agent, CallForm, PromptVia } from './agent.ts';
 
-/** How a loop's agent is called, as far as its command line goes. */
+/** The part of an agent's spec that determines its command line. */
 export interface Called {
   readonly argv: readonly string[];
   readonly promptVia?: PromptVia;
 }
 
-/** The whole command line of one run; `prompt` is read only where it has to be a part of it. */
+/** The complete command line of one run; `prompt` is called only if the prompt is an argument. */
 export function commandLine(
   agent: Agent,
   spec: Called,
@@ -23,16 +23,16 @@ export function commandLine(
   return [program, ...agent.call.args({ ...form, flags, prompt })];
 }
 
-/** How a prompt of so many bytes reaches the agent: what is too long for an argument comes by the standard input. */
+/** How to pass a prompt of this size: one that is too long for an argument is passed on stdin. */
 export function promptWay(agent: Agent, spec: Called, bytes: number): PromptVia {
   const way = spec.promptVia ?? agent.call?.promptVia ?? 'stdin';
-  return way === 'argument' && bytes > LONGEST_ARGUMENT ? 'stdin' : way;
+  return way === 'argument' && bytes > MAX_ARGUMENT_BYTES ? 'stdin' : way;
 }
 
-/** Linux takes 128 KiB in one argument. */
-const LONGEST_ARGUMENT = 100 * 1024;
+/** Linux allows 128 KiB for one argument. */
+const MAX_ARGUMENT_BYTES = 100 * 1024;
 
-/** The flags that a user gave, without what the adapter says itself; null where they want plain text and not a stream. */
+/** The user's flags without those that the adapter adds itself; null if they ask for plain text instead of a stream. */
 export function flagsFrom({ call }: Agent, given: readonly string[]): readonly string[] | null {
   if (call === null) return null;
   const { commands, flags, format } = call.own;
@@ -48,8 +48,8 @@ export function flagsFrom({ call }: Agent, given: readonly string[]): readonly s
   return kept;
 }
 
-/** Whether flags of the user's own leave an agent without the power that it has when it is called by its name. */
-export function isTimid({ call }: Agent, argv: readonly string[]): boolean {
+/** Whether the user's flags leave out those that let the agent work without asking for permission. */
+export function mayAskForPermission({ call }: Agent, argv: readonly string[]): boolean {
   const [first] = call?.autonomous ?? [];
   return (
     first !== undefined &&

@@ -13,7 +13,7 @@ export const claude: Agent = {
     install: 'npm install -g @anthropic-ai/claude-code',
     triedVersion: '2.1.325',
     autonomous: ['--dangerously-skip-permissions'],
-    // It refuses to skip permissions as root, unless it is told that nothing can be harmed.
+    // As root it refuses to skip permissions unless it is told that it runs in a sandbox.
     env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
     documented: { flags: [], promptVia: 'argument' },
     model: (model) => ['--model', model],
@@ -36,9 +36,9 @@ export const claude: Agent = {
   },
   remedies: {
     authentication: 'log in with: claude /login, or set ANTHROPIC_API_KEY',
-    'unknown-model': 'choose another with --model',
+    'unknown-model': 'choose another model with --model',
     'permission-denied':
-      'let it work without asking with --agent claude, or allow the tool (--allowedTools behind --, or its settings)',
+      'run it with --agent claude so that it does not ask for permission, or allow this tool with --allowedTools (after --) or in its settings',
   },
   read: (run) =>
     jsonLines(
@@ -61,7 +61,7 @@ export const claude: Agent = {
     ),
 };
 
-/** What Anthropic's interface calls them. */
+/** Tokens in the format of Anthropic's API. */
 export function claudeTokens(usage: Json): Tokens {
   return {
     input: count(usage['input_tokens']),
@@ -89,7 +89,7 @@ function byModel(usage: Json): Usage {
   return { parts, costUsd, isWholeSession: false };
 }
 
-/** Older versions tell only of the whole session. */
+/** Older versions report only the whole session. */
 function usageOf(result: Json): Usage | null {
   const { parts } = byModel(record(result['modelUsage']));
   const costUsd = number(result['total_cost_usd']);

@@ -4,10 +4,10 @@ import { count, isRecord, number, record, text, textOrNull, type Json } from './
 import { summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
-/** Between its words there is much else in plain text. */
+/** In text mode its answer is mixed with other output, so it is read from this file. */
 const ANSWER = 'answer.txt';
 
-/** Codex. */
+/** Codex CLI. */
 export const codex: Agent = {
   name: 'codex',
   tells: 'tokens',
@@ -34,7 +34,7 @@ export const codex: Agent = {
   },
   remedies: {
     authentication: 'log in with: codex login, or set CODEX_API_KEY',
-    'unknown-model': 'choose another with --model',
+    'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(codexProtocol(run)),
 };
@@ -43,32 +43,32 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
   let session: string | null = null;
   let answer: string | null = null;
 
-  /** Neither an `error` event nor an `error` item ends anything: the CLI goes on trying until `turn.failed`. */
-  const complaint = (message: string): AgentEvent => {
+  /** An `error` event or item does not end the run: the CLI retries until `turn.failed`. */
+  const notice = (message: string): AgentEvent => {
     const [, attempt, most, reason] = /^Reconnecting\.{3} (\d+)\/(\d+)(?: \((.*)\))?/s.exec(message) ?? [];
     if (attempt === undefined) return { type: 'progress', text: message, usage: null, session };
     const { error } = readTrouble({ message: reason ?? message }, startedAt);
     return { type: 'retry', attempt: Number(attempt), most: Number(most), waitMs: null, error };
   };
 
-  const item = (phase: string, one: Json): readonly AgentEvent[] | null => {
-    const id = text(one['id']);
-    switch (one['type']) {
+  const item = (phase: string, entry: Json): readonly AgentEvent[] | null => {
+    const id = text(entry['id']);
+    switch (entry['type']) {
       case 'agent_message':
-        if (phase !== 'item.completed' || typeof one['text'] !== 'string') return [];
-        answer = one['text'];
+        if (phase !== 'item.completed' || typeof entry['text'] !== 'string') return [];
+        answer = entry['text'];
         return [{ type: 'text', text: answer, message: id }];
       case 'reasoning':
-        return phase === 'item.completed' ? [{ type: 'thought', text: text(one['text']) }] : [];
+        return phase === 'item.completed' ? [{ type: 'thought', text: text(entry['text']) }] : [];
       case 'todo_list':
-        return phase === 'item.completed' ? [] : [{ type: 'todo', items: todosIn(one) }];
+        return phase === 'item.completed' ? [] : [{ type: 'todo', items: todosIn(entry) }];
       case 'error':
-        return phase === 'item.completed' ? [complaint(text(one['message']))] : [];
+        return phase === 'item.completed' ? [notice(text(entry['message']))] : [];
       case 'command_execution':
       case 'file_change':
       case 'mcp_tool_call':
       case 'web_search':
-        return tool(phase, id, one);
+        return tool(phase, id, entry);
       default:
         return null;
     }
@@ -88,7 +88,7 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
         case 'item.completed':
           return item(phase, record(event['item']));
         case 'error':
-          return [complaint(text(event['message']))];
+          return [notice(text(event['message']))];
         case 'turn.completed':
           return [
             {
@@ -111,16 +111,16 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
   };
 }
 
-function tool(phase: string, id: string, one: Json): readonly AgentEvent[] {
-  const name = NAMES[text(one['type'])] ?? textOrNull(one['tool']) ?? 'tool';
+function tool(phase: string, id: string, entry: Json): readonly AgentEvent[] {
+  const name = TOOL_NAMES[text(entry['type'])] ?? textOrNull(entry['tool']) ?? 'tool';
   if (phase === 'item.started') {
-    const command = insideShell(text(one['command']));
-    return [{ type: 'tool.start', id, name, input: summarize(name, command === '' ? one : { command }) }];
+    const command = insideShell(text(entry['command']));
+    return [{ type: 'tool.start', id, name, input: summarize(name, command === '' ? entry : { command }) }];
   }
   if (phase !== 'item.completed') return [];
-  const code = number(one['exit_code']);
-  const output = text(one['aggregated_output']);
-  const failed = one['status'] === 'failed' || (code !== null && code !== 0);
+  const code = number(entry['exit_code']);
+  const output = text(entry['aggregated_output']);
+  const failed = entry['status'] === 'failed' || (code !== null && code !== 0);
   return [
     {
       type: 'tool.end',
@@ -131,7 +131,7 @@ function tool(phase: string, id: string, one: Json): readonly AgentEvent[] {
   ];
 }
 
-/** The command without the shell that it is given to, as it was before it was quoted. */
+/** The command inside `sh -c '…'`, unquoted. */
 function insideShell(command: string): string {
   const [, quoted] = /^(?:\S*\/)?(?:ba|z|da)?sh -l?c (.+)$/s.exec(command) ?? [];
   if (quoted === undefined) return command;
@@ -140,13 +140,13 @@ function insideShell(command: string): string {
   return single ?? double?.replaceAll(/\\(["\\$`\n])/g, '$1') ?? quoted;
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+const TOOL_NAMES: Readonly<Record<string, string>> = {
   command_execution: 'Bash',
   file_change: 'Edit',
   web_search: 'WebSearch',
 };
 
-/** Counted over the whole session; what was read from the cache is a part of the input. */
+/** Codex counts over the whole session, and its input includes the tokens from the cache. */
 function usageOf(usage: Json): Usage {
   const cacheRead = count(usage['cached_input_tokens']);
   const cacheWrite = count(usage['cache_write_input_tokens']);

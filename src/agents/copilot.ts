@@ -6,7 +6,7 @@ import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, ty
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
-/** GitHub Copilot CLI. What it used is not in its stream: it writes that into a file when it ends. */
+/** GitHub Copilot CLI. Its stream has no usage: it writes that into a file when it ends. */
 export const copilot: Agent = {
   name: 'copilot',
   tells: 'tokens',
@@ -37,8 +37,8 @@ export const copilot: Agent = {
   },
   remedies: {
     authentication: 'log in with: copilot, then /login, or set COPILOT_GITHUB_TOKEN',
-    'unknown-model': 'choose another with --model',
-    'permission-denied': 'let it work without asking with --agent copilot',
+    'unknown-model': 'choose another model with --model',
+    'permission-denied': 'run it with --agent copilot so that it does not ask for permission',
   },
   read: (run) => jsonLines(copilotProtocol(run)),
 };
@@ -48,28 +48,28 @@ function usageFile(folder: string): string {
 }
 
 function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
-  const quiet = new Set<string>();
+  const hiddenTools = new Set<string>();
   const streamed = new Set<string>();
   let answer: string | null = null;
   let attempts = 0;
-  /** What the last call of the model said; it tells more than the error that follows. */
-  let failure: Trouble | null = null;
+  /** The error of the last model call; it has more detail than the session error that follows. */
+  let callError: Trouble | null = null;
   let trouble: Trouble | null = null;
 
-  const result = (event: Json): readonly AgentEvent[] => {
+  const result = (event: Json, exitCode: number): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
-    // What went wrong on the way did not keep it from its end.
-    if (event['exitCode'] === 0)
+    // It recovered from any earlier error.
+    if (exitCode === 0)
       return [{ type: 'result', ok: true, text: answer, usage: null, session, error: null }];
-    const told = trouble ?? readTrouble({ message: 'the agent failed' }, startedAt);
-    return failedResult(told, { usage: null, session });
+    const message = `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
+    return failedResult(trouble ?? readTrouble({ message }, startedAt), { usage: null, session });
   };
 
   const take = (type: string, data: Json): readonly AgentEvent[] | null => {
     switch (type) {
       case 'assistant.message_delta':
         if (typeof data['deltaContent'] !== 'string') return null;
-        // A helper's words are not its own.
+        // Text of a subagent is not the agent's own.
         if (data['parentToolCallId'] !== undefined) return [];
         streamed.add(text(data['messageId']));
         return [{ type: 'text', text: data['deltaContent'], message: text(data['messageId']) }];
@@ -78,7 +78,7 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
         const message = text(data['messageId']);
         if (data['parentToolCallId'] !== undefined) return [{ type: 'thought', text: data['content'] }];
         answer = textOrNull(data['content']);
-        // The pieces were shown as they came.
+        // The deltas have already passed it on.
         return streamed.delete(message) || answer === null ? [] : [{ type: 'text', text: answer, message }];
       }
       case 'assistant.reasoning':
@@ -87,14 +87,14 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
         const [id, name] = [text(data['toolCallId']), text(data['toolName'])];
         if (name === '') return null;
         if (isTodoTool(name)) {
-          quiet.add(id);
+          hiddenTools.add(id);
           return [{ type: 'todo', items: todosIn(data['arguments']) }];
         }
         return [{ type: 'tool.start', id, name, input: summarize(name, data['arguments']) }];
       }
       case 'tool.execution_complete': {
         const id = text(data['toolCallId']);
-        if (quiet.delete(id)) return [];
+        if (hiddenTools.delete(id)) return [];
         const code = number(record(data['shellExecution'])['exitCode']);
         const output =
           textOrNull(record(data['result'])['content']) ?? text(record(data['error'])['message']);
@@ -110,33 +110,34 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
       }
       case 'model.call_failure':
         if (typeof data['errorMessage'] !== 'string') return null;
-        failure = readFailure(data, startedAt);
+        callError = readFailure(data, startedAt);
         return [];
       case 'model.call_final_result':
         attempts = 0;
         return [];
       case 'assistant.turn_retry': {
         attempts++;
-        const error = failure?.error ?? { kind: 'transient', message: text(data['reason']) };
+        const error = callError?.error ?? { kind: 'transient', message: text(data['reason']) };
         return [{ type: 'retry', attempt: attempts, most: null, waitMs: null, error }];
       }
       case 'session.error': {
         if (typeof data['message'] !== 'string') return null;
-        const told = readTrouble(
+        const sessionError = readTrouble(
           { message: text(data['message']), status: number(data['statusCode']) },
           startedAt,
         );
-        trouble = failure?.limit ? failure : told;
+        trouble = callError?.limit ? callError : sessionError;
         return [];
       }
       default:
-        return QUIET.test(type) ? [] : null;
+        return IGNORED.test(type) ? [] : null;
     }
   };
 
   return {
     take(event) {
-      if (event['type'] === 'result') return typeof event['exitCode'] === 'number' ? result(event) : null;
+      if (event['type'] === 'result')
+        return typeof event['exitCode'] === 'number' ? result(event, event['exitCode']) : null;
       return isRecord(event['data']) ? take(text(event['type']), event['data']) : null;
     },
     end() {
@@ -146,8 +147,8 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   };
 }
 
-/** Known, and nothing that anybody needs to hear of. */
-const QUIET =
+/** Known event types without any relevant content. */
+const IGNORED =
   /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
 
 function readFailure(data: Json, startedAt: number): Trouble {
@@ -168,7 +169,7 @@ function usageIn(file: string): Usage | null {
   try {
     written = parsed(readFileSync(file, 'utf8'));
   } catch {
-    // It was ended before it could say.
+    // It was killed before it wrote the file.
     return null;
   }
   const models = Object.entries(record(written['modelMetrics']));

@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Agent, AgentEvent } from './agent.ts';
-import { echoOf, type Said } from './echo.ts';
-import { lastWords } from './trouble.ts';
+import { echoOf, type Fragment } from './echo.ts';
+import { limitInLastLine } from './trouble.ts';
 
-/** Any command: what it prints is its own words, and the end of its process is the end of its turn. */
+/** Any other command: all of its output is the agent's own text, and the exit of its process is its result. */
 export const custom: Agent = {
   name: 'custom',
   call: null,
@@ -13,20 +13,20 @@ export const custom: Agent = {
     const echo = echoOf(folder);
     const decoder = new StringDecoder('utf8');
     let tail = '';
-    const say = ({ text, isEcho }: Said): AgentEvent => {
-      if (!isEcho) tail = (tail + text).slice(-LONGEST_TAIL);
+    const toEvent = ({ text, isEcho }: Fragment): AgentEvent => {
+      if (!isEcho) tail = (tail + text).slice(-MAX_TAIL_LENGTH);
       return { type: 'text', text, message: '', ...(isEcho ? { isEcho } : {}) };
     };
     return {
-      push: (chunk) => echo.push(decoder.write(chunk)).map(say),
+      push: (chunk) => echo.push(decoder.write(chunk)).map(toEvent),
       end() {
-        const events = [...echo.push(decoder.end()), ...echo.end()].map(say);
-        // What a CLI says before it gives up; whether it did is for its exit code to say.
-        const limit = lastWords(tail, startedAt);
+        const events = [...echo.push(decoder.end()), ...echo.end()].map(toEvent);
+        // A CLI may print its usage limit before it gives up; its exit code shows whether it did.
+        const limit = limitInLastLine(tail, startedAt);
         return limit === null ? events : [...events, { type: 'limit', ...limit }];
       },
     };
   },
 };
 
-const LONGEST_TAIL = 4096;
+const MAX_TAIL_LENGTH = 4096;

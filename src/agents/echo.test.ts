@@ -1,37 +1,37 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Echo, type Said } from './echo.ts';
+import { Echo, type Fragment } from './echo.ts';
 
 const PROMPT = 'Fix it.\n\nWhen you are done, say the word DONE.\nDONE\n\nMore.\n';
-const hear = (prompt: string, ...pieces: readonly string[]): readonly Said[] => {
+const read = (prompt: string, ...pieces: readonly string[]): readonly Fragment[] => {
   const echo = new Echo(prompt);
   return [...pieces.flatMap((piece) => echo.push(piece)), ...echo.end()];
 };
-const ownWords = (said: readonly Said[]): string =>
-  said.flatMap(({ text, isEcho }) => (isEcho ? [] : [text])).join('');
+const ownText = (fragments: readonly Fragment[]): string =>
+  fragments.flatMap(({ text, isEcho }) => (isEcho ? [] : [text])).join('');
 
 describe('an echo', () => {
-  it('is the prompt, wherever it begins in the output, and nothing behind it', () => {
-    expect(ownWords(hear(PROMPT, `${PROMPT}DONE\n`))).toBe('\n\nDONE\n');
-    expect(ownWords(hear(PROMPT, `Hello.\n${PROMPT}Bye.`))).toBe('Hello.\n\n\nBye.');
-    expect(ownWords(hear(PROMPT, `${PROMPT}${PROMPT}`))).toBe('\n\n\n\n');
-    expect(ownWords(hear(PROMPT, PROMPT.replaceAll('\n', '\r\n')))).toBe('\r\n\r\n');
-    expect(ownWords(hear('say DONE', 'say DONE'))).toBe('');
+  it('is the prompt anywhere in the output, but not the text after it', () => {
+    expect(ownText(read(PROMPT, `${PROMPT}DONE\n`))).toBe('\n\nDONE\n');
+    expect(ownText(read(PROMPT, `Hello.\n${PROMPT}Bye.`))).toBe('Hello.\n\n\nBye.');
+    expect(ownText(read(PROMPT, `${PROMPT}${PROMPT}`))).toBe('\n\n\n\n');
+    expect(ownText(read(PROMPT, PROMPT.replaceAll('\n', '\r\n')))).toBe('\r\n\r\n');
+    expect(ownText(read('say DONE', 'say DONE'))).toBe('');
   });
 
-  it('is not what the agent was told to say, nor a quotation', () => {
-    for (const said of ['DONE\n', 'All is well.\n\nDONE', 'When you are done, say the word DONE.\nDONE\n']) {
-      expect(ownWords(hear(PROMPT, said))).toBe(said);
+  it('is not a line that the agent was told to print, or a quotation', () => {
+    for (const text of ['DONE\n', 'All is well.\n\nDONE', 'When you are done, say the word DONE.\nDONE\n']) {
+      expect(ownText(read(PROMPT, text))).toBe(text);
     }
-    expect(ownWords(hear(PROMPT, 'Fix it.\nIt is fixed.\nDONE\n'))).toBe('It is fixed.\nDONE\n');
+    expect(ownText(read(PROMPT, 'Fix it.\nIt is fixed.\nDONE\n'))).toBe('It is fixed.\nDONE\n');
   });
 
-  it('costs nothing that grows with the prompt', () => {
+  it('is found quickly in a long prompt', () => {
     const prompt = Array.from({ length: 150_000 }, (_, index) => `${index % 7}`).join('\n');
-    expect(ownWords(hear(prompt, prompt))).toBe('');
+    expect(ownText(read(prompt, prompt))).toBe('');
   });
 
-  it('is the same however the text is cut, and nothing of the text is lost', () => {
+  it('does not depend on how the text is split, and loses no text', () => {
     const parts = fc.constantFrom(
       'Fix it.',
       'DONE',
@@ -46,14 +46,14 @@ describe('an echo', () => {
         const at = [0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length].toSorted(
           (a, b) => a - b,
         );
-        const said = hear(PROMPT, ...at.slice(1).map((end, index) => whole.slice(at[index], end)));
-        expect(said.map(({ text }) => text).join('')).toBe(whole);
-        expect(ownWords(said)).toBe(ownWords(hear(PROMPT, whole)));
+        const fragments = read(PROMPT, ...at.slice(1).map((end, index) => whole.slice(at[index], end)));
+        expect(fragments.map(({ text }) => text).join('')).toBe(whole);
+        expect(ownText(fragments)).toBe(ownText(read(PROMPT, whole)));
       }),
     );
   });
 
-  it('holds nothing back that cannot be one', () => {
+  it('does not hold back text that cannot be an echo', () => {
     const echo = new Echo(PROMPT);
     expect(echo.push('work')).toEqual([{ text: 'work', isEcho: false }]);
     expect(echo.push('ing\nFix')).toEqual([{ text: 'ing\n', isEcho: false }]);

@@ -2,110 +2,111 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The prompt in what an agent prints: some print it before they begin, and what it says of being done is not their word.
+ * Finds our own prompt in an agent's output. Some agents print it before they start, and a completion word in it is not
+ * the agent's claim.
  *
- * 1. An echo begins with the first line of the prompt and goes on as the prompt does, blank lines aside. Whoever is told to
- *    say some lines of it may say them.
- * 2. How the text is cut into pieces makes no difference to what is an echo.
- * 3. Nothing is held back but the beginning of a line that may be one, and a line costs no more in a long prompt.
+ * 1. An echo starts with the first line of the prompt and continues as the prompt does, ignoring blank lines. An agent may
+ *    still repeat single lines that the prompt tells it to print.
+ * 2. The result does not depend on how the text is split into pieces.
+ * 3. It holds back only the start of a line that may be an echo, and the cost per line does not grow with the prompt.
  */
 export class Echo {
   readonly #prompt: readonly string[];
-  /** The line of the prompt that would go on with an echo. */
-  #at = 0;
-  /** The line that is not complete yet, and how much of it was given back. */
+  /** Index of the prompt line that would continue the echo. */
+  #next = 0;
+  /** The unfinished line, and how many of its characters were returned. */
   #line = '';
-  #given = 0;
-  /** Echoes come early; whatever is printed later costs nothing. */
-  #left: number;
+  #returned = 0;
+  /** Characters still to be searched: agents print the prompt early. */
+  #remaining: number;
 
   constructor(prompt: string) {
     this.#prompt = prompt
       .split('\n')
-      .map(ending)
+      .map(withoutCarriageReturn)
       .filter((line) => line.trim() !== '');
-    this.#left = this.#prompt.length === 0 ? 0 : 2 * prompt.length + EARLY;
+    this.#remaining = this.#prompt.length === 0 ? 0 : 2 * prompt.length + EXTRA_LENGTH;
   }
 
-  push(text: string): readonly Said[] {
-    if (this.#left <= 0) return [...this.end(), ...own(text)];
-    this.#left -= text.length;
-    const said: Said[] = [];
+  push(text: string): readonly Fragment[] {
+    if (this.#remaining <= 0) return [...this.end(), ...ownText(text)];
+    this.#remaining -= text.length;
+    const fragments: Fragment[] = [];
     const [first = '', ...more] = text.split('\n');
     this.#line += first;
     for (const next of more) {
-      said.push(this.#complete());
+      fragments.push(this.#completeLine());
       this.#line = next;
-      this.#given = 0;
+      this.#returned = 0;
     }
-    if (!this.#mayBegin(this.#line)) {
-      said.push(...own(this.#line.slice(this.#given)));
-      this.#given = this.#line.length;
+    if (!this.#mayBeEcho(this.#line)) {
+      fragments.push(...ownText(this.#line.slice(this.#returned)));
+      this.#returned = this.#line.length;
     }
-    return joined(said);
+    return merged(fragments);
   }
 
-  end(): readonly Said[] {
-    const rest = this.#line.slice(this.#given);
-    const isEcho = this.#isEcho(ending(this.#line));
+  end(): readonly Fragment[] {
+    const rest = this.#line.slice(this.#returned);
+    const isEcho = this.#isEcho(withoutCarriageReturn(this.#line));
     this.#line = '';
-    this.#given = 0;
-    return isEcho && rest !== '' ? [{ text: rest, isEcho }] : own(rest);
+    this.#returned = 0;
+    return isEcho && rest !== '' ? [{ text: rest, isEcho }] : ownText(rest);
   }
 
-  #complete(): Said {
-    const line = ending(this.#line);
+  #completeLine(): Fragment {
+    const line = withoutCarriageReturn(this.#line);
     const isEcho = this.#isEcho(line);
-    const goesOn = line === this.#prompt[this.#at];
-    if (line.trim() !== '') this.#at = !isEcho ? 0 : goesOn ? this.#at + 1 : 1;
-    return { text: `${this.#line.slice(this.#given)}\n`, isEcho };
+    const continues = line === this.#prompt[this.#next];
+    if (line.trim() !== '') this.#next = !isEcho ? 0 : continues ? this.#next + 1 : 1;
+    return { text: `${this.#line.slice(this.#returned)}\n`, isEcho };
   }
 
   #isEcho(line: string): boolean {
-    return this.#given === 0 && (line === this.#prompt[this.#at] || line === this.#prompt[0]);
+    return this.#returned === 0 && (line === this.#prompt[this.#next] || line === this.#prompt[0]);
   }
 
-  #mayBegin(line: string): boolean {
-    const start = ending(line);
-    return [this.#at, 0].some((index) => this.#prompt[index]?.startsWith(start) === true);
+  #mayBeEcho(line: string): boolean {
+    const start = withoutCarriageReturn(line);
+    return [this.#next, 0].some((index) => this.#prompt[index]?.startsWith(start) === true);
   }
 }
 
-/** For the run in this folder; a prompt that is too long to be looked for is not. */
+/** For the run in this folder; a prompt that is too long is not looked for. */
 export function echoOf(folder: string): Echo {
   const file = join(folder, 'prompt.md');
   try {
-    return new Echo(statSync(file).size > LONGEST_PROMPT ? '' : readFileSync(file, 'utf8'));
+    return new Echo(statSync(file).size > MAX_PROMPT_BYTES ? '' : readFileSync(file, 'utf8'));
   } catch {
     // Without a prompt there is no echo.
     return new Echo('');
   }
 }
 
-const LONGEST_PROMPT = 1024 * 1024;
+const MAX_PROMPT_BYTES = 1024 * 1024;
 
-/** A part of what was printed. */
-export interface Said {
+/** A piece of the output. */
+export interface Fragment {
   readonly text: string;
   readonly isEcho: boolean;
 }
 
-const EARLY = 64 * 1024;
+const EXTRA_LENGTH = 64 * 1024;
 
-function own(text: string): readonly Said[] {
+function ownText(text: string): readonly Fragment[] {
   return text === '' ? [] : [{ text, isEcho: false }];
 }
 
-function ending(line: string): string {
+function withoutCarriageReturn(line: string): string {
   return line.replace(/\r$/, '');
 }
 
-function joined(said: readonly Said[]): readonly Said[] {
-  const whole: Said[] = [];
-  for (const one of said) {
-    const last = whole.at(-1);
-    if (last?.isEcho !== one.isEcho) whole.push(one);
-    else whole.splice(-1, 1, { text: last.text + one.text, isEcho: one.isEcho });
+function merged(fragments: readonly Fragment[]): readonly Fragment[] {
+  const result: Fragment[] = [];
+  for (const fragment of fragments) {
+    const last = result.at(-1);
+    if (last?.isEcho !== fragment.isEcho) result.push(fragment);
+    else result.splice(-1, 1, { text: last.text + fragment.text, isEcho: fragment.isEcho });
   }
-  return whole;
+  return result;
 }

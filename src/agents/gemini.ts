@@ -4,7 +4,7 @@ import { count, isRecord, record, text, textOrNull, type Json } from './json.ts'
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
-/** Gemini CLI. Its words come in pieces that nobody puts together again, and it echoes the prompt. */
+/** Gemini CLI. Its text arrives only in pieces, and its stream repeats the prompt. */
 export const gemini: Agent = {
   name: 'gemini',
   tells: 'tokens',
@@ -33,8 +33,8 @@ export const gemini: Agent = {
   },
   remedies: {
     authentication: 'log in with: gemini, then /auth, or set GEMINI_API_KEY',
-    'unknown-model': 'choose another with --model',
-    'permission-denied': 'let it work without asking with --agent gemini',
+    'unknown-model': 'choose another model with --model',
+    'permission-denied': 'run it with --agent gemini so that it does not ask for permission',
   },
   read: (run) => jsonLines(geminiProtocol(run)),
 };
@@ -42,18 +42,18 @@ export const gemini: Agent = {
 function geminiProtocol({ startedAt }: RunFacts): Protocol {
   let session: string | null = null;
   let messages = 0;
-  let isTalking = false;
+  let isInMessage = false;
   let answer = '';
-  const quiet = new Set<string>();
+  const hiddenTools = new Set<string>();
 
-  const said = (words: unknown): readonly AgentEvent[] | null => {
+  const assistantText = (words: unknown): readonly AgentEvent[] | null => {
     if (typeof words !== 'string') return null;
-    if (!isTalking) {
+    if (!isInMessage) {
       messages++;
       answer = '';
     }
-    isTalking = true;
-    if (answer.length < LONGEST_ANSWER) answer += words;
+    isInMessage = true;
+    if (answer.length < MAX_ANSWER_LENGTH) answer += words;
     return [{ type: 'text', text: words, message: `message-${messages}` }];
   };
 
@@ -77,22 +77,22 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
           session = textOrNull(event['session_id']) ?? session;
           return [{ type: 'progress', text: `session: ${session ?? 'unknown'}`, usage: null, session }];
         case 'message':
-          if (event['role'] === 'assistant') return said(event['content']);
-          // What it was told, which it says again.
+          if (event['role'] === 'assistant') return assistantText(event['content']);
+          // The stream repeats the prompt.
           return event['role'] === 'user' ? [] : null;
         case 'tool_use': {
           const [id, name] = [text(event['tool_id']), text(event['tool_name'])];
           if (name === '') return null;
-          isTalking = false;
+          isInMessage = false;
           if (isTodoTool(name)) {
-            quiet.add(id);
+            hiddenTools.add(id);
             return [{ type: 'todo', items: todosIn(event['parameters']) }];
           }
           return [{ type: 'tool.start', id, name, input: summarize(name, event['parameters']) }];
         }
         case 'tool_result': {
           const id = text(event['tool_id']);
-          if (quiet.delete(id)) return [];
+          if (hiddenTools.delete(id)) return [];
           const output = textOrNull(event['output']) ?? text(record(event['error'])['message']);
           return [{ type: 'tool.end', id, ok: event['status'] !== 'error', output }];
         }
@@ -107,7 +107,7 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
   };
 }
 
-const LONGEST_ANSWER = 1_000_000;
+const MAX_ANSWER_LENGTH = 1_000_000;
 
 function usageOf(stats: Json): Usage | null {
   const models = Object.entries(record(stats['models']));
@@ -116,7 +116,7 @@ function usageOf(stats: Json): Usage | null {
   return { parts, costUsd: null, isWholeSession: false };
 }
 
-/** What it thinks is only in the total. */
+/** Reasoning tokens are only in the total. */
 function part(model: string | null, used: Json): ModelUsage {
   const all = count(used['input_tokens']);
   const cacheRead = count(used['cached']);

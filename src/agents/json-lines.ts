@@ -2,17 +2,17 @@ import { LineSplitter } from '../process/lines.ts';
 import type { AgentEvent, StreamParser } from './agent.ts';
 import { isRecord, type Json } from './json.ts';
 
-/** What one CLI's records mean. */
+/** Translates the records of one CLI. */
 export interface Protocol {
-  /** What a record says; null for one that it does not know. */
+  /** Returns the events of a record; null for an unknown record. */
   take(record: Json): readonly AgentEvent[] | null;
-  /** What it all came to, where nobody has said so. */
+  /** Returns the events that follow from the end of the stream. */
   end?(): readonly AgentEvent[];
-  /** It need not say how it ended; any other has been cut off if it does not. */
-  readonly isSilent?: boolean;
+  /** The stream may end without a result; for any other protocol that means that the agent was cut off. */
+  readonly hasOptionalResult?: boolean;
 }
 
-/** Reads a stream of JSON lines. Whatever is not one of its records is counted and passed by. */
+/** Reads a stream of JSON lines. Lines that are not records of the protocol become `unknown` events. */
 export function jsonLines(protocol: Protocol): StreamParser {
   const lines = new LineSplitter();
   let hasResult = false;
@@ -29,19 +29,22 @@ export function jsonLines(protocol: Protocol): StreamParser {
       const events = last === undefined ? [] : [...take(last)];
       events.push(...(protocol.end?.() ?? []));
       hasResult ||= events.some(({ type }) => type === 'result');
-      return hasResult || protocol.isSilent === true ? events : [...events, CUT_OFF];
+      return hasResult || protocol.hasOptionalResult === true ? events : [...events, CUT_OFF];
     },
   };
 }
 
-/** An exit code of 0 is no success where a success is said in so many words. */
+/** Where the stream reports success explicitly, an exit code of 0 alone is not a success. */
 export const CUT_OFF: Extract<AgentEvent, { type: 'result' }> = {
   type: 'result',
   ok: false,
   text: null,
   usage: null,
   session: null,
-  error: { kind: 'other', message: 'the agent ended without a result' },
+  error: {
+    kind: 'other',
+    message: 'the agent ended without reporting a result; see stdout.log and stderr.log of this run',
+  },
 };
 
 function read(line: string, protocol: Protocol): readonly AgentEvent[] {

@@ -2,7 +2,7 @@ import { isRecord } from '../loop/shape.ts';
 
 export { isRecord };
 
-/** Reading what somebody else wrote: a field that is missing, or is something else, is empty and never an error. */
+/** JSON from another program: a field that is missing or has the wrong type is read as empty, never as an error. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export function record(value: unknown): Json {
@@ -25,18 +25,18 @@ export function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** Seconds since 1970, as milliseconds. */
+/** Converts seconds since 1970 to milliseconds. */
 export function momentOf(seconds: unknown): number | null {
   const stated = number(seconds);
   return stated === null ? null : stated * 1000;
 }
 
-/** How many; nothing else than a number of things counts. */
+/** A count; 0 for anything but a positive number. */
 export function count(value: unknown): number {
   return Math.max(0, number(value) ?? 0);
 }
 
-/** The record that a text holds; an empty one if it holds none. */
+/** Parses a text as a JSON object; an empty one if it is not one. */
 export function parsed(value: unknown): Json {
   try {
     return record(JSON.parse(text(value)));

@@ -1,6 +1,6 @@
 /**
- * The stream that Claude Code prints, and with small differences Amp and Qwen Code: `system`, `assistant`, `user`, and one
- * `result`. Where they differ, the adapter says how.
+ * The stream of Claude Code and, with small differences, of Amp and Qwen Code: `system`, `assistant` and `user` records, and
+ * one `result`. A `Dialect` has the differences.
  */
 import type { RunError, Tokens } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
@@ -11,52 +11,52 @@ import { isTodoTool, statusOf, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Reported } from './trouble.ts';
 
 export interface Dialect {
-  /** What a usage record says. */
+  /** Reads a usage record. */
   tokens(usage: Json): Tokens;
-  /** What the run has used since its last result, where it says so: one run may have several. */
+  /** The usage since the last result, if the stream reports it: one run may have several results. */
   usageSince?(result: Json): Usage | null;
-  /** What the whole run has used; null where the result does not say. */
+  /** The usage of the whole run; null if the result does not have it. */
   usage(result: Json): Usage | null;
-  /** What a failed result says. */
+  /** Reads the error of a failed result. */
   error(result: Json): Reported;
-  /** What of a text is the agent's own, where the CLI puts in words of its own. */
-  words?(text: string): string;
-  /** What a tool really came to, where its result hides it. */
+  /** Removes text that the CLI added to the agent's text. */
+  ownText?(text: string): string;
+  /** The real outcome of a tool call, if its result hides it. */
   outcome?(output: string): { readonly ok: boolean; readonly output: string } | null;
 }
 
 export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Protocol {
-  const spending = new Spending(dialect);
+  const messageUsage = new MessageUsage(dialect);
   const tasks: TodoItem[] = [];
-  const quiet = new Set<string>();
+  const hiddenTools = new Set<string>();
   const denied: string[] = [];
-  /** Tools at work, and whether one of them could be used. */
-  const started = new Set<string>();
-  let hasWorked = false;
-  /** Tasks in the background: it goes on when they are done, also after a result. */
-  let background = 0;
-  let held: readonly AgentEvent[] = [];
+  /** Tool calls that have not ended, and whether one of them succeeded. */
+  const openTools = new Set<string>();
+  let hasUsedTool = false;
+  /** The number of background tasks: the agent continues when they are done, even after a result. */
+  let backgroundTasks = 0;
+  let heldResult: readonly AgentEvent[] = [];
   let session: string | null = null;
   let model: string | null = null;
-  let untitled = 0;
+  let messagesWithoutId = 0;
 
   const assistant = (event: Json): readonly AgentEvent[] | null => {
     const message = event['message'];
     if (!isRecord(message)) return null;
     const isOwn = event['parent_tool_use_id'] === null || event['parent_tool_use_id'] === undefined;
-    const id = textOrNull(message['id']) ?? `message-${++untitled}`;
-    // What the CLI says in the agent's place comes again in the result.
+    const id = textOrNull(message['id']) ?? `message-${++messagesWithoutId}`;
+    // The result repeats messages that the CLI writes in place of the agent.
     if (message['model'] === '<synthetic>' || event['is_api_error_message'] === true) return [];
     model = textOrNull(message['model']) ?? model;
     const events = list(message['content']).flatMap((block) => content(record(block), id, isOwn));
-    const changed = spending.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
-    return changed ? [...events, { type: 'progress', text: '', usage: spending.total, session }] : events;
+    const changed = messageUsage.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
+    return changed ? [...events, { type: 'progress', text: '', usage: messageUsage.total, session }] : events;
   };
 
   const content = (block: Json, message: string, isOwn: boolean): readonly AgentEvent[] => {
     switch (block['type']) {
       case 'text': {
-        const words = dialect.words?.(text(block['text'])) ?? text(block['text']);
+        const words = dialect.ownText?.(text(block['text'])) ?? text(block['text']);
         if (words === '') return [];
         return [isOwn ? { type: 'text', text: words, message } : { type: 'thought', text: words }];
       }
@@ -72,20 +72,20 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   const toolUse = (id: string, name: string, input: Json): readonly AgentEvent[] => {
     if (name === '') return [];
     if (isTodoTool(name)) {
-      quiet.add(id);
+      hiddenTools.add(id);
       return [{ type: 'todo', items: todosIn(input) }];
     }
     if (name === 'TaskCreate' || name === 'TaskUpdate') {
-      quiet.add(id);
+      hiddenTools.add(id);
       if (name === 'TaskCreate')
         tasks.push({ text: text(input['subject']), status: 'pending', priority: null });
       const index = Number(input['taskId']) - 1;
       const task = tasks[index];
       const status = textOrNull(input['status']);
       if (task !== undefined && status !== null) tasks[index] = { ...task, status: statusOf(status) };
-      return [{ type: 'todo', items: tasks.slice(-MOST_TASKS) }];
+      return [{ type: 'todo', items: tasks.slice(-MAX_TASKS) }];
     }
-    started.add(id);
+    openTools.add(id);
     return [{ type: 'tool.start', id, name, input: summarize(name, input) }];
   };
 
@@ -93,16 +93,16 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     list(record(event['message'])['content']).flatMap((item): readonly AgentEvent[] => {
       const block = record(item);
       const id = text(block['tool_use_id']);
-      if (block['type'] !== 'tool_result' || quiet.delete(id)) return [];
+      if (block['type'] !== 'tool_result' || hiddenTools.delete(id)) return [];
       const output = plainText(block['content']);
-      const seen = dialect.outcome?.(output) ?? { ok: true, output };
-      const ok = seen.ok && block['is_error'] !== true;
-      if (started.delete(id)) hasWorked ||= ok;
-      return [{ type: 'tool.end', id, ok, output: seen.output }];
+      const outcome = dialect.outcome?.(output) ?? { ok: true, output };
+      const ok = outcome.ok && block['is_error'] !== true;
+      if (openTools.delete(id)) hasUsedTool ||= ok;
+      return [{ type: 'tool.end', id, ok, output: outcome.output }];
     });
 
   const system = (event: Json): readonly AgentEvent[] | null => {
-    // Document 001 has it without a kind.
+    // In document 001 it has no subtype.
     const kind: unknown = event['subtype'] ?? (typeof event['session_id'] === 'string' ? 'init' : null);
     switch (kind) {
       case 'init':
@@ -112,7 +112,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
       case 'api_retry':
         return [retry(event, startedAt)];
       case 'retry':
-        // Each is told a second time, without its number, when it begins.
+        // Each retry is reported again when it starts, without its number.
         return isRecord(event['data']) && number(event['data']['attempt']) !== null
           ? [retry(event['data'], startedAt)]
           : [];
@@ -122,7 +122,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         return [{ type: 'denied', tool, message: text(event['message']) }];
       }
       case 'background_tasks_changed':
-        background = list(event['tasks']).length;
+        backgroundTasks = list(event['tasks']).length;
         return [];
       default:
         return typeof kind === 'string' ? [] : null;
@@ -134,14 +134,14 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     if (typeof kind !== 'string') return null;
     const failed = event['is_error'] === true || kind !== 'success';
     const since = dialect.usageSince?.(event) ?? null;
-    const usage = since === null ? (dialect.usage(event) ?? spending.total) : spending.settle(since);
+    const usage = since === null ? (dialect.usage(event) ?? messageUsage.total) : messageUsage.settle(since);
     session = textOrNull(event['session_id']) ?? session;
     const refused = list(event['permission_denials']).map((denial) => text(record(denial)['tool_name']));
     const tools = [...new Set([...denied, ...refused])].filter((tool) => tool !== '');
     if (!failed) {
-      // One that could do something went on without what it was refused; there may be a rule that refuses it.
+      // An agent that used another tool could work without the denied one, which a rule may forbid on purpose.
       const error: RunError | null =
-        tools.length === 0 || hasWorked
+        tools.length === 0 || hasUsedTool
           ? null
           : { kind: 'permission-denied', message: `the agent was not allowed to use ${tools.join(', ')}` };
       return [
@@ -162,8 +162,8 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return toolResults(event);
         case 'result': {
           const events = result(event);
-          held = background === 0 || events === null ? [] : events;
-          return held.length === 0 ? events : held.flatMap(asProgress);
+          heldResult = backgroundTasks === 0 || events === null ? [] : events;
+          return heldResult.length === 0 ? events : heldResult.flatMap(asProgress);
         }
         case 'rate_limit_event':
           return rateLimit(record(event['rate_limit_info']));
@@ -173,17 +173,17 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return null;
       }
     },
-    end: () => held,
+    end: () => heldResult,
   };
 }
 
-/** A result that may not be the last: what was used is true all the same. */
+/** A result that may not be the last one; its usage counts already. */
 function asProgress(event: AgentEvent): readonly AgentEvent[] {
   return event.type === 'result'
     ? [
         {
           type: 'progress',
-          text: 'waiting for tasks in the background',
+          text: 'waiting for background tasks',
           usage: event.usage,
           session: event.session,
         },
@@ -191,7 +191,7 @@ function asProgress(event: AgentEvent): readonly AgentEvent[] {
     : [event];
 }
 
-const MOST_TASKS = 200;
+const MAX_TASKS = 200;
 
 function retry(event: Json, startedAt: number): AgentEvent {
   const word = text(event['error']);
@@ -200,7 +200,7 @@ function retry(event: Json, startedAt: number): AgentEvent {
     .filter((part) => part !== null && part !== '')
     .join(' ');
   const { error } = readTrouble(
-    { message: message === '' ? 'no answer' : message, status, code: word },
+    { message: message === '' ? 'no reason given' : message, status, code: word },
     startedAt,
   );
   return {
@@ -212,9 +212,9 @@ function retry(event: Json, startedAt: number): AgentEvent {
   };
 }
 
-/** What a subscription has left: a warning is only news, a rejection is the limit. */
+/** The limits of a subscription: a warning is only progress, a rejection means that the limit is reached. */
 function rateLimit(info: Json): readonly AgentEvent[] {
-  const which = text(info['rateLimitType']).replaceAll('_', ' ');
+  const which = (textOrNull(info['rateLimitType']) ?? 'usage').replaceAll('_', ' ');
   if (info['status'] === 'rejected') {
     return [
       {
@@ -229,7 +229,7 @@ function rateLimit(info: Json): readonly AgentEvent[] {
   return [
     {
       type: 'progress',
-      text: `${Math.round(used * 100)} % of the ${which} limit is used`,
+      text: `${Math.round(used * 100)}% of the ${which} limit is used`,
       usage: null,
       session: null,
     },
@@ -245,35 +245,35 @@ function plainText(value: unknown): string {
 }
 
 /**
- * What the messages say they used. One answer of the model comes in several of them, each with what was known by then:
- * the last one of an answer counts, and they are never added up.
+ * The usage that the messages report. One answer of the model comes in several messages, each with its usage so far: only
+ * the last message of an answer counts.
  */
-class Spending {
+class MessageUsage {
   readonly #dialect: Dialect;
   readonly #open = new Map<string, ModelUsage>();
   readonly #closed = new Map<string, ModelUsage>();
-  /** What the results so far have said. */
+  /** The usage in the results so far. */
   #settled: Usage | null = null;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
   }
 
-  /** True if there is something new. */
+  /** Returns whether the usage changed. */
   add(id: string, usage: Json, model: string | null): boolean {
     const tokens = this.#dialect.tokens(usage);
     if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) return false;
     this.#open.delete(id);
     this.#open.set(id, { model, tokens });
     const [oldest] = this.#open;
-    if (this.#open.size > MOST_OPEN && oldest !== undefined) {
+    if (this.#open.size > MAX_OPEN_ANSWERS && oldest !== undefined) {
       this.#open.delete(oldest[0]);
       addTo(this.#closed, oldest[1]);
     }
     return true;
   }
 
-  /** All of the run so far. */
+  /** The usage of the run so far. */
   get total(): Usage | null {
     const sums = new Map(this.#closed);
     for (const part of this.#open.values()) addTo(sums, part);
@@ -282,7 +282,7 @@ class Spending {
     return { parts: [...sums.values()], costUsd: null, isWholeSession: false };
   }
 
-  /** A result says exactly what its messages only hinted at. */
+  /** Replaces the usage of the messages by the exact usage in their result. */
   settle(since: Usage): Usage {
     const sums = new Map<string, ModelUsage>();
     for (const part of [...(this.#settled?.parts ?? []), ...since.parts]) addTo(sums, part);
@@ -294,8 +294,8 @@ class Spending {
   }
 }
 
-/** Answers that may still be going on at the same time. */
-const MOST_OPEN = 32;
+/** Answers that may be incomplete at the same time. */
+const MAX_OPEN_ANSWERS = 32;
 
 function addTo(sums: Map<string, ModelUsage>, { model, tokens }: ModelUsage): void {
   const key = model ?? '';

@@ -6,7 +6,7 @@ import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, ty
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
-/** opencode. Its stream has no result: how it ended is how its last step ended. */
+/** opencode. Its stream has no result: the end of its last step decides whether the run succeeded. */
 export const opencode: Agent = {
   name: 'opencode',
   tells: 'cost',
@@ -19,7 +19,7 @@ export const opencode: Agent = {
     documented: null,
     model: (model) => ['--model', model],
     own: { commands: ['run'], flags: [], format: { options: ['--format'], value: 'json' } },
-    // As an argument it would be wrapped in quotation marks.
+    // opencode adds quotation marks to a prompt in an argument.
     promptVia: 'stdin',
     args: ({ output, flags, prompt }) => [
       'run',
@@ -32,8 +32,8 @@ export const opencode: Agent = {
   },
   remedies: {
     authentication: 'log in with: opencode auth login',
-    'unknown-model': 'choose another with --model provider/model (opencode models lists them)',
-    'permission-denied': 'let it work without asking with --agent opencode',
+    'unknown-model': 'choose another model with --model provider/model (to list them: opencode models)',
+    'permission-denied': 'run it with --agent opencode so that it does not ask for permission',
   },
   read: (run) => jsonLines(opencodeProtocol(run)),
 };
@@ -46,38 +46,38 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   let lastReason = '';
   let answer: { readonly message: string; text: string } | null = null;
   let trouble: Trouble | null = null;
-  /** The prompt was too long: what it says now is a summary for itself, until it tells itself to go on. */
-  let isMakingRoom = false;
+  /** The context was too long: until a synthetic message continues the work, its text is a summary for itself. */
+  let isCompacting = false;
 
   const usage = (): Usage | null =>
-    // A provider without a price costs 0 here, which is not the same as nothing.
+    // opencode reports a cost of 0 if it does not know the price, so 0 means unknown.
     steps === 0
       ? null
       : { parts: [{ model: null, tokens }], costUsd: cost > 0 ? cost : null, isWholeSession: false };
 
-  const said = (part: Json): readonly AgentEvent[] => {
-    // It goes on talking to itself after it has made room in its memory.
+  const textPart = (part: Json): readonly AgentEvent[] => {
+    // After compacting, opencode writes this message to itself to continue.
     if (part['synthetic'] === true) {
-      isMakingRoom = false;
+      isCompacting = false;
       lastReason = '';
       return [];
     }
     const words = text(part['text']);
-    if (isMakingRoom) return [{ type: 'thought', text: words }];
+    if (isCompacting) return [{ type: 'thought', text: words }];
     const message = text(part['messageID']);
     answer = answer?.message === message ? { message, text: answer.text + words } : { message, text: words };
     return [{ type: 'text', text: words, message }];
   };
 
   const take = ({ type, part, error }: Json): readonly AgentEvent[] | null => {
-    if (type === 'error') return isRecord(error) ? complaint(error) : null;
+    if (type === 'error') return isRecord(error) ? errorEvent(error) : null;
     return isRecord(part) ? takePart(type, part) : null;
   };
 
-  const complaint = (error: Json): readonly AgentEvent[] | null => {
+  const errorEvent = (error: Json): readonly AgentEvent[] | null => {
     if (typeof error['name'] !== 'string') return null;
     trouble = readError(error, startedAt);
-    isMakingRoom = error['name'] === 'ContextOverflowError';
+    isCompacting = error['name'] === 'ContextOverflowError';
     lastReason = '';
     return [];
   };
@@ -86,11 +86,11 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
     switch (type) {
       case 'step_start':
         if (part['type'] !== 'step-start') return null;
-        if (!isMakingRoom) trouble = null;
+        if (!isCompacting) trouble = null;
         lastReason = '';
         return [];
       case 'text':
-        return typeof part['text'] === 'string' ? said(part) : null;
+        return typeof part['text'] === 'string' ? textPart(part) : null;
       case 'reasoning':
         return [{ type: 'thought', text: text(part['text']) }];
       case 'tool_use':
@@ -111,9 +111,9 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   return {
     take(event) {
       const events = take(event);
-      const named = textOrNull(event['sessionID']);
-      if (events === null || session !== null || named === null) return events;
-      session = named;
+      const sessionId = textOrNull(event['sessionID']);
+      if (events === null || session !== null || sessionId === null) return events;
+      session = sessionId;
       return [{ type: 'progress', text: `session: ${session}`, usage: null, session }, ...events];
     },
     end() {
@@ -124,7 +124,7 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   };
 }
 
-/** A tool is shown only when it is done. */
+/** opencode reports a tool call only after it has ended. */
 function tool(part: Json): readonly AgentEvent[] {
   const state = record(part['state']);
   const name = text(part['tool']);
@@ -153,7 +153,7 @@ function readError(error: Json, startedAt: number): Trouble {
   );
 }
 
-/** What it thinks is a part of what it puts out. */
+/** Reasoning counts as output. */
 function tokensOf(step: Json): Tokens {
   const cache = record(step['cache']);
   return {

@@ -1,16 +1,16 @@
 import type { Tokens } from '../loop/event.ts';
 
-/** What tokens of a model cost in dollars; null for a model that is not in the table. */
+/** The price of tokens in dollars; null if the model is not in the table. */
 export type Price = (model: string | null, tokens: Tokens) => number | null;
 
-/** The price table. Loaded only where something has to be estimated: it is large. */
+/** Loads the price table. It is large, so load it only to estimate a cost. */
 export async function loadPrices(): Promise<Price> {
   const { calcPrice } = await import('@pydantic/genai-prices');
   return (model, { input, output, cacheRead, cacheWrite }) => {
     if (model === null) return null;
-    // A provider may stand in front: `openai/gpt-5`.
+    // The name may have a provider prefix, as in `openai/gpt-5`.
     const name = model.split('/').at(-1) ?? model;
-    // What the cache had is a part of the input there.
+    // In the table's terms the input includes cached tokens.
     const usage = {
       input_tokens: input + cacheRead + cacheWrite,
       cache_read_tokens: cacheRead,

@@ -33,16 +33,16 @@ export const qwen: Agent = {
   },
   remedies: {
     authentication: 'log in with: qwen, then /auth, or set OPENAI_API_KEY',
-    'unknown-model': 'choose another with --model',
-    'permission-denied': 'let it work without asking with --agent qwen',
+    'unknown-model': 'choose another model with --model',
+    'permission-denied': 'run it with --agent qwen so that it does not ask for permission',
   },
   read: (run) =>
     jsonLines(
       messageProtocol(
         {
           tokens,
-          // It reports its own trouble in the agent's voice, right behind what the agent had said by then.
-          words: (said) => said.replace(/\[API Error: (?:(?!\[API Error: ).)*\]$/s, ''),
+          // The CLI appends its own errors to the text of the agent.
+          ownText: (whole) => whole.replace(/\[API Error: (?:(?!\[API Error: ).)*\]$/s, ''),
           usage: ({ usage }) =>
             isRecord(usage)
               ? { parts: [{ model: null, tokens: tokens(usage) }], costUsd: null, isWholeSession: true }
@@ -56,7 +56,7 @@ export const qwen: Agent = {
     ),
 };
 
-/** What was read from the cache is a part of the input here. */
+/** Qwen's input includes the tokens from the cache. */
 function tokens(usage: Json): Tokens {
   const cacheRead = count(usage['cache_read_input_tokens']);
   return {

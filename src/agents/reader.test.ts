@@ -31,7 +31,7 @@ const lines = [
 ].join('');
 
 describe('reading a run', () => {
-  it('tells what an agent said, used and claimed', () => {
+  it('collects what an agent wrote, used and claimed', () => {
     const reader = readRun(scripted, detectors, context(), () => {});
     reader.read(Buffer.from(lines));
     reader.end();
@@ -49,7 +49,7 @@ describe('reading a run', () => {
     expect(reader.snapshot(false).claim).toBeNull();
   });
 
-  it('S2.40 looks into both streams of an agent that nobody can read, where its preset does', () => {
+  it('S2.40 finds claims on stdout and stderr of an unknown command, if the preset says so', () => {
     const claims = (preset: 'ralph-cli' | 'default', agent: Agent) => {
       const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
       reader.complain(Buffer.from('<respon'));
@@ -64,7 +64,7 @@ describe('reading a run', () => {
     ]);
   });
 
-  it('does not take the prompt for the words of whoever prints it', () => {
+  it('does not take the prompt for the text of an agent that prints it', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-reader-'));
     const prompt = 'Do it, and include COMPLETE in your final answer.\n\nThe word COMPLETE is needed.\n';
     writeFileSync(join(folder, 'prompt.md'), prompt);
@@ -83,7 +83,7 @@ describe('reading a run', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('does not depend on how the bytes were cut, also in the middle of a character', () => {
+  it('does not depend on how the bytes are split, also in the middle of a character', () => {
     const whole = Buffer.from(lines);
     const read = (reader: RunReader, cuts: readonly number[]): void => {
       let at = 0;
@@ -105,7 +105,7 @@ describe('reading a run', () => {
     );
   });
 
-  it('shows what lies beyond what was shown before, and learns from all of it', () => {
+  it('shows only new output but learns from all of it', () => {
     const shown: AgentEvent[] = [];
     const recalled: AgentEvent[] = [];
     const reader = readRun(
@@ -128,7 +128,7 @@ describe('reading a run', () => {
     expect(reader.snapshot(true).complained).toBe(10);
   });
 
-  it('says at once when there is something that the loop must know, and only then', () => {
+  it('reports at once what the loop must know, and nothing else', () => {
     const reader = readRun(scripted, detectors, context(), () => {});
     const news = (event: object): boolean => reader.read(Buffer.from(line(event)));
     expect(news({ type: 'text', text: 'hello' })).toBe(false);
@@ -144,7 +144,7 @@ describe('reading a run', () => {
     expect(reader.snapshot(false).said).toBe('error');
   });
 
-  it('takes half a character, NUL bytes and invalid UTF-8 for data', () => {
+  it('accepts half a character, NUL bytes and invalid UTF-8', () => {
     const reader = readRun(custom, detectors, context(), () => {});
     reader.read(Buffer.from([0xff, 0x00, 0xf0, 0x9f]));
     reader.read(Buffer.from('\n<promise>DONE</promise>'));
@@ -153,7 +153,7 @@ describe('reading a run', () => {
   });
 });
 
-describe('what a run has cost', () => {
+describe('the cost of a run', () => {
   const tokens = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 };
   const price = (): number => 2;
   const cost = (event: object, more: Partial<ReadContext>): unknown => {
@@ -162,14 +162,14 @@ describe('what a run has cost', () => {
     return reader.snapshot(false).cost;
   };
 
-  it('is what it reports, else what its tokens cost, else unknown', () => {
+  it('is the reported cost, or the price of its tokens, or unknown', () => {
     expect(cost({ tokens, costUsd: 0.5 }, { price })).toEqual({ usd: 0.5, source: 'reported' });
     expect(cost({ tokens }, { price })).toEqual({ usd: 2, source: 'estimated' });
     expect(cost({ tokens }, { price: () => null })).toBeNull();
     expect(cost({ tokens }, {})).toBeNull();
   });
 
-  it('is estimated without what its conversation has cost before', () => {
+  it('is estimated without the earlier cost of its session', () => {
     const usage = { type: 'turn.completed', usage: { input_tokens: 10, output_tokens: 0 } };
     const session = { id: 't', tokens: { input: 4, output: 0, cacheRead: 0, cacheWrite: 0 }, usd: 0.75 };
     const reader = readRun(codex, detectors, { ...context(), session, price }, () => {});
@@ -181,15 +181,15 @@ describe('what a run has cost', () => {
   });
 });
 
-describe('what any command complains of', () => {
-  it('is no reason to wait for a provider, except at a limit', () => {
-    const hear = (complaint: string): RunReader => {
+describe('the stderr of an unknown command', () => {
+  it('is a reason to wait for the provider only at a usage limit', () => {
+    const read = (stderr: string): RunReader => {
       const reader = readRun(custom, detectors, context(), () => {});
-      reader.complain(Buffer.from(complaint));
+      reader.complain(Buffer.from(stderr));
       reader.end();
       return reader;
     };
-    expect(hear('connect ECONNREFUSED 127.0.0.1:5432\n').error).toBeNull();
-    expect(hear('You have hit your usage limit\n').snapshot(true).limit).not.toBeNull();
+    expect(read('connect ECONNREFUSED 127.0.0.1:5432\n').error).toBeNull();
+    expect(read('You have hit your usage limit\n').snapshot(true).limit).not.toBeNull();
   });
 });

@@ -1,9 +1,9 @@
 /**
- * One run's output, read as it comes: what the loop must know of it (a snapshot), and what a person gets to see.
+ * Reads the output of one run as it arrives: a snapshot for the loop, and events for the console.
  *
- * 1. The snapshot is absolute and depends only on the bytes, not on how they were cut: reading a file again from its
- *    beginning gives the same one.
- * 2. What was shown before a crash is read again and not shown again.
+ * 1. The snapshot is absolute and depends only on the bytes, not on the chunks: reading a file again from the beginning
+ *    gives the same snapshot.
+ * 2. After a crash, output that was shown before is read again but not shown again.
  * 3. Memory does not grow with the output.
  */
 import { StringDecoder } from 'node:string_decoder';
@@ -14,27 +14,27 @@ import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
-import { echoOf, type Echo, type Said } from './echo.ts';
+import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
-import { lastWords, readTrouble } from './trouble.ts';
+import { limitInLastLine, readTrouble } from './trouble.ts';
 
 export interface RunReader {
-  /** Takes in a chunk; true when something has changed that the loop should know at once. */
+  /** Reads a chunk of stdout; returns true if the loop should get a new snapshot at once. */
   read(chunk: Buffer): boolean;
-  /** Takes in what it complains of, and gives back what of it was not shown before. */
+  /** Reads a chunk of stderr; returns the part of it that was not shown before. */
   complain(chunk: Buffer): Buffer;
-  /** Nothing more will come. */
+  /** There is no more output. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
-  /** A tool is at work: silence is no inactivity. */
+  /** A tool call is open: silence is not inactivity. */
   readonly hasOpenTool: boolean;
-  /** What the stream says went wrong. */
+  /** The error that the output reports. */
   readonly error: RunError | null;
-  /** The CLI goes on trying what cannot succeed. */
+  /** The CLI keeps retrying a request that cannot succeed. */
   readonly isHopeless: boolean;
 }
 
-/** A reader that has read nothing; `show` gets what lies beyond what was shown, and `recall` what was. */
+/** Creates a reader. `show` gets new events, `recall` those that were shown before. */
 export function readRun(
   agent: Agent,
   detectors: readonly Detector[],
@@ -46,43 +46,43 @@ export function readRun(
 }
 
 export interface ReadContext extends RunFacts {
-  /** How much of its output and of its complaints has been shown. */
+  /** How many bytes of stdout and stderr were shown before. */
   readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
-  /** What the loop knows of the session that it may take up again. */
+  /** The usage so far of the session that the run may continue. */
   readonly session: SessionSpend | null;
-  /** A text without the secrets that may stand in it: what goes wrong is written down. */
+  /** Masks secrets in a text: error messages go into the journal. */
   readonly hide: (text: string) => string;
-  /** What tokens cost; null where nobody knows. */
+  /** The price of tokens; null if it is unknown. */
   readonly price: (model: string | null, tokens: Tokens) => number | null;
 }
 
-/** A credential may be refreshed once in a while; one that is refused again is refused. */
+/** The CLI may refresh a credential between attempts; after this many it will not be accepted any more. */
 const HOPELESS_ATTEMPT = 3;
 
-/** Enough for the last words of a program that could not begin. */
-const LONGEST_COMPLAINT = 4096;
+/** Enough for the error message of a program that could not start. */
+const MAX_STDERR_LENGTH = 4096;
 const LAST_LINES = 5;
 
-/** Tools that are at work at the same time; what never ends must not be kept for ever. */
-const MOST_TOOLS = 100;
+/** Open tool calls; calls that never end must not accumulate. */
+const MAX_OPEN_TOOLS = 100;
 
-type Audience = Readonly<Record<'show' | 'recall', (event: AgentEvent) => void>>;
+type Viewer = Readonly<Record<'show' | 'recall', (event: AgentEvent) => void>>;
 
 class Reader implements RunReader {
   readonly #agent: Agent;
   readonly #parser: StreamParser;
-  readonly #audience: Audience;
+  readonly #viewer: Viewer;
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
-  readonly #decoder = new StringDecoder('utf8');
+  readonly #stderrDecoder = new StringDecoder('utf8');
   #scanner: Scanner;
-  /** The standard error by itself: how the two are mixed is anybody's guess. */
-  #aside: Scanner;
-  /** Null where nobody looks there. */
-  readonly #echo: Echo | null;
+  /** For stderr, separately: the order of stdout and stderr is unknown. */
+  #stderrScanner: Scanner;
+  /** For stderr; null if claims on stderr do not count. */
+  readonly #stderrEcho: Echo | null;
   #offset = 0;
-  #complained = 0;
-  #complaint = '';
+  #stderrOffset = 0;
+  #stderrTail = '';
   #tokens: Tokens | null = null;
   #cost: Cost | null = null;
   #session: string | null = null;
@@ -95,14 +95,14 @@ class Reader implements RunReader {
   #isCutOff = false;
   #hasNews = false;
 
-  constructor(agent: Agent, scanner: Scanner, context: ReadContext, audience: Audience) {
+  constructor(agent: Agent, scanner: Scanner, context: ReadContext, viewer: Viewer) {
     this.#agent = agent;
     this.#parser = agent.read(context);
     this.#scanner = scanner;
-    this.#aside = scanner;
-    this.#echo = agent.call === null ? echoOf(context.folder) : null;
+    this.#stderrScanner = scanner;
+    this.#stderrEcho = agent.call === null ? echoOf(context.folder) : null;
     this.#context = context;
-    this.#audience = audience;
+    this.#viewer = viewer;
   }
 
   get hasOpenTool(): boolean {
@@ -127,33 +127,33 @@ class Reader implements RunReader {
   }
 
   complain(chunk: Buffer): Buffer {
-    const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#complained);
-    this.#complained += chunk.length;
-    const text = this.#decoder.write(chunk);
-    this.#complaint = (this.#complaint + text).slice(-LONGEST_COMPLAINT);
-    // Nobody knows which of its streams is the one that counts.
-    for (const said of this.#echo?.push(text) ?? []) this.#overhear(said);
+    const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderrOffset);
+    this.#stderrOffset += chunk.length;
+    const text = this.#stderrDecoder.write(chunk);
+    this.#stderrTail = (this.#stderrTail + text).slice(-MAX_STDERR_LENGTH);
+    // An unknown command may print its claim on either stream.
+    for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
     return chunk.subarray(Math.min(known, chunk.length));
   }
 
   end(): void {
     this.#take(this.#parser.end(), true);
-    for (const said of this.#echo?.end() ?? []) this.#overhear(said);
-    this.#hearComplaint();
+    for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
+    this.#learnFromStderr();
   }
 
   snapshot(ended: boolean): OutputSnapshot {
     const early = this.#scanner.claim(false);
     return {
       offset: this.#offset,
-      ...(this.#complained === 0 ? {} : { complained: this.#complained }),
+      ...(this.#stderrOffset === 0 ? {} : { complained: this.#stderrOffset }),
       ...(this.#session === null ? {} : { session: this.#session }),
       ...(this.#unknown === 0 ? {} : { unknown: this.#unknown }),
       tokens: this.#tokens,
       cost: this.#cost,
       steps: this.#steps,
       said: this.#said,
-      claim: early ?? (ended ? (this.#scanner.claim(true) ?? this.#aside.claim(true)) : null),
+      claim: early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null),
       claimEndsRun: early !== null,
       limit: this.#limit,
     };
@@ -161,11 +161,11 @@ class Reader implements RunReader {
 
   #take(events: readonly AgentEvent[], visible: boolean): void {
     for (const event of events) {
-      // The same limit is told in a field first and in words afterwards.
+      // The stream may report the same limit twice, first as a field and then as text.
       const isNews = event.type !== 'limit' || this.#limit === null;
-      const known = this.#isHopeless && event.type === 'result' ? { ...event, error: this.#error } : event;
-      this.#learn(known);
-      if (isNews) this.#audience[visible ? 'show' : 'recall'](known);
+      const shown = this.#isHopeless && event.type === 'result' ? { ...event, error: this.#error } : event;
+      this.#learn(shown);
+      if (isNews) this.#viewer[visible ? 'show' : 'recall'](shown);
     }
   }
 
@@ -178,21 +178,21 @@ class Reader implements RunReader {
         return;
       case 'tool.start':
         this.#steps++;
-        // One that nobody could ever end is not waited for.
+        // Without an id no `tool.end` could close it.
         if (event.id !== '') this.#openTools.add(event.id);
-        if (this.#openTools.size > MOST_TOOLS) this.#openTools.delete([...this.#openTools][0] ?? '');
+        if (this.#openTools.size > MAX_OPEN_TOOLS) this.#openTools.delete([...this.#openTools][0] ?? '');
         return;
       case 'tool.end':
         this.#openTools.delete(event.id);
         return;
       case 'progress':
-        this.#use(event.usage, event.session);
+        this.#addUsage(event.usage, event.session);
         return;
       case 'retry':
         this.#retried(event.attempt, event.error);
         return;
       case 'limit':
-        // What a field says is exact, what words say is not.
+        // A reset time from a field is exact, one from text is not.
         this.#limit = {
           resetsAt: this.#limit?.resetsAt ?? event.resetsAt,
           message: this.#context.hide(event.message),
@@ -201,7 +201,7 @@ class Reader implements RunReader {
         return;
       case 'result':
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
-        this.#use(event.usage, event.session);
+        this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
         this.#said = event.ok ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
@@ -225,13 +225,13 @@ class Reader implements RunReader {
     this.#hasNews = true;
   }
 
-  #use(usage: Usage | null, session: string | null): void {
+  #addUsage(usage: Usage | null, session: string | null): void {
     this.#session = session ?? this.#session;
     if (usage === null) return;
     const { price } = this.#context;
     const before =
       usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
-    // A model without a price is left out where others have one: an estimate is better than none.
+    // A partial estimate is better than none, so models without a price are left out.
     let estimate: number | null = null;
     let tokens: Tokens = NOTHING_SPENT.tokens;
     for (const part of usage.parts) {
@@ -239,7 +239,7 @@ class Reader implements RunReader {
       if (one !== null) estimate = (estimate ?? 0) + one;
       tokens = addTokens(tokens, part.tokens);
     }
-    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : without(tokens, before.tokens);
+    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : subtract(tokens, before.tokens);
     const earlier = before?.usd ?? 0;
     if (usage.costUsd !== null)
       this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
@@ -247,39 +247,39 @@ class Reader implements RunReader {
     this.#hasNews = true;
   }
 
-  /** A program that could not begin, or gave up, may say why on its standard error only. */
-  #hearComplaint(): void {
+  /** A program that could not start, or gave up, may report why only on stderr. */
+  #learnFromStderr(): void {
     if ((this.#said !== null && !this.#isCutOff) || this.#limit !== null) return;
     const { startedAt } = this.#context;
-    const lines = this.#complaint
+    const lines = this.#stderrTail
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '');
     const troubles = lines.map((message) => readTrouble({ message }, startedAt));
-    // What a CLI that we know complains of last is about itself; what any command does may be about anything.
+    // The last lines of a known CLI are about itself; those of an unknown command may be about anything.
     const limit =
       this.#agent.call === null
-        ? lastWords(this.#complaint, startedAt)
+        ? limitInLastLine(this.#stderrTail, startedAt)
         : (troubles.slice(-LAST_LINES).find((trouble) => trouble.limit !== null)?.limit ?? null);
     this.#limit = limit === null ? null : { ...limit, message: this.#context.hide(limit.message) };
     if (this.#offset > 0 || this.#agent.call === null) return;
     const errors = troubles.map(({ error }) => error);
-    // The last line says it, unless an earlier one says that nothing can help.
+    // The last line has the error, unless an earlier one has a fatal error.
     const worst = errors.findLast(({ kind }) => isFatal(kind)) ?? errors.at(-1) ?? null;
     if (worst !== null) this.#error = this.#withRemedy(worst);
   }
 
-  #withRemedy(told: RunError | null): RunError | null {
-    if (told === null) return null;
-    const error = { ...told, message: this.#context.hide(told.message) };
+  #withRemedy(reported: RunError | null): RunError | null {
+    if (reported === null) return null;
+    const error = { ...reported, message: this.#context.hide(reported.message) };
     const remedy = this.#agent.remedies[error.kind];
     return remedy === undefined
       ? error
       : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 
-  #overhear({ text, isEcho }: Said): void {
-    if (!isEcho) this.#aside = this.#aside.read({ source: 'complaint', message: '', text });
+  #scanStderr({ text, isEcho }: Fragment): void {
+    if (!isEcho) this.#stderrScanner = this.#stderrScanner.read({ source: 'complaint', message: '', text });
   }
 
   #scan(piece: Piece): void {
@@ -287,7 +287,7 @@ class Reader implements RunReader {
   }
 }
 
-function without(a: Tokens, b: Tokens): Tokens {
+function subtract(a: Tokens, b: Tokens): Tokens {
   return {
     input: Math.max(0, a.input - b.input),
     output: Math.max(0, a.output - b.output),

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { resetTime } from './reset-time.ts';
 
 const utc = (text: string): number => Date.parse(`${text}:00Z`);
-/** A moment of the zone that this machine is in. */
+/** A moment in the time zone of this machine. */
 const here = (...at: readonly [number, number, number, number, number]): number => new Date(...at).getTime();
-/** A minute that is named may mean any second of it. */
+/** A stated minute may mean any second of it. */
 const last = (text: string): number => utc(text) + 59_000;
 const lastHere = (...at: Parameters<typeof here>): number => here(...at) + 59_000;
 const MORNING = utc('2026-11-15T07:00');
 
-describe('when a limit ends', () => {
+describe('the reset time of a limit', () => {
   it.each([
     ["You've hit your 5-hour limit · resets 8:11am (UTC)", last('2026-11-15T08:11')],
     ['You’ve hit your limit · resets 5pm (Europe/Vilnius)', last('2026-11-15T15:00')],
@@ -41,11 +41,11 @@ describe('when a limit ends', () => {
     ['try again in 5 minutes', 300_000],
     ['try again in 1 week', 604_800_000],
     ['try again in 2 months', 5_184_000_000],
-  ])('%s, counted from the start', (sentence, expected) => {
+  ])('%s, relative to the start of the run', (sentence, expected) => {
     expect(resetTime(sentence, MORNING)).toBe(MORNING + expected);
   });
 
-  it('without a zone is a time of this machine', () => {
+  it('is in the time zone of this machine if none is stated', () => {
     const from = here(2026, 10, 15, 7, 0);
     const codex =
       'visit https://chatgpt.com/settings/usage to purchase more credits or try again at 8:04 AM.';
@@ -54,7 +54,7 @@ describe('when a limit ends', () => {
     expect(resetTime('try again at 6:30 AM', from)).toBe(lastHere(2026, 10, 16, 6, 30));
   });
 
-  it('in a zone that nobody knows is a time of this machine', () => {
+  it('is in the time zone of this machine if the stated one is unknown', () => {
     expect(resetTime('resets 5pm (Mars/Olympus)', here(2026, 10, 15, 9, 0))).toBe(
       lastHere(2026, 10, 15, 17, 0),
     );
@@ -62,7 +62,7 @@ describe('when a limit ends', () => {
   });
 
   it.each([
-    // Past midnight there, and not yet here, and the other way round.
+    // Past midnight there but not in UTC, and vice versa.
     ['resets 1am (Europe/Vilnius)', '2026-11-15T21:30', '2026-11-15T23:00'],
     ['resets 11pm (America/New_York)', '2026-11-16T02:00', '2026-11-16T04:00'],
     ['resets 1am (Asia/Kolkata)', '2026-11-15T07:00', '2026-11-15T19:30'],
@@ -73,9 +73,9 @@ describe('when a limit ends', () => {
     // The clocks go forward in the night.
     ['resets 5am (Europe/Vilnius)', '2026-03-28T22:00', '2026-03-29T02:00'],
     ['resets 5am (America/New_York)', '2026-03-08T04:00', '2026-03-08T09:00'],
-    // No clock goes anywhere.
+    // There is no clock change.
     ['resets 5am (Asia/Kolkata)', '2026-10-24T20:00', '2026-10-24T23:30'],
-  ])('%s, said at %s', (sentence, from, expected) => {
+  ])('%s, stated at %s', (sentence, from, expected) => {
     expect(resetTime(sentence, utc(from))).toBe(last(expected));
   });
 
@@ -85,11 +85,11 @@ describe('when a limit ends', () => {
     ['resets 11:59pm (UTC)', '2026-11-16T00:01', '2026-11-15T23:59'],
     ['resets 11:59pm (UTC)', '2026-11-16T00:30', '2026-11-16T23:59'],
     ['resets Dec 31, 11:59pm (UTC)', '2027-01-01T00:01', '2026-12-31T23:59'],
-  ])('%s, said at %s: a minute ago is not tomorrow, an hour ago is', (sentence, from, expected) => {
+  ])('%s, stated at %s: minutes ago means today, an hour ago means tomorrow', (sentence, from, expected) => {
     expect(resetTime(sentence, utc(from))).toBe(last(expected));
   });
 
-  it('at a time that is left out, or comes twice, is within the hour', () => {
+  it('is off by at most an hour for a time that a clock change skips or repeats', () => {
     const leftOut = resetTime('resets 3:30am (Europe/Vilnius)', utc('2026-03-29T00:00')) ?? 0;
     expect(Math.abs(leftOut - utc('2026-03-29T01:00'))).toBeLessThanOrEqual(1_860_000);
     const twice = resetTime('resets 1:30am (America/New_York)', utc('2026-11-01T04:00'));
@@ -107,16 +107,16 @@ describe('when a limit ends', () => {
     'resets 8:75am (UTC)',
     'resets soon (Europe/Vilnius)',
     '',
-  ])('is not known: %s', (sentence) => {
+  ])('is unknown: %s', (sentence) => {
     expect(resetTime(sentence, MORNING)).toBeNull();
   });
 
-  it('is the next moment at which a clock there shows it', () => {
+  it('is the next moment at which a clock in the zone shows the time', () => {
     const zones = ['UTC', 'Europe/Vilnius', 'America/New_York', 'Asia/Kolkata', 'Pacific/Chatham'];
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
-        // Never one that a clock change may leave out.
+        // No clock change skips these hours.
         fc.integer({ min: 5, max: 23 }),
         fc.integer({ min: 0, max: 59 }),
         fc.integer({ min: utc('2026-01-01T00:00'), max: utc('2027-12-31T00:00') }),

@@ -1,4 +1,4 @@
-/** When a limit ends, out of the sentence that says so; times of day are the next ones after `from`. */
+/** The moment at which a limit resets, from the sentence that states it. A time of day is the next one after `from`. */
 export function resetTime(sentence: string, from: number): number | null {
   return epoch(sentence) ?? timestamp(sentence) ?? span(sentence, from) ?? timeOfDay(sentence, from);
 }
@@ -16,7 +16,7 @@ function timestamp(sentence: string): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-// A CLI that is `Retrying in 60s` says what it does itself, not when the limit ends.
+// `Retrying in 60s` is the CLI's own retry, not the reset of the limit.
 const SPAN =
   /(?<!\bretrying\s+)\b(?:in|after|retry-after:?)\s+((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|months?|mo|weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)?[\s,and]*)+)/i;
 const PIECE = /(\d+(?:\.\d+)?)\s*(mil|ms|mo|w|d|h|m|s)?/gi;
@@ -50,9 +50,9 @@ const CLOCK =
 function timeOfDay(sentence: string, from: number): number | null {
   const match = CLOCK.exec(sentence);
   if (match === null) return null;
-  const [, monthName, day, year, hours = '', minutes = '0', half, inBrackets, bare] = match;
-  if (half === undefined && !/:\d\d/.test(match[0])) return null;
-  const hour = half === undefined ? Number(hours) : (Number(hours) % 12) + (/^p/i.test(half) ? 12 : 0);
+  const [, monthName, day, year, hours = '', minutes = '0', amOrPm, inBrackets, bare] = match;
+  if (amOrPm === undefined && !/:\d\d/.test(match[0])) return null;
+  const hour = amOrPm === undefined ? Number(hours) : (Number(hours) % 12) + (/^p/i.test(amOrPm) ? 12 : 0);
   if (hour > 23 || Number(minutes) > 59) return null;
   const zone = zoneOf(inBrackets ?? bare);
   const today = dateIn(zone, from);
@@ -67,12 +67,12 @@ function timeOfDay(sentence: string, from: number): number | null {
     : moment({ year: Number(year), ...date }, zone);
 }
 
-/** The first that is not over: the minute that has begun is meant, not tomorrow's, also when that was before midnight. */
+/** The first candidate that is not in the past. A few minutes late still counts, also across midnight. */
 function next(from: number, at: (later: number) => number): number {
-  return [-1, 0].map(at).find((one) => one >= from - MOST_LATE) ?? at(1);
+  return [-1, 0].map(at).find((candidate) => candidate >= from - MAX_LATENESS_MS) ?? at(1);
 }
 
-const MOST_LATE = 5 * 60_000;
+const MAX_LATENESS_MS = 5 * 60_000;
 
 interface WallTime {
   readonly year: number;
@@ -82,7 +82,7 @@ interface WallTime {
   readonly minute: number;
 }
 
-/** Null is the time zone of this machine, in which a CLI speaks that names none. */
+/** Null means the time zone of this machine, for a sentence without a known zone. */
 function zoneOf(name: string | undefined): string | null {
   if (name === undefined) return null;
   try {
@@ -97,23 +97,23 @@ function dateIn(zone: string | null, at: number): Pick<WallTime, 'year' | 'month
   return { year, month, day };
 }
 
-/** The last second at which a clock in the zone shows this: who names a minute means some second of it. */
+/** The last second of this minute in the zone: the sentence may mean any second of it. */
 function moment(wall: WallTime, zone: string | null): number {
-  return LAST_SECOND + beginning(wall, zone);
+  return LAST_SECOND_MS + startOfMinute(wall, zone);
 }
 
-const LAST_SECOND = 59_000;
+const LAST_SECOND_MS = 59_000;
 
-function beginning(wall: WallTime, zone: string | null): number {
+function startOfMinute(wall: WallTime, zone: string | null): number {
   const { year, month, day, hour, minute } = wall;
   if (zone === null) return new Date(year, month, day, hour, minute).getTime();
   const asUtc = Date.UTC(year, month, day, hour, minute);
-  // Twice, since the offset of the guess may be that of the other side of a clock change.
+  // Computed twice, because the first guess may be on the other side of a clock change.
   const guess = asUtc - offset(zone, asUtc);
   return asUtc - offset(zone, guess);
 }
 
-/** How far a clock in the zone is ahead of UTC. */
+/** The offset of the zone from UTC. */
 function offset(zone: string, at: number): number {
   const { year, month, day, hour, minute } = wallTime(zone, at);
   return Date.UTC(year, month, day, hour, minute) - Math.floor(at / 60_000) * 60_000;
@@ -139,7 +139,8 @@ function wallTime(zone: string | null, at: number): WallTime {
     hour: 'numeric',
     minute: 'numeric',
   }).formatToParts(at);
-  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value ?? 0);
+  const part = (type: string): number =>
+    Number(parts.find((candidate) => candidate.type === type)?.value ?? 0);
   return {
     year: part('year'),
     month: part('month') - 1,

@@ -5,9 +5,9 @@ import { todosIn } from './tool-input.ts';
 import { readTrouble } from './trouble.ts';
 
 /**
- * A command that prints `AgentEvent`s, one JSON object a line: for demonstrations, tests and agents of one's own. Usage is
- * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far. A result may count its
- * `steps`, and say of what `kind` its error is where the words alone would not.
+ * A command that prints `AgentEvent`s, one JSON object per line: for demos, tests and your own agents. Usage is
+ * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far. A result may have its
+ * number of `steps`, and the `kind` of its error if the message alone does not show it.
  */
 export const scripted: Agent = {
   name: 'scripted',
@@ -16,13 +16,13 @@ export const scripted: Agent = {
   remedies: {},
   read: ({ startedAt }) =>
     jsonLines({
-      take: (value) => read(value, startedAt),
-      // One that says nothing of how it ended is judged by its exit code.
-      isSilent: true,
+      take: (value) => eventsOf(value, startedAt),
+      // Without a result, the exit code decides.
+      hasOptionalResult: true,
     }),
 };
 
-function read(value: Json, startedAt: number): readonly AgentEvent[] | null {
+function eventsOf(value: Json, startedAt: number): readonly AgentEvent[] | null {
   const [id, message] = [text(value['id']), text(value['message'])];
   const usage = usageOf(value);
   const session = textOrNull(value['session']);
@@ -49,10 +49,10 @@ function read(value: Json, startedAt: number): readonly AgentEvent[] | null {
     case 'denied':
       return [{ type: 'denied', tool: text(value['tool']), message }];
     case 'result': {
-      const words = text(value['error']);
-      const told = words === '' ? null : readTrouble({ message: words }, startedAt).error;
-      const kind = KINDS.find((known) => known === value['kind']);
-      const error = told === null || kind === undefined ? told : { ...told, kind };
+      const errorText = text(value['error']);
+      const read = errorText === '' ? null : readTrouble({ message: errorText }, startedAt).error;
+      const kind = EXPLICIT_KINDS.find((known) => known === value['kind']);
+      const error = read === null || kind === undefined ? read : { ...read, kind };
       const ok = value['ok'] === true;
       const steps = number(value['steps']);
       const result = { type: 'result', ok, text: textOrNull(value['text']), usage, session, error } as const;
@@ -63,8 +63,8 @@ function read(value: Json, startedAt: number): readonly AgentEvent[] | null {
   }
 }
 
-/** What may be wrong with an agent that cannot be told from its words. */
-const KINDS = [
+/** Error kinds that the agent may state itself. */
+const EXPLICIT_KINDS = [
   'command-not-found',
   'not-executable',
   'invalid-configuration',

@@ -1,4 +1,4 @@
-/** The streams as document 001 has them, and lines that are in no document. */
+/** The streams as document 001 describes them, and lines that it does not describe. */
 import { describe, expect, it } from 'vitest';
 import type { AgentEvent } from './agent.ts';
 import { agentNamed } from './agents.ts';
@@ -21,8 +21,8 @@ const USAGE = {
 const TOKENS = { input: 10, output: 2, cacheRead: 300, cacheWrite: 40 };
 const DONE = { type: 'result', subtype: 'success', result: 'Done.', total_cost_usd: 0.25, usage: USAGE };
 
-describe('the stream of Claude', () => {
-  it('S2.77 becomes tool starts and ends, text, a result, a list of tasks, and progress', () => {
+describe('the stream of Claude Code', () => {
+  it('S2.77 becomes tool starts and ends, text, a result, a to-do list and progress', () => {
     const todo = { type: 'tool_use', id: 't2', name: 'TodoWrite', input: { todos: [{ content: 'x' }] } };
     const found = events(
       'claude',
@@ -35,7 +35,7 @@ describe('the stream of Claude', () => {
     expect(kinds(found)).toEqual(['progress', 'text', 'tool.start', 'tool.end', 'todo', 'result']);
   });
 
-  it('S2.79 is understood also without the kinds that its document leaves out', () => {
+  it('S2.79 is understood without the subtypes that the document omits', () => {
     const found = events(
       'claude',
       { type: 'system', session_id: 's1' },
@@ -52,7 +52,7 @@ describe('the stream of Claude', () => {
     expect(kinds(events('claude', { type: 'result' }, { type: 'system' }))).toEqual(['unknown', 'result']);
   });
 
-  it('S2.79 has its contents: the session, words, tools with their ids and outcomes, cost and usage', () => {
+  it('S2.79 has the session, text, tools with ids and outcomes, cost and usage', () => {
     expect(
       events(
         'claude',
@@ -84,7 +84,7 @@ describe('the stream of Claude', () => {
     ]);
   });
 
-  it('S2.80 S2.109 has a list of tasks where it calls TodoWrite, and no tool', () => {
+  it('S2.80 S2.109 shows TodoWrite as a to-do list and not as a tool', () => {
     const todos = [
       { content: 'Read', subject: 'not this', status: 'completed' },
       { subject: 'Write', status: 'in_progress', priority: 'high' },
@@ -107,9 +107,9 @@ describe('the stream of Claude', () => {
     });
   });
 
-  it('has the words of a helper as thoughts: they are no words of its own', () => {
-    const helper = { ...assistant({ type: 'text', text: 'DONE' }), parent_tool_use_id: 't1' };
-    expect(events('claude', helper, DONE)[0]).toEqual({ type: 'thought', text: 'DONE' });
+  it('shows the text of a subagent as thoughts, not as its own text', () => {
+    const subagent = { ...assistant({ type: 'text', text: 'DONE' }), parent_tool_use_id: 't1' };
+    expect(events('claude', subagent, DONE)[0]).toEqual({ type: 'thought', text: 'DONE' });
   });
 });
 
@@ -126,11 +126,11 @@ describe('the stream of Codex', () => {
     ['bash -c pwd', 'pwd'],
     [`/bin/bash -lc 'echo '"'"'a'"'"`, `'echo '"'"'a'"'"`],
     ['bash build.sh', 'bash build.sh'],
-  ])('shows the command in the shell: %s', (given, input) => {
+  ])('shows the command without the shell around it: %s', (given, input) => {
     expect(events('codex', command('started', { command: given }))[0]).toMatchObject({ input });
   });
 
-  it('S2.81 has a thread, commands, reasoning, messages and a usage in which the cached part is taken apart', () => {
+  it('S2.81 has a thread, commands, reasoning, messages and usage with the cached part separate', () => {
     expect(
       events(
         'codex',
@@ -162,7 +162,7 @@ describe('the stream of Codex', () => {
     ]);
   });
 
-  it('S2.109 says with which exit code a command failed', () => {
+  it('S2.109 shows the exit code of a failed command', () => {
     const found = events(
       'codex',
       command('started', {}),
@@ -177,7 +177,7 @@ describe('the stream of Codex', () => {
     });
   });
 
-  it('goes on after an error: only a failed turn is the end', () => {
+  it('continues after an error until the turn has failed', () => {
     const found = events('codex', { type: 'error', message: 'something' }, { type: 'turn.completed' });
     expect(found).toMatchObject([
       { type: 'progress', text: 'something' },
@@ -187,7 +187,7 @@ describe('the stream of Codex', () => {
 });
 
 describe('the stream of Amp', () => {
-  it('S2.82 is read like that of Claude, with a result that says what was used', () => {
+  it('S2.82 is read like that of Claude Code, with the usage in the result', () => {
     const found = events(
       'amp',
       { type: 'system', subtype: 'init', session_id: 'T-1' },
@@ -204,7 +204,7 @@ describe('the stream of Amp', () => {
     ]);
   });
 
-  it('S2.82 ends with an error where its execution failed', () => {
+  it('S2.82 ends with an error if its execution failed', () => {
     const failed = {
       type: 'result',
       subtype: 'error_during_execution',
@@ -217,8 +217,8 @@ describe('the stream of Amp', () => {
   });
 });
 
-describe('a line that is in no document', () => {
-  it('S2.109 is an event too, and is shown as it is where it is no JSON', () => {
+describe('an undocumented line', () => {
+  it('S2.109 is an event, and is shown unchanged if it is not JSON', () => {
     expect(events('claude', { type: 'new' }, 'npm warn deprecated', '[1]', DONE)).toMatchObject([
       { type: 'unknown', line: '{"type":"new"}', isPlain: false },
       { type: 'unknown', line: 'npm warn deprecated', isPlain: true },
@@ -227,16 +227,16 @@ describe('a line that is in no document', () => {
     ]);
   });
 
-  it('is passed by: empty ones are nothing, broken ones are counted, and the others are read', () => {
-    const words = assistant({ type: 'text', text: 'still here' });
-    expect(kinds(events('amp', '', '   ', '{"type":"assistant","mess', words, '', DONE))).toEqual([
+  it('is ignored if it is empty and counted if it is broken, and the other lines are read', () => {
+    const next = assistant({ type: 'text', text: 'still here' });
+    expect(kinds(events('amp', '', '   ', '{"type":"assistant","mess', next, '', DONE))).toEqual([
       'unknown',
       'text',
       'result',
     ]);
   });
 
-  it('may be of any length: a text of 20 MB is read', () => {
+  it('may be very long: a text of 20 MB is read', () => {
     const text = 'ä'.repeat(10_000_000);
     const found = events('claude', assistant({ type: 'text', text }), DONE);
     expect(found[0]?.type === 'text' && found[0].text === text).toBe(true);

@@ -2,35 +2,32 @@ import type { Agent, AgentEvent } from './agent.ts';
 import { custom } from './custom.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
-/**
- * An agent that was called for plain text: what it prints is its words, whatever its stream would have been. One that
- * knows no other way than its stream is read as ever.
- */
+/** The agent in text mode: its output is plain text. An agent without a text mode is read as usual. */
 export function inTextMode(agent: Agent): Agent {
   return agent.call === null ? agent : { ...agent, read };
 }
 
 const read: Agent['read'] = (run) => {
-  const words = custom.read(run);
-  let whole = '';
-  const listen = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
+  const parser = custom.read(run);
+  let printed = '';
+  const remember = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
     for (const event of events) {
-      if (event.type === 'text' && whole.length <= LONGEST_ERROR) whole += event.text;
+      if (event.type === 'text' && printed.length <= MAX_ERROR_LENGTH) printed += event.text;
     }
     return events;
   };
   return {
-    push: (chunk) => listen(words.push(chunk)),
+    push: (chunk) => remember(parser.push(chunk)),
     end() {
-      const events = listen(words.end());
-      const message = whole.trim();
-      // Some print it where the answer should be.
-      if (message.length > LONGEST_ERROR || !/^\W*API Error\b/.test(message)) return events;
+      const events = remember(parser.end());
+      const message = printed.trim();
+      // Some CLIs print an API error in place of the answer.
+      if (message.length > MAX_ERROR_LENGTH || !/^\W*API Error\b/.test(message)) return events;
       const trouble = readTrouble({ message }, run.startedAt);
       return [...events, ...failedResult(trouble, { usage: null, session: null })];
     },
   };
 };
 
-/** A longer text is an answer that happens to begin like this. */
-const LONGEST_ERROR = 1000;
+/** A longer text is an answer that only starts like an error. */
+const MAX_ERROR_LENGTH = 1000;

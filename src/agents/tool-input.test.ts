@@ -3,7 +3,7 @@ import { summarize } from './tool-input.ts';
 
 const long = 'x'.repeat(100);
 
-describe('what a tool is used on', () => {
+describe('the summary of a tool call', () => {
   it.each([
     ['Read', { file_path: `/${long}` }, `/${long}`],
     ['Write', { file_path: '/a', content: 'b' }, '/a'],
@@ -26,7 +26,7 @@ describe('what a tool is used on', () => {
     ['search', { query: 'x' }, 'x'],
     ['Bash', { command: 'one\ntwo' }, 'one'],
     ['Bash', null, ''],
-  ])('S2.110 %s is summed up in a line', (tool, input, expected) => {
+  ])('S2.110 %s is summarized in one line', (tool, input, expected) => {
     expect(summarize(tool, input)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorKind } from '../loop/event.ts';
-import { readTrouble } from './trouble.ts';
+import { failedResult, readTrouble } from './trouble.ts';
 
 const START = Date.UTC(2026, 10, 15, 7);
 const anthropic = (status: number, type: string, message: string): string =>
@@ -10,7 +10,7 @@ const google = (code: number, message: string, status: string): string =>
 const serverSide =
   'This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (model-server.local:8080).';
 
-/** What a CLI said, word for word, and what it means when nothing else is known. */
+/** Literal messages of CLIs, and their kind when there are no other fields. */
 const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   // amp
   [anthropic(429, 'rate_limit_error', 'Rate limit reached. Try again later.'), 'transient'],
@@ -101,7 +101,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['API Error: 404 No such model.', 'unknown-model'],
 ];
 
-/** A minute that is named may mean any second of it. */
+/** A stated minute may mean any second of it. */
 const LAST = 59_000;
 
 const LIMITS: readonly (readonly [string, number | null])[] = [
@@ -133,7 +133,7 @@ const LIMITS: readonly (readonly [string, number | null])[] = [
     null,
   ],
   ['You have reached your individual spend limit.', null],
-  // copilot, opencode, qwen: how long the CLI waited is no reset
+  // copilot, opencode, qwen: the time that the CLI waited is not a reset time
   [
     'Failed to get response from the AI model; retried 5 times (total retry wait time: 51.74 seconds) Last error: 429 The usage limit has been reached',
     null,
@@ -155,7 +155,7 @@ const LIMITS: readonly (readonly [string, number | null])[] = [
   ],
 ];
 
-describe('what an error means', () => {
+describe('the kind of an error', () => {
   it.each([
     [503, 'The model gpt-5 is currently not available due to high load', 'transient'],
     [502, 'upstream said unauthorized', 'transient'],
@@ -163,7 +163,7 @@ describe('what an error means', () => {
     [null, 'The model is temporarily not available, please retry', 'transient'],
     [null, 'The model gpt-9 is not available', 'unknown-model'],
     [null, 'cp: Disk quota exceeded', 'other'],
-  ] as const)('%s %s: %s, for a status comes before words', (status, message, kind) => {
+  ] as const)('%s %s: %s, because a status takes precedence over text', (status, message, kind) => {
     expect(readTrouble({ message, status }, START)).toMatchObject({ limit: null, error: { kind } });
   });
 
@@ -172,14 +172,14 @@ describe('what an error means', () => {
     expect({ limit, kind: error.kind }).toEqual({ limit: null, kind });
   });
 
-  it.each(LIMITS)('%s: the limit', (message, resetsAt) => {
+  it.each(LIMITS)('%s: is a usage limit', (message, resetsAt) => {
     const { limit, error } = readTrouble({ message }, START);
     expect(limit?.resetsAt).toBe(resetsAt);
-    // Where nobody waits for the limit, it is over next time.
+    // For a policy that does not wait for limits it is an ordinary outage.
     expect(error.kind).toBe('transient');
   });
 
-  it('is told by a status or a code where the words say nothing', () => {
+  it('follows from a status or a code if the text is not telling', () => {
     const kind = (status: number | null, code: string | null = null) =>
       readTrouble({ message: 'Sorry.', status, code }, START).error.kind;
     expect([401, 403, 408, 429, 500, 502, 503, 529, 400, 404, null].map((status) => kind(status))).toEqual([
@@ -195,19 +195,26 @@ describe('what an error means', () => {
     expect(kind(null, 'overloaded_error')).toBe('transient');
   });
 
-  it.each(['usage_limit_reached', 'insufficient_quota'])('knows a limit by its code %s', (code) => {
+  it.each(['usage_limit_reached', 'insufficient_quota'])('is a usage limit with the code %s', (code) => {
     const stated = { message: 'No. Try again in 5 minutes.', status: 429, code };
     expect(readTrouble(stated, START).limit?.resetsAt).toBe(START + 300_000);
-    // The field is believed, not the sentence.
+    // The field takes precedence over the sentence.
     expect(readTrouble({ ...stated, resetsAt: START + 9 }, START).limit?.resetsAt).toBe(START + 9);
   });
 
-  it('is told in one line, without what the server sent around it', () => {
-    const told = (message: string) => readTrouble({ message }, START).error.message;
-    expect(told(anthropic(500, 'api_error', 'Internal server error.'))).toBe('Internal server error.');
-    expect(told('\nAuthentication failed.\n  Check your key.')).toBe('Authentication failed.');
-    expect(told('x'.repeat(9000))).toHaveLength(1000);
-    expect(told('')).toBe('');
+  it('comes with a message of one line, without the JSON around it', () => {
+    const messageOf = (message: string) => readTrouble({ message }, START).error.message;
+    expect(messageOf(anthropic(500, 'api_error', 'Internal server error.'))).toBe('Internal server error.');
+    expect(messageOf('\nAuthentication failed.\n  Check your key.')).toBe('Authentication failed.');
+    expect(messageOf('x'.repeat(9000))).toHaveLength(1000);
+    expect(messageOf('')).toBe('');
+  });
+
+  it('comes with a message that says where to look if the CLI gave none', () => {
+    const events = failedResult(readTrouble({ message: '' }, START), { usage: null, session: null });
+    expect(events).toMatchObject([
+      { error: { kind: 'other', message: expect.stringContaining('see stdout.log') as unknown } },
+    ]);
   });
 
   it.each([
@@ -215,7 +222,7 @@ describe('what an error means', () => {
     'wrote 500 lines to limits.ts',
     'Please wait and request a quota increase through AI Studio',
     'the limit of 200000 tokens was reached',
-  ])('is nothing special where words only look alike: %s', (message) => {
+  ])('is other for text that only looks similar: %s', (message) => {
     const { limit, error } = readTrouble({ message }, START);
     expect({ limit, kind: error.kind }).toEqual({ limit: null, kind: 'other' });
   });

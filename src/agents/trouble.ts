@@ -1,8 +1,8 @@
 /**
- * What an error of a provider means: one table for all agents.
+ * Classifies errors of providers: one table for all agents.
  *
- * 1. Fields come before words: a status, a code and a stated reset decide where they are there.
- * 2. Only what a CLI itself reports as an error is read here, never what the agent says or reads from a file.
+ * 1. Fields take precedence over text: a status, a code or a reset time decides if there is one.
+ * 2. It reads only what a CLI itself reports as an error, never what the agent writes or reads from a file.
  */
 import type { ErrorKind, RunError, UsageLimit } from '../loop/event.ts';
 import type { AgentEvent } from './agent.ts';
@@ -12,9 +12,9 @@ export interface Reported {
   readonly message: string;
   /** The HTTP status. */
   readonly status?: number | null;
-  /** The provider's own word for it. */
+  /** The provider's error code. */
   readonly code?: string | null;
-  /** When it ends, in milliseconds since 1970. */
+  /** When the limit resets, in milliseconds since 1970. */
   readonly resetsAt?: number | null;
 }
 
@@ -25,18 +25,18 @@ export interface Trouble {
 
 export function readTrouble(reported: Reported, startedAt: number): Trouble {
   const { status = null, code = null } = reported;
-  const message = firstWords(reported.message);
-  const means = (kind: Kind): boolean =>
-    WORDS[kind].codes.some((known) => known === code) ||
-    WORDS[kind].sentences.some((words) => words.test(reported.message));
-  if (means('limit')) {
+  const message = firstLine(reported.message);
+  const matches = (kind: Kind): boolean =>
+    PATTERNS[kind].codes.some((known) => known === code) ||
+    PATTERNS[kind].sentences.some((sentence) => sentence.test(reported.message));
+  if (matches('limit')) {
     const resetsAt = reported.resetsAt ?? resetTime(reported.message, startedAt);
     return { limit: { resetsAt, message }, error: { kind: 'transient', message } };
   }
-  return { limit: null, error: { kind: kindOf(status ?? statusIn(reported.message), means), message } };
+  return { limit: null, error: { kind: kindOf(status ?? statusIn(reported.message), matches), message } };
 }
 
-/** A status that stands in the words: `unexpected status 529`, `[API Error: 500 …`, `"code":401`. */
+/** An HTTP status in the text: `unexpected status 529`, `[API Error: 500 …`, `"code":401`. */
 function statusIn(message: string): number | null {
   const stated = /(?:status:?\s+|API Error:?\s+\(?|"code":\s*|HTTP\s+|^\(?)([45]\d\d)\b/.exec(message)?.[1];
   return stated === undefined ? null : Number(stated);
@@ -44,17 +44,17 @@ function statusIn(message: string): number | null {
 
 type Kind = 'limit' | 'authentication' | 'model' | 'transient';
 
-function kindOf(status: number | null, means: (kind: Kind) => boolean): ErrorKind {
+function kindOf(status: number | null, matches: (kind: Kind) => boolean): ErrorKind {
   if (status === 401 || status === 403) return 'authentication';
   if (status === 408 || status === 429 || (status !== null && status >= 500)) return 'transient';
-  if (means('authentication')) return 'authentication';
-  // One that is overloaded is not available for a while.
-  if (means('model')) return means('transient') ? 'transient' : 'unknown-model';
-  return means('transient') ? 'transient' : 'other';
+  if (matches('authentication')) return 'authentication';
+  // An overloaded model is unavailable only for a while.
+  if (matches('model')) return matches('transient') ? 'transient' : 'unknown-model';
+  return matches('transient') ? 'transient' : 'other';
 }
 
-/** The sentences are of real CLIs; each has its test. */
-const WORDS: Readonly<
+/** The sentences come from real CLIs; each has a test. */
+const PATTERNS: Readonly<
   Record<Kind, { readonly codes: readonly string[]; readonly sentences: readonly RegExp[] }>
 > = {
   limit: {
@@ -124,39 +124,42 @@ const WORDS: Readonly<
   },
 };
 
-/** How a run ends that came to this: its limit, where it met one, before its result. */
+/** The events of a run that failed with this error: the usage limit, if there is one, then the result. */
 export function failedResult(
-  { limit, error }: Trouble,
+  { limit, error: reported }: Trouble,
   { usage, session }: Pick<Result, 'usage' | 'session'>,
 ): readonly AgentEvent[] {
+  const error = reported.message === '' ? { ...reported, message: NO_MESSAGE } : reported;
   const result: Result = { type: 'result', ok: false, text: null, usage, session, error };
   return limit === null ? [result] : [{ type: 'limit', ...limit }, result];
 }
 
+const NO_MESSAGE = 'the agent reported an error without a message; see stdout.log of this run';
+
 type Result = Extract<AgentEvent, { type: 'result' }>;
 
 /**
- * The limit in the last words of a program whose words are not ours to judge by: only where it speaks to its user, since
- * any test may say something of quotas.
+ * The usage limit in the last line of any program's output. Only a line that addresses the user counts, because the output
+ * of a test may mention quotas too.
  */
-export function lastWords(message: string, startedAt: number): UsageLimit | null {
+export function limitInLastLine(message: string, startedAt: number): UsageLimit | null {
   const line = message.trimEnd().split('\n').at(-1)?.trim() ?? '';
-  if (line.length > LONGEST_SENTENCE || !TO_THE_USER.test(line)) return null;
+  if (line.length > MAX_LINE_LENGTH || !ADDRESSES_USER.test(line)) return null;
   return readTrouble({ message: line }, startedAt).limit;
 }
 
-const TO_THE_USER =
+const ADDRESSES_USER =
   /^\W*(?:error\W+)?(?:you(?:['’]ve|['’]re|r)?\b|claude ai\b|the usage limit\b|(?:[\w-]+ )?limit reached\b)/i;
 
-/** Longer ones are not about a limit, they only mention one. */
-const LONGEST_SENTENCE = 400;
+/** A longer line only mentions a limit. */
+const MAX_LINE_LENGTH = 400;
 
-/** As much as document 002 tells the next agent of it. */
-const LONGEST_MESSAGE = 1000;
+/** The length that document 002 allows in the next prompt. */
+const MAX_MESSAGE_LENGTH = 1000;
 
-/** One line, not the whole answer of a server. */
-function firstWords(message: string): string {
+/** The first line, or the message in it if it is a server's JSON response. */
+function firstLine(message: string): string {
   const line = message.trim().split('\n', 1)[0] ?? '';
   const inner = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(line)?.[1];
-  return (inner ?? line).slice(0, LONGEST_MESSAGE);
+  return (inner ?? line).slice(0, MAX_MESSAGE_LENGTH);
 }

@@ -30,7 +30,7 @@ afterEach(() => {
   if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
 });
 const log = () => readFileSync(spec.log, 'utf8');
-/** Resolves once a file of this name is there. */
+/** Resolves when a file of this name exists. */
 const appears = (name: string) =>
   new Promise<void>((resolve) => {
     const stop = watchFolder(folder, () => {
@@ -41,7 +41,7 @@ const appears = (name: string) =>
   });
 
 describe('a check', () => {
-  it('S2.55 S2.56 S3.22 S3.23 is a shell command in the workspace that passes with exit code 0', async () => {
+  it('S2.55 S2.56 S3.22 S3.23 runs a shell command in the workspace and passes with exit code 0', async () => {
     writeFileSync(join(folder, 'there'), '');
     const passed = await runCheck({ ...spec, command: 'test -f there && echo "yes" | cat' }, procfs, never);
     expect(passed).toMatchObject({ code: 0, timedOut: false, log: 'check.log' });
@@ -49,7 +49,7 @@ describe('a check', () => {
     expect(await runCheck({ ...spec, command: 'exit 7' }, procfs, never)).toMatchObject({ code: 7 });
   });
 
-  it('S2.57 S3.25 keeps all of its output, what it printed followed by what it complained of', async () => {
+  it('S2.57 S3.25 logs its complete output, stdout followed by stderr', async () => {
     await runCheck({ ...spec, command: 'echo oops >&2; echo out; exit 1' }, procfs, never);
     expect(log()).toBe('out\noops\n');
     await runCheck({ ...spec, command: 'echo fine' }, procfs, never);
@@ -57,7 +57,7 @@ describe('a check', () => {
     expect(readdirSync(join(folder, 'logs'))).toEqual(['check.log']);
   });
 
-  it('S3.52 that cannot be started has failed, and says why', async () => {
+  it('S3.52 fails if it cannot be started, and logs why', async () => {
     const command = `: ${'x'.repeat(200_000)}`;
     expect(await runCheck({ ...spec, command }, procfs, never)).toMatchObject({
       code: null,
@@ -66,7 +66,7 @@ describe('a check', () => {
     expect(log()).toMatch(/^Error: .*E2BIG\n$/);
   });
 
-  it('S3.24 that takes too long has failed, says Timeout, and leaves nobody behind', async () => {
+  it('S3.24 fails when it times out, logs Timeout and leaves no process behind', async () => {
     const command = 'sleep 300 & setsid sleep 300 & sleep 300';
     const result = await runCheck({ ...spec, command, timeoutMs: 100 }, procfs, never);
     expect(result).toMatchObject({ code: null, timedOut: true });
@@ -74,7 +74,7 @@ describe('a check', () => {
     expect(procfs.marked(spec.marker)).toEqual([]);
   });
 
-  it('ends what it left running, and gives up at once when it is interrupted', async () => {
+  it('ends processes that it left running, and stops at once when it is interrupted', async () => {
     await runCheck({ ...spec, command: 'sleep 300 &' }, procfs, never);
     expect(procfs.marked(spec.marker)).toEqual([]);
     const interrupt = new AbortController();
@@ -85,7 +85,7 @@ describe('a check', () => {
     expect(procfs.marked(spec.marker)).toEqual([]);
   });
 
-  it('survives a check that removes everything around it, and one that stops its shim', async () => {
+  it('returns a result if the command deletes its log folder or stops its shim', async () => {
     expect(await runCheck({ ...spec, command: 'rm -rf logs; exit 3' }, procfs, never)).toMatchObject({
       code: 3,
     });
@@ -99,13 +99,13 @@ describe('a check', () => {
 });
 
 describe('checkSlug', () => {
-  it('S2.62 S2.63 makes a file name of a command: letters and digits, at most 50, edges trimmed', () => {
+  it('S2.62 S2.63 turns a command into a file name: letters and digits, 50 at most, edges trimmed', () => {
     expect(checkSlug(['./mvnw clean install -T 2C'], 0)).toBe('mvnw_clean_install_T_2C');
     expect(checkSlug([`echo ${'x'.repeat(80)}`], 0)).toHaveLength(50);
     expect(checkSlug(['???'], 0)).toBe('check');
   });
 
-  it('S2.99 tells two checks of the same name apart', () => {
+  it('S2.99 gives two checks with the same name different slugs', () => {
     const commands = ['npm test', 'npm  test!', 'lint', 'npm-test'];
     expect(commands.map((_, index) => checkSlug(commands, index))).toEqual([
       'npm_test',

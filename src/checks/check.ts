@@ -2,7 +2,7 @@ import type { CheckResult } from '../loop/event.ts';
 import { runLogged, type LoggedCommand } from '../process/logged.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 
-/** Runs one check: a shell command in the workspace. Null when it was interrupted. */
+/** Runs one check, a shell command in the workspace; null if it was interrupted. */
 export async function runCheck(
   { command, shownAs, ...spec }: CheckSpec,
   table: ProcessTable,
@@ -14,6 +14,6 @@ export async function runCheck(
 
 export interface CheckSpec extends Omit<LoggedCommand, 'argv'> {
   readonly command: string;
-  /** How the place of its output is told to others. */
+  /** The path of the log in journal and messages. */
   readonly shownAs: string;
 }

@@ -1,12 +1,12 @@
-/** The name of a check's log: letters and digits of its command, and a number where two would be the same. */
+/** The name of a check's log: letters and digits of its command, with a number if another check has the same name. */
 export function checkSlug(commands: readonly string[], index: number): string {
   const taken = new Set<string>();
   let name = '';
   for (const command of commands.slice(0, index + 1)) {
-    const own = slug(command);
-    name = own;
-    // Some file systems do not tell upper from lower case.
-    for (let number = 1; taken.has(name.toLowerCase()); number++) name = `${own}_${number}`;
+    const base = slug(command);
+    name = base;
+    // Some file systems ignore case.
+    for (let number = 1; taken.has(name.toLowerCase()); number++) name = `${base}_${number}`;
     taken.add(name.toLowerCase());
   }
   return name;

@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createLoop } from '../compose/open-loop.ts';
+import { createLoop } from '../owner/create-loop.ts';
 import { presets } from '../index.ts';
 import { drive } from './drive.ts';
 

@@ -27,80 +27,80 @@ const open = (perform: Performer) =>
     processes,
   );
 const REQUEST = { run: '1.1', receipt: null };
-const said = { events: [{ type: 'result', ok: true }], complaint: 'hm', code: 0 };
+const RESULT = { events: [{ type: 'result', ok: true }], complaint: 'hm', code: 0 };
 
-/** Everything that it puts out until its end, and its status. */
-async function whole(run: HostedRun): Promise<unknown[]> {
-  const heard = { stdout: '', stderr: '' };
+/** The exit code, stdout and stderr of a run, once it has ended. */
+async function readToEnd(run: HostedRun): Promise<unknown[]> {
+  const output = { stdout: '', stderr: '' };
   run.follow((chunk, stream) => {
-    heard[stream] += chunk.toString('utf8');
+    output[stream] += chunk.toString('utf8');
   });
   await run.ended;
   await run.stop(0);
-  return [await run.close('read'), heard.stdout, heard.stderr];
+  return [await run.close('read'), output.stdout, output.stderr];
 }
 
-it('hands over what was reported and what it came to, and its status', async () => {
+it('writes the reports, the result and the exit code of the function', async () => {
   const host = open(async ({ prompt, env, report }) => {
     report({ prompt, env });
-    return said;
+    return RESULT;
   });
   const lines = `{"prompt":"the prompt","env":{"A":"1","RALPH_RUN_ID":${JSON.stringify(folder)}}}\n{"type":"result","ok":true}\n`;
   expect(await host.find(REQUEST)).toBeNull();
-  expect(await whole(await host.start(REQUEST))).toEqual([0, lines, 'hm']);
-  // The same to whoever comes later.
-  const found = await open(async () => said).find(REQUEST);
-  expect(found === null ? null : await whole(found)).toEqual([0, lines, 'hm']);
+  expect(await readToEnd(await host.start(REQUEST))).toEqual([0, lines, 'hm']);
+  // A later owner reads the same.
+  const found = await open(async () => RESULT).find(REQUEST);
+  expect(found === null ? null : await readToEnd(found)).toEqual([0, lines, 'hm']);
 });
 
-it('is started at most once, and names no process that could be ended for it', async () => {
+it('starts at most once and has no pid in its receipt', async () => {
   const host = open(() => new Promise(() => {}));
   const run = await host.start(REQUEST);
   expect(run.receipt.pid).toBe(0);
   await expect(host.start(REQUEST)).rejects.toThrow('EEXIST');
-  const found = await open(async () => said).find(REQUEST);
-  // Another program has had it, and is gone: nobody saw its status.
-  expect(found === null ? null : await whole(found)).toEqual([null, '', '']);
+  const found = await open(async () => RESULT).find(REQUEST);
+  // As after the exit of the program that ran it: there is no exit code.
+  expect(found === null ? null : await readToEnd(found)).toEqual([null, '', '']);
   await run.stop(0);
   await run.close('read');
 });
 
-it('is heard to its end where it has removed its own folder', async () => {
+it('reads all output of a function that deletes its own folder', async () => {
   const host = open(async ({ report }) => {
-    // Once it is followed.
+    // The test follows the run by now.
     await Promise.resolve();
     rmSync(join(folder, 'run'), { recursive: true });
     report({ type: 'text', text: 'gone' });
-    return said;
+    return RESULT;
   });
   const lines = '{"type":"text","text":"gone"}\n{"type":"result","ok":true}\n';
   const run = await host.start(REQUEST);
-  expect(await whole(run)).toEqual([0, lines, 'hm']);
+  expect(await readToEnd(run)).toEqual([0, lines, 'hm']);
 });
 
-it('says when what it came to could not be written', async () => {
+it('rejects when the prompt cannot be read', async () => {
   rmSync(join(folder, 'prompt.md'));
-  const run = await open(async () => said).start(REQUEST);
+  const run = await open(async () => RESULT).start(REQUEST);
   await run.ended;
   await run.stop(0);
   await expect(run.close('read')).rejects.toThrow('ENOENT');
 });
 
-it('does not hear what is said after it was left', async () => {
-  let speak: (() => void) | undefined;
+it('ignores reports after the function was abandoned', async () => {
+  let resume: (() => void) | undefined;
   const host = open(async ({ signal, report }) => {
     report({ type: 'text', text: 'before' });
     await new Promise<void>((resolve) => {
-      speak = resolve;
+      resume = resolve;
     });
     expect(signal.aborted).toBe(true);
     report({ type: 'text', text: 'after' });
-    return said;
+    return RESULT;
   });
   const run = await host.start(REQUEST);
-  await vi.waitFor(() => expect(speak).toBeDefined());
+  await vi.waitFor(() => expect(resume).toBeDefined());
   await run.stop(10);
-  speak?.();
+  resume?.();
   await new Promise((resolve) => {
     setImmediate(resolve);
   });

@@ -1,10 +1,10 @@
 import type { Receipt, RunError, StrayProcess } from '../loop/event.ts';
 
-/** Where an agent's process lives: the port; the other files of this folder are its adapters. */
+/** Where an agent runs: the port. The other files of this folder are its adapters. */
 export interface Host {
-  /** The run, if it was ever started: alive, or over while nobody looked. It is never started by this. */
+  /** Finds a run that was started, whether it is alive or has ended since; null if it was never started. Starts nothing. */
   find(request: RunRequest): Promise<HostedRun | null>;
-  /** Starts a run that was never started; throws `NotStarted` when its program cannot be. */
+  /** Starts a run that was never started; throws `NotStarted` if its program cannot be started. */
   start(request: RunRequest): Promise<HostedRun>;
   /** Whether a run goes on after the process that started it has exited. */
   readonly outlivesOwner: boolean;
@@ -12,20 +12,20 @@ export interface Host {
 
 export interface RunRequest {
   readonly run: string;
-  /** What the journal knows of its process. */
+  /** The receipt in the journal. */
   readonly receipt: Receipt | null;
 }
 
-/** A run that was started, whether it is still there or not. */
+/** A run that was started; it may have ended since. */
 export interface HostedRun {
   readonly receipt: Receipt;
-  /** The agent has ended, by itself or by `stop`; what it started may still be there. */
+  /** Resolves when the agent has ended, by itself or by `stop`. Processes that it started may still be alive. */
   readonly ended: Promise<void>;
-  /** Hands over all output from the beginning, as it comes. A chunk is only lent. */
+  /** Passes on all output from the beginning, as it arrives. A chunk is valid only during the call. */
   follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void;
-  /** Ends the agent and all that it started, gently at first, and names what may have got away. */
+  /** Ends the agent and everything that it started: SIGTERM, then SIGKILL after the grace. Returns possible strays. */
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
-  /** Hands over the last of the output, unless it is to be left, and lets go of it; null when nobody saw its status. */
+  /** Reads the rest of the output (with `leave`: skips it) and closes it. Resolves to the exit code; null if unknown. */
   close(rest: 'read' | 'leave'): Promise<number | null>;
   /** Stops following a run that goes on; the next owner finds it and reads its output from the beginning. */
   detach(): Promise<void>;
@@ -33,7 +33,7 @@ export interface HostedRun {
 
 export type OutputStream = 'stdout' | 'stderr';
 
-/** The run never came to life. */
+/** The run could not be started. */
 export class NotStarted extends Error {
   readonly error: RunError;
 

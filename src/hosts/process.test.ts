@@ -37,7 +37,7 @@ const agent = (script: string): void => {
 };
 const found = async (receipt: HostedRun['receipt'] | null = null): Promise<HostedRun> => {
   const run = await host.find({ run: '1.1', receipt });
-  if (run === null) throw new Error('nothing was found');
+  if (run === null) throw new Error('the run was not found');
   return run;
 };
 const readAll = async (run: HostedRun): Promise<{ text: string; code: number | null }> => {
@@ -62,23 +62,23 @@ const appears = (name: string): Promise<void> =>
   });
 
 describe('an agent as a process', () => {
-  it('reads its prompt from a file, writes to files, and its status is known', async () => {
+  it('reads its prompt from a file, writes its output to files and has an exit code', async () => {
     const run = await host.start(request);
     expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });
   });
 
-  it('was never started: nothing is found', async () => {
+  it('is not found if it was never started', async () => {
     expect(await host.find(request)).toBeNull();
   });
 
-  it('ended while nobody looked: its output and its status are found', async () => {
+  it('is found with its output and exit code if it ended without an owner', async () => {
     await (
       await host.start(request)
     ).ended;
     expect(await readAll(await found())).toEqual({ text: 'prompt\nlate\n', code: 3 });
   });
 
-  it('is alive: it is found by its receipt, and followed from its beginning to its end', async () => {
+  it('is found alive by its receipt and followed from the beginning', async () => {
     agent('echo one; : >begun; until [ -e go ]; do sleep 0.01; done; echo two; exit 4');
     const first = await host.start(request);
     await appears('begun');
@@ -94,7 +94,7 @@ describe('an agent as a process', () => {
     expect(await reading).toEqual({ text: 'one\ntwo\n', code: 4 });
   });
 
-  it('is alive and its harness died before it could write a receipt: it is found by its marker', async () => {
+  it('is found alive by its marker if its owner died before writing a receipt', async () => {
     agent(': >begun; until [ -e go ]; do sleep 0.01; done; exit 5');
     const first = await host.start(request);
     await appears('begun');
@@ -105,7 +105,7 @@ describe('an agent as a process', () => {
     expect((await readAll(second)).code).toBe(5);
   });
 
-  it('is not mistaken for another process that has its pid now', async () => {
+  it('is not confused with another process that reused its pid', async () => {
     const run = await host.start(request);
     await run.ended;
     rmSync(join(spec.folder, 'exit'));
@@ -117,7 +117,7 @@ describe('an agent as a process', () => {
     expect(other.kill('SIGKILL')).toBe(true);
   });
 
-  it('lost its shim: what is left of it is still its own, and is ended', async () => {
+  it('is found and stopped after its shim was killed', async () => {
     agent(': >begun; sleep 300 & setsid sleep 300 & wait');
     const first = await host.start(request);
     await appears('begun');
@@ -130,7 +130,7 @@ describe('an agent as a process', () => {
     expect(processes.marked(spec.marker)).toEqual([]);
   });
 
-  it('S1.45 cannot be started: the reason is told, and no shell word is taken for a program', async () => {
+  it('S1.45 reports why it cannot be started, also for a shell builtin', async () => {
     const kind = async (argv: readonly string[]): Promise<string> => {
       spec = { ...spec, argv: () => argv };
       return host.start(request).then(

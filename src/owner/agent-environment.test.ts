@@ -4,7 +4,7 @@ import { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { presets } from '../loop/presets.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
-import { startersEnvironment } from './run-environment.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 
 const spec = (agent: Spec['agent']): Spec => ({
   version: 1,

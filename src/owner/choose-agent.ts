@@ -1,7 +1,7 @@
 /** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
-import { flagsFrom, isTimid } from '../agents/call.ts';
+import { flagsFrom, mayAskForPermission } from '../agents/call.ts';
 import type { Spec } from '../store/spec.ts';
 import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -80,7 +80,7 @@ export function speaksOfAnother({ name, command }: AgentSettings, chosen: string
 /** What a user should know of the agent that they have chosen. */
 export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
   const agent = agentNamed(kind);
-  return agent.call !== null && isTimid(agent, argv)
+  return agent.call !== null && mayAskForPermission(agent, argv)
     ? [
         `note: ${kind} has to ask before it does anything, and nobody answers; --agent ${kind} lets it work (${agent.call.autonomous.join(' ')})`,
       ]

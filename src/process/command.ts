@@ -2,21 +2,21 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 
 /**
- * The file that a command names, looked up as a shell would, so that a missing one is told before anything starts: an
- * agent that exits 127 by itself is something else.
+ * Resolves a command name to a file as a shell does. Looking it up before the start tells a missing command from an agent
+ * that exits with 127 itself.
  */
 export function findCommand(name: string, searchPath: string, cwd: string): FoundCommand {
   const candidates =
     name.includes('/') || name === ''
       ? [isAbsolute(name) ? name : resolve(cwd, name)]
       : searchPath.split(':').map((folder) => join(resolve(cwd, folder), name));
-  let there: string | null = null;
+  let notExecutable: string | null = null;
   for (const path of candidates) {
     if (name === '' || !isFile(path)) continue;
-    there ??= path;
+    notExecutable ??= path;
     if (isExecutable(path)) return { found: 'executable', path };
   }
-  return there === null ? { found: 'nothing' } : { found: 'not-executable', path: there };
+  return notExecutable === null ? { found: 'nothing' } : { found: 'not-executable', path: notExecutable };
 }
 
 export type FoundCommand =

@@ -1,77 +1,37 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
-/** Runs a short program of our own choice (git, and the like) and gives back what it printed; null if it is not there. */
-export function exec(
-  argv: readonly [string, ...string[]],
-  options: {
-    readonly cwd: string;
-    readonly env: Readonly<Record<string, string>>;
-    readonly maxBytes?: number;
-    /** All that anybody wants of its output: whoever has said that much is ended and cut short. */
-    readonly enoughBytes?: number;
-    /** For its standard input. */
-    readonly input?: string | Buffer;
-    /** For one that may take long, or is a stranger's: after that time it is ended, with all that it started. */
-    readonly patienceMs?: number;
-    /** Ends it in the same way. */
-    readonly interrupt?: AbortSignal;
-  },
-): Promise<Execution | null> {
-  const { cwd, env, maxBytes = 64 * 1024 * 1024, enoughBytes = Infinity, patienceMs, interrupt } = options;
-  const [program, ...more] = argv;
+/** Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started. */
+export function exec(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
+  const { cwd, env, maxBytes = MAX_OUTPUT_BYTES, enoughBytes = Infinity, patienceMs, interrupt } = options;
+  const [program, ...args] = argv;
+  const hasOwnGroup = patienceMs !== undefined;
   return new Promise((resolve) => {
-    const child = spawn(program, more, {
+    const child = spawn(program, args, {
       cwd,
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
-      // In a group of its own it does not hear what a person types at the terminal.
-      detached: patienceMs !== undefined,
+      // In its own process group it does not receive Ctrl-C from the terminal.
+      detached: hasOwnGroup,
     });
-    const end = (signal: NodeJS.Signals) => (): void => {
-      try {
-        if (child.pid !== undefined) process.kill(patienceMs === undefined ? child.pid : -child.pid, signal);
-      } catch {
-        // It was quicker.
-      }
-    };
-    // Not node's own, which outlives a program that never came to life, and keeps us here.
-    const patience = setTimeout(end('SIGKILL'), patienceMs ?? LONGEST_MS);
-    // Gently: git takes its locks back.
-    const giveUp = end('SIGTERM');
-    interrupt?.addEventListener('abort', giveUp);
-    if (interrupt?.aborted === true) giveUp();
-    // Whoever does not read it has no use for it.
+    // SIGTERM lets git remove its lock files.
+    const terminate = (): void => signal(child, hasOwnGroup, 'SIGTERM');
+    // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
+    const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), patienceMs ?? DEFAULT_TIMEOUT_MS);
+    interrupt?.addEventListener('abort', terminate);
+    if (interrupt?.aborted === true) terminate();
+    // A program that exits without reading its input closes the pipe, which is not an error.
     child.stdin.on('error', () => {}).end(options.input ?? '');
-    const out: Buffer[] = [];
-    const errors: Buffer[] = [];
-    let size = 0;
-    let said = 0;
-    const keep = (into: Buffer[]) => (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBytes) into.push(chunk);
-    };
-    child.stdout.on('data', keep(out)).on('data', (chunk: Buffer) => {
-      said += chunk.length;
-      if (said < enoughBytes) return;
-      child.stdout.destroy();
-      giveUp();
-    });
-    child.stderr.on('data', keep(errors));
+    const output = collectOutput(child, { maxBytes, enoughBytes }, terminate);
+    const finish = (code: number | null): void => resolve(output.result(code));
     child.once('error', () => {
-      clearTimeout(patience);
+      clearTimeout(timeout);
       resolve(null);
     });
-    const finish = (code: number | null): void =>
-      resolve({
-        code: said >= enoughBytes ? 0 : code,
-        stdout: Buffer.concat(out).subarray(0, enoughBytes),
-        stderr: Buffer.concat(errors).toString('utf8'),
-      });
     child.once('close', finish);
     child.once('exit', (code) => {
-      clearTimeout(patience);
-      interrupt?.removeEventListener('abort', giveUp);
-      // Somebody that it started may hold on to its output for ever.
+      clearTimeout(timeout);
+      interrupt?.removeEventListener('abort', terminate);
+      // A child that it left running may keep the output open indefinitely.
       setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();
@@ -81,12 +41,65 @@ export function exec(
   });
 }
 
-const LONGEST_MS = 60_000;
-const LINGER_MS = 200;
+export interface ExecOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Output beyond this size is dropped. */
+  readonly maxBytes?: number;
+  /** Once stdout has this many bytes the program is terminated; stdout is cut there and the exit code is 0. */
+  readonly enoughBytes?: number;
+  /** For its stdin. */
+  readonly input?: string | Buffer;
+  /** The timeout of a program that may take long or is not ours: its whole process group is killed. */
+  readonly patienceMs?: number;
+  /** Terminates the program; with `patienceMs`, its process group. */
+  readonly interrupt?: AbortSignal;
+}
 
 export interface Execution {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: Buffer;
   readonly stderr: string;
+}
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const DEFAULT_TIMEOUT_MS = 60_000;
+const LINGER_MS = 200;
+
+function signal({ pid }: ChildProcessWithoutNullStreams, isGroup: boolean, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(isGroup ? -pid : pid, name);
+  } catch {
+    // It has already exited.
+  }
+}
+
+function collectOutput(
+  child: ChildProcessWithoutNullStreams,
+  { maxBytes, enoughBytes }: { readonly maxBytes: number; readonly enoughBytes: number },
+  terminate: () => void,
+): { readonly result: (code: number | null) => Execution } {
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  let totalBytes = 0;
+  let stdoutBytes = 0;
+  const keepIn = (chunks: Buffer[]) => (chunk: Buffer) => {
+    totalBytes += chunk.length;
+    if (totalBytes <= maxBytes) chunks.push(chunk);
+  };
+  child.stdout.on('data', keepIn(stdout)).on('data', (chunk: Buffer) => {
+    stdoutBytes += chunk.length;
+    if (stdoutBytes < enoughBytes) return;
+    child.stdout.destroy();
+    terminate();
+  });
+  child.stderr.on('data', keepIn(stderr));
+  return {
+    result: (code) => ({
+      code: stdoutBytes >= enoughBytes ? 0 : code,
+      stdout: Buffer.concat(stdout).subarray(0, enoughBytes),
+      stderr: Buffer.concat(stderr).toString('utf8'),
+    }),
+  };
 }

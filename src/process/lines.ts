@@ -1,19 +1,19 @@
 /**
- * Cuts bytes into lines. Only a line feed ends a line (a JSON string may hold U+2028), a character may be split over
- * two chunks, and only the new chunk is searched, so that a line of any length costs no more than its bytes.
+ * Splits bytes into lines. Only a line feed ends a line, since a JSON string may contain U+2028. A character may span two
+ * chunks. Only the new chunk is searched, so the cost of a long line is linear in its bytes.
  */
 export class LineSplitter {
-  readonly #longest: number;
+  readonly #maxLength: number;
   #parts: Buffer[] = [];
   #length = 0;
   #overlong = false;
 
-  /** A line longer than this many bytes is not kept: it comes out as `null`. */
-  constructor(longest: number = 32 * 1024 * 1024) {
-    this.#longest = longest;
+  /** A line longer than `maxLength` bytes is dropped and returned as `null`. */
+  constructor(maxLength: number = 32 * 1024 * 1024) {
+    this.#maxLength = maxLength;
   }
 
-  /** The lines that end in this chunk, without their line ends; null for one that was too long. */
+  /** Returns the lines that end in this chunk, without their line ends; null for a line that was too long. */
   push(chunk: Buffer): (string | null)[] {
     const lines: (string | null)[] = [];
     let start = 0;
@@ -26,7 +26,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What stands behind the last line end, if anything does. */
+  /** Returns the unfinished last line; undefined if there is none. */
   end(): string | null | undefined {
     return this.#length === 0 && !this.#overlong ? undefined : this.#take();
   }
@@ -34,8 +34,8 @@ export class LineSplitter {
   #keep(part: Buffer): void {
     if (part.length === 0 || this.#overlong) return;
     this.#length += part.length;
-    this.#overlong = this.#length > this.#longest;
-    // A copy, or a small rest would hold on to the whole chunk.
+    this.#overlong = this.#length > this.#maxLength;
+    // Copied, because a view would keep the whole chunk in memory.
     if (this.#overlong) this.#parts = [];
     else this.#parts.push(Buffer.from(part));
   }

@@ -1,11 +1,11 @@
 /**
- * Runs a command to its end behind the same shim as an agent, and keeps what it says in a file: checks, and the tasks of
- * the version control.
+ * Runs a command to completion behind the same shim as an agent and keeps its output in a log file: for checks and SCM
+ * tasks.
  *
- * 1. All of its output is kept, what it printed followed by what it complained of.
- * 2. When it is over, whatever it started is over too; so it is when it is interrupted or takes too long.
- * 3. One that a dead harness left running is never adopted: it is ended before anything else (`recovery/recovery.ts`),
- *    and run again.
+ * 1. The log has the complete output: stdout, followed by stderr.
+ * 2. When the command is over (also by a timeout or an interrupt), so is everything that it started.
+ * 3. A command that a dead owner left running is never adopted: recovery ends it (`recovery/recovery.ts`), and it runs
+ *    again.
  */
 import {
   closeSync,
@@ -18,42 +18,39 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { birthOf, exitStatus, startShim } from './shim.ts';
+import { birthOf, exitStatus, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
 
-/** Runs it; null when it was interrupted. */
+/** Runs the command; null if it was interrupted. */
 export async function runLogged(
   spec: LoggedCommand,
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<LoggedResult | null> {
-  const { argv, log, cwd, env, marker, timeoutMs, graceMs } = spec;
-  const began = performance.now();
-  // A folder of its own for every attempt: a shim that comes too late finds its folder gone.
-  const folder = `${log}.${process.pid}.${Math.round(began * 1000)}`;
-  const errors = `${folder}/stderr`;
+  const { argv, log, cwd, env, marker, timeoutMs } = spec;
+  const startedAt = performance.now();
+  // Every attempt has its own folder: a shim that starts too late finds its folder gone.
+  const folder = `${log}.${process.pid}.${Math.round(startedAt * 1000)}`;
+  const stderr = `${folder}/stderr`;
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(log), { recursive: true });
   writeFileSync(log, '');
   try {
     const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value } };
-    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: errors });
+    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const birth = birthOf(shim, table);
-    const ending = await race(shim.ended, timeoutMs, interrupt);
-    await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
-    const status = await shim.ended;
-    // It may have removed what is not in the repository, its own log with it.
+    const { ending, status } = await runToEnd(shim, spec, table, interrupt);
+    // The command may have deleted untracked files, and its own log with them.
     mkdirSync(dirname(log), { recursive: true });
-    append(log, errors);
+    appendFile(log, stderr);
     if (ending === 'interrupted') return null;
     const timedOut = ending === 'timed out';
     if (timedOut) appendText(log, `\nTimeout (${(timeoutMs ?? 0) / 1000}s)\n`);
-    const durationMs = Math.round(performance.now() - began);
+    const durationMs = Math.round(performance.now() - startedAt);
     const code = timedOut ? null : (exitStatus(folder) ?? (existsSync(folder) ? null : status));
     return { code, timedOut, durationMs };
   } finally {
@@ -67,21 +64,22 @@ export interface LoggedCommand {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly marker: Marker;
-  /** Where the output goes. */
+  /** The file for the output. */
   readonly log: string;
+  /** Null is unlimited. */
   readonly timeoutMs: number | null;
   readonly graceMs: number;
 }
 
 export interface LoggedResult {
-  /** Null when it was killed at its time limit, and when it could not be started. */
+  /** Null if it timed out or could not be started. */
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly durationMs: number;
 }
 
-/** A command that no system takes, since it is too long, is one that fails. */
-function tryToStart(spec: Parameters<typeof startShim>[0]): ReturnType<typeof startShim> | Error {
+/** A command that the system refuses to start (because it is too long, for example) counts as failed. */
+function tryToStart(spec: ShimSpec): Shim | Error {
   try {
     return startShim(spec);
   } catch (error) {
@@ -91,9 +89,22 @@ function tryToStart(spec: Parameters<typeof startShim>[0]): ReturnType<typeof st
   }
 }
 
+/** Waits for the command, then ends everything that it left running. */
+async function runToEnd(
+  shim: Shim,
+  { marker, cwd, timeoutMs, graceMs }: LoggedCommand,
+  table: ProcessTable,
+  interrupt: AbortSignal,
+): Promise<{ readonly ending: Ending; readonly status: number | null }> {
+  const birth = birthOf(shim, table);
+  const ending = await firstOf(shim.ended, timeoutMs, interrupt);
+  await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
+  return { ending, status: await shim.ended };
+}
+
 type Ending = 'ended' | 'timed out' | 'interrupted';
 
-function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: AbortSignal): Promise<Ending> {
+function firstOf(ended: Promise<unknown>, timeoutMs: number | null, interrupt: AbortSignal): Promise<Ending> {
   return new Promise((resolve) => {
     const settle = (ending: Ending) => (): void => {
       clearTimeout(timer);
@@ -103,7 +114,7 @@ function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: Abor
     const timer =
       timeoutMs === null
         ? undefined
-        : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, 2 ** 31 - 1));
+        : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, MAX_TIMER_MS));
     const interrupted = settle('interrupted');
     interrupt.addEventListener('abort', interrupted);
     if (interrupt.aborted) interrupted();
@@ -111,7 +122,10 @@ function race(ended: Promise<unknown>, timeoutMs: number | null, interrupt: Abor
   });
 }
 
-function append(to: string, from: string): void {
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+function appendFile(to: string, from: string): void {
   if (!existsSync(from)) return;
   const source = openSync(from, 'a+');
   const target = openSync(to, 'a');

@@ -24,7 +24,7 @@ afterEach(async () => {
   if (child.kill('SIGKILL')) await gone;
   rmSync(folder, { recursive: true, force: true });
 });
-const dies = async (): Promise<void> => {
+const kill = async (): Promise<void> => {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
   await gone;
@@ -34,9 +34,9 @@ describe.each([
   ['/proc', procfs],
   ['ps', ps],
 ])('the process table from %s', (_, table) => {
-  it('finds what is left of a run, by its group and by its marker, besides the shim itself', async () => {
+  it('finds the remaining processes of a run by process group and marker, without the shim', async () => {
     const shim = table.birth(pid);
-    if (shim === null) throw new Error('it is gone');
+    if (shim === null) throw new Error('the process is gone');
     const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
     const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
     await new Promise((resolve) => away.once('spawn', resolve));
@@ -50,32 +50,32 @@ describe.each([
     expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
   });
 
-  it('finds a process by the marker in its environment, and by the whole of it', async () => {
+  it('finds a process by the complete marker in its environment', async () => {
     expect(table.marked(marker)).toEqual([pid]);
     expect(table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
     expect(table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
-    await dies();
+    await kill();
     expect(table.marked(marker)).toEqual([]);
   });
 
-  it('tells when a process was born, and whether it still lives', async () => {
+  it('identifies a process by its start time and detects when it is gone', async () => {
     const birth = table.birth(pid);
-    if (birth === null) throw new Error('it is gone');
+    if (birth === null) throw new Error('the process is gone');
     expect(birth).toMatchObject({ pid });
     expect(table.birth(pid)).toEqual(birth);
     expect(table.birth(process.pid)).not.toEqual(birth);
     expect(table.lives(birth)).toBe(true);
     expect(table.lives({ ...birth, startTime: 'another' })).toBe(false);
-    await dies();
+    await kill();
     expect(table.lives(birth)).toBe(false);
     expect(table.birth(pid)).toBeNull();
   });
 });
 
 describe('the process table from /proc', () => {
-  it('finds an orphan that works in a folder since something began and carries no marker', async () => {
+  it('reports an unmarked orphan in the folder that started after the shim as a stray', async () => {
     const shim = procfs.birth(pid);
-    if (shim === null) throw new Error('it is gone');
+    if (shim === null) throw new Error('the process is gone');
     const script = `setsid sleep 300 >/dev/null 2>&1 & echo $!`;
     const parent = spawn('sh', ['-c', script], {
       cwd: folder,
@@ -86,11 +86,11 @@ describe('the process table from /proc', () => {
     if (parent.exitCode === null) await new Promise((resolve) => parent.once('exit', resolve));
     try {
       const other = { name: 'OTHER', value: 'x' };
-      // While somebody is just becoming another program, a look says that it has not seen everybody.
+      // A sweep is incomplete while a process is in the middle of an `exec`.
       const strays = (by: Marker, where: string): readonly number[] => {
         for (;;) {
-          const look = procfs.left({ shim, marker: by, folder: where });
-          if (look.vanished === 0) return look.strays.map((stray) => stray.pid);
+          const sweep = procfs.left({ shim, marker: by, folder: where });
+          if (sweep.vanished === 0) return sweep.strays.map((stray) => stray.pid);
         }
       };
       expect(strays(other, folder)).toEqual([orphan]);
@@ -101,9 +101,9 @@ describe('the process table from /proc', () => {
     }
   });
 
-  it('finds a process with many threads once, and none of its threads', async () => {
+  it('lists a process with many threads once', async () => {
     const shim = procfs.birth(pid);
-    if (shim === null) throw new Error('it is gone');
+    if (shim === null) throw new Error('the process is gone');
     const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
     const script = 'console.log(1); setInterval(() => {}, 1000)';
     const away = spawn(process.execPath, ['-e', script], {
@@ -122,18 +122,18 @@ describe('the process table from /proc', () => {
     }
   });
 
-  it('does not take the group of a stranger for a run of another boot, or of a pid that was used again', () => {
+  it('ignores the process group of a shim from another boot or with a reused pid', () => {
     const birth = procfs.birth(process.pid);
-    if (birth === null) throw new Error('we are gone');
+    if (birth === null) throw new Error('this process has no birth');
     const leader = { ...birth, pid };
     const other = { name: 'OTHER', value: 'x' };
     expect(procfs.left({ shim: { ...leader, bootId: 'another' }, marker: other, folder }).pids).toEqual([]);
     expect(procfs.left({ shim: { ...leader, startTime: '1' }, marker: other, folder }).pids).toEqual([]);
   });
 
-  it('does not take another boot or another namespace for this one', () => {
+  it('does not match a process from another boot or pid namespace', () => {
     const birth = procfs.birth(pid);
-    if (birth === null) throw new Error('it is gone');
+    if (birth === null) throw new Error('the process is gone');
     expect(procfs.lives({ ...birth, bootId: 'another' })).toBe(false);
     expect(procfs.lives({ ...birth, pidNamespace: 'another' })).toBe(false);
   });

@@ -1,25 +1,25 @@
-/** What the operating system knows about processes: the port; `procfs.ts` and `ps.ts` are its adapters. */
+/** What the operating system knows about processes: the port. `procfs.ts` and `ps.ts` are its adapters. */
 export interface ProcessTable {
-  /** When a process was born, so that its pid cannot be mistaken for another's; also of a zombie. */
+  /** Identifies a process beyond its pid, which may be reused; also a zombie. Null if there is no such process. */
   birth(pid: number): Birth | null;
-  /** Whether it is still the same process, and not a zombie. */
+  /** Whether the same process still exists and is not a zombie. */
   lives(birth: Birth): boolean;
-  /** The live processes whose environment carries a marker. */
+  /** Live processes with the marker in their environment. */
   marked(marker: Marker): readonly number[];
-  /** The same by the beginning of the marker's value. */
-  markedWith(marker: Marker): readonly number[];
-  /** What is left of a run besides its shim: members of its group, whoever carries its marker, and what got away. */
+  /** Live processes with a marker whose value starts with this one. */
+  markedByPrefix(marker: Marker): readonly number[];
+  /** Finds what is left of a run besides its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Sweep;
 }
 
 export interface SweptRun {
   readonly shim: Birth;
   readonly marker: Marker;
-  /** Where it works. */
+  /** Its working directory. */
   readonly folder: string;
 }
 
-/** A variable in the environment of everything that a run starts. */
+/** An environment variable that every process of a run inherits. */
 export interface Marker {
   readonly name: string;
   readonly value: string;
@@ -27,22 +27,22 @@ export interface Marker {
 
 export interface Sweep {
   readonly pids: readonly number[];
-  /** How many vanished while looking: any of those may have left a child that was not seen. */
+  /** How many processes exited during the sweep: each may have left a child that the sweep missed. */
   readonly vanished: number;
   /**
-   * Live processes that were born after the shim, work in the folder or below it, have neither parent nor terminal, and
-   * carry no marker of any run: what may have got away. Empty where the system does not tell.
+   * Live processes that may have escaped the run: started after the shim, with a working directory in the folder, without
+   * a parent, a terminal or the marker of any run. Empty where the system does not provide this.
    */
   readonly strays: readonly Stray[];
 }
 
-/** A process that nobody ended. */
+/** A process that may have escaped a run, or could not be killed. */
 export interface Stray {
   readonly pid: number;
   readonly command: string;
 }
 
-/** A pid alone is reused; with its start time, boot and namespace it is not. */
+/** Identifies a process: a pid alone may be reused, but not together with start time, boot and namespace. */
 export interface Birth {
   readonly pid: number;
   readonly startTime: string;

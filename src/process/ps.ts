@@ -1,8 +1,8 @@
 import type { Marker, ProcessTable } from './process-table.ts';
 
 /**
- * Asks `ps`, where there is no `/proc`. Slower, and it sees less: start times to the second, no working folders, and
- * environments only of processes of the same user.
+ * The process table from `ps`, for systems without `/proc`. It is slower and sees less: start times in seconds, no working
+ * directories, and environments only of processes of the same user.
  */
 export const ps: ProcessTable = {
   birth(pid) {
@@ -13,9 +13,9 @@ export const ps: ProcessTable = {
   lives: (birth) =>
     rows().some((row) => row.pid === birth.pid && row.startTime === birth.startTime && isAlive(row)),
 
-  marked: (marker) => rows().flatMap((row) => (isAlive(row) && carries(row, marker) ? [row.pid] : [])),
+  marked: (marker) => rows().flatMap((row) => (isAlive(row) && hasMarker(row, marker) ? [row.pid] : [])),
 
-  markedWith: ({ name, value }) =>
+  markedByPrefix: ({ name, value }) =>
     rows().flatMap((row) => (isAlive(row) && ` ${row.text}`.includes(` ${name}=${value}`) ? [row.pid] : [])),
 
   left({ shim, marker }) {
@@ -23,7 +23,9 @@ export const ps: ProcessTable = {
     const leader = all.find(({ pid }) => pid === shim.pid);
     const ownsGroup = shim.startTime !== '' && (leader === undefined || leader.startTime === shim.startTime);
     const pids = all.flatMap((row) =>
-      row.pid !== shim.pid && isAlive(row) && ((ownsGroup && row.group === shim.pid) || carries(row, marker))
+      row.pid !== shim.pid &&
+      isAlive(row) &&
+      ((ownsGroup && row.group === shim.pid) || hasMarker(row, marker))
         ? [row.pid]
         : [],
     );
@@ -44,7 +46,7 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\
 
 function rows(): readonly Row[] {
   const withEnvironment = process.platform === 'darwin' ? ['-axEww'] : ['axeww'];
-  // Loaded when it is needed: where there is a /proc it never is, and it takes its time.
+  // Loaded on demand: it is slow to load, and systems with /proc never need it.
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { stdout } = spawnSync('ps', [...withEnvironment, '-o', 'pid=,pgid=,stat=,lstart=,command='], {
     encoding: 'utf8',
@@ -63,6 +65,6 @@ function isAlive({ state }: Row): boolean {
   return !state.startsWith('Z') && !state.startsWith('X');
 }
 
-function carries({ text }: Row, { name, value }: Marker): boolean {
+function hasMarker({ text }: Row, { name, value }: Marker): boolean {
   return ` ${text} `.includes(` ${name}=${value} `);
 }

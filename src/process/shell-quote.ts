@@ -1,4 +1,4 @@
-/** A word quoted for a POSIX shell, where it needs to be. */
+/** Quotes a word for a POSIX shell where it needs quotes. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -37,14 +37,14 @@ const birthOf = ({ pid }: Shim): Birth => {
   if (birth === null) throw new Error('the shim is gone');
   return birth;
 };
-/** Waits for the agent's own word that it is ready, never for a time. */
+/** Waits until the agent has printed this text. */
 const says = async (text: string): Promise<void> => {
-  // oxlint-disable-next-line no-await-in-loop -- looking again is the point
+  // oxlint-disable-next-line no-await-in-loop -- polls
   while (!(existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text))) await sleep(1);
 };
 
 describe('the shim', () => {
-  it('runs the agent on files and writes its status', async () => {
+  it('connects the agent to files and writes its exit status', async () => {
     writeFileSync(file('in'), 'prompt');
     const shim = start('cat; echo oops >&2; exit 7');
     await shim.ended;
@@ -54,7 +54,7 @@ describe('the shim', () => {
     expect(shimPid(folder)).toBe(shim.pid);
   });
 
-  it('runs at most once, however often it is started', async () => {
+  it('runs the agent at most once, however often it is started', async () => {
     const first = start('echo ran');
     await first.ended;
     const second = start('echo ran');
@@ -63,7 +63,7 @@ describe('the shim', () => {
     expect(shimPid(folder)).toBe(first.pid);
   });
 
-  it('leads a session of its own and survives a signal to its group, which ends the agent', async () => {
+  it('survives a signal to its process group that ends the agent', async () => {
     const shim = start('echo ready; exec sleep 300');
     await says('ready');
     process.kill(-shim.pid, 'SIGTERM');
@@ -72,7 +72,7 @@ describe('the shim', () => {
   });
 
   it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
-    'leaves %s as it is for the agent',
+    'lets the agent handle %s itself',
     async (name) => {
       const shim = start(
         `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
@@ -84,7 +84,7 @@ describe('the shim', () => {
     },
   );
 
-  it('has no status while the agent runs, and none after it was killed itself', async () => {
+  it('has no exit status while the agent runs, or after the shim was killed', async () => {
     const shim = start('echo ready; exec sleep 300');
     await says('ready');
     expect(exitStatus(folder)).toBeNull();
@@ -99,7 +99,7 @@ describe('the shim', () => {
 });
 
 describe('stopRun', () => {
-  it('ends a cooperative agent by SIGTERM and spares the shim', async () => {
+  it('ends a cooperative agent with SIGTERM and does not signal the shim', async () => {
     const shim = start('echo ready; exec sleep 300');
     const birth = birthOf(shim);
     await says('ready');
@@ -109,7 +109,7 @@ describe('stopRun', () => {
     expect(exitStatus(folder)).toBe(143);
   });
 
-  it('kills one that ignores SIGTERM, with its children, after the grace', async () => {
+  it('kills an agent that ignores SIGTERM, and its children, after the grace', async () => {
     const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     const birth = birthOf(shim);
     await says('ready');
@@ -119,7 +119,7 @@ describe('stopRun', () => {
     expect(procfs.marked(marker)).toEqual([]);
   });
 
-  it('finds one that has left the group and the session', async () => {
+  it('ends a process that left the process group and the session', async () => {
     const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
     const birth = birthOf(shim);
     await says('away');
@@ -128,7 +128,7 @@ describe('stopRun', () => {
     expect(procfs.marked(marker)).toEqual([]);
   });
 
-  it('ends what a finished agent left running', async () => {
+  it('ends processes that a finished agent left running', async () => {
     const shim = start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     const birth = birthOf(shim);
     writeFileSync(file('go'), '');

@@ -1,16 +1,15 @@
 /**
- * The agent's parent: a small POSIX shell in a session of its own. It outlives the harness, and what it writes into
- * its folder is all that a later harness needs to know.
+ * The agent's parent process: a small POSIX shell in its own session. It outlives the owner of the loop, and the files that
+ * it writes are all that a later owner needs.
  *
- * 1. Making the file `started`, which only one can, is its first act: the same folder runs at most once, however
- *    often it is started.
- * 2. Its traps do nothing but keep it alive: a signal to the group ends the agent, and the shim still writes the
- *    status. They are not ignored signals, which the agent would inherit, and the agent runs in the foreground, since
- *    in the background it would inherit an ignored SIGINT.
- * 3. Output goes to files and input comes from one: nobody blocks on a pipe that somebody else holds. What the shell
- *    itself has to say ("Killed") goes nowhere: the files have the agent's words only.
- * 4. `exit` holds the whole status once it ends with a newline. `exit 143` cannot be told from SIGTERM, so it is a
- *    number and no claim about a signal.
+ * 1. First it creates the file `started` exclusively: the same folder runs at most once, however often it is started.
+ * 2. Its traps only keep it alive: a signal to the group ends the agent, and the shim still writes the exit status. It does
+ *    not ignore the signals, because the agent would inherit that. The agent runs in the foreground, because a background
+ *    process would inherit an ignored SIGINT.
+ * 3. Input and output are files, so no process blocks on a pipe that another one holds. The shell's own messages ("Killed")
+ *    are discarded: the files contain only the agent's output.
+ * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be told from a SIGTERM, so the status is
+ *    only a number.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
@@ -32,7 +31,7 @@ echo $ralph_status >"$ralph_dir/exit"
 exit $ralph_status
 `;
 
-/** Starts the shim; throws when not even a shell can be started. Its birth must be read before anything is awaited. */
+/** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
 export function startShim(spec: ShimSpec): Shim {
   const descriptors = [
     openSync(spec.stdin ?? '/dev/null', 'r'),
@@ -46,11 +45,12 @@ export function startShim(spec: ShimSpec): Shim {
       stdio: descriptors,
       detached: true,
     });
-    let trouble: Error | null = null;
+    let startError: Error | null = null;
     child.once('error', (error) => {
-      trouble = error;
+      startError = error;
     });
-    if (child.pid === undefined) throw trouble ?? new Error(`/bin/sh cannot be started in ${spec.cwd}`);
+    if (child.pid === undefined)
+      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; check that this folder exists`);
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
@@ -61,13 +61,13 @@ export function startShim(spec: ShimSpec): Shim {
 }
 
 export interface ShimSpec {
-  /** Gets `started`, with the shim's pid in it, and `exit`. */
+  /** For the files `started`, with the shim's pid, and `exit`. */
   readonly folder: string;
-  /** The program with its path (a bare name might be a word of the shell's own), and its arguments. */
+  /** The program with its path (a bare name might be a shell builtin), and its arguments. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** A file; null for an empty input. */
+  /** A file; null for empty input. */
   readonly stdin: string | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -76,36 +76,36 @@ export interface ShimSpec {
 export interface Shim {
   readonly pid: number;
   /**
-   * The shim is gone, and its own status is the agent's; null if it was killed itself. It is in `exit` too, unless
-   * the folder was removed under it.
+   * Resolves when the shim has exited, to the agent's exit code; null if the shim itself was killed. The file `exit` has it
+   * too, unless the folder was deleted.
    */
   readonly ended: Promise<number | null>;
   /** Lets this process exit before the shim does. */
   release(): void;
 }
 
-/** Who a shim is that was just started; a quick one is gone before anything is awaited. */
+/** The birth of a shim that was just started. Read it before the first `await`: a quick shim may be gone after it. */
 export function birthOf({ pid }: Shim, table: ProcessTable): Birth {
   return table.birth(pid) ?? unknownBirth(pid);
 }
 
-/** One of which only the pid is known, so that it is never taken for one that lives. */
+/** The birth of a process of which only the pid is known; it never counts as alive. */
 export function unknownBirth(pid: number): Birth {
   return { pid, startTime: '', bootId: '', pidNamespace: '' };
 }
 
-/** The status that the shim wrote; null while there is none. */
+/** The exit status that the shim wrote; null while there is none. */
 export function exitStatus(folder: string): number | null {
   const text = readOrNull(join(folder, 'exit'));
   return text !== null && text.endsWith('\n') ? Number(text) : null;
 }
 
-/** Whether a shim has ever begun in this folder. */
+/** Whether a shim was ever started in this folder. */
 export function hasStarted(folder: string): boolean {
   return existsSync(join(folder, 'started'));
 }
 
-/** The pid that the shim wrote of itself, for a harness that died before it could. */
+/** The pid that the shim wrote; the owner may have died before it could record it. */
 export function shimPid(folder: string): number | null {
   const text = readOrNull(join(folder, 'started'));
   return text !== null && text.endsWith('\n') ? Number(text) : null;

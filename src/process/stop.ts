@@ -1,81 +1,22 @@
 /**
- * Nobody is left behind: ends everything that a run started, gently at first.
+ * Ends everything that a run started.
  *
- * 1. SIGTERM to the group and to whatever carries the run's marker; after the grace SIGKILL to every one of them,
- *    except the shim, which still has the status to write.
- * 2. It is over when a look sees nobody and nobody vanished while looking; then the shim has nothing left to wait for.
- * 3. Zombies count as gone. What overwrites its environment, `env -i`, sudo and containers cannot be seen this way, and
- *    what may not be killed, or cannot be, is not waited for: it is named.
+ * 1. SIGTERM to the process group and to every process with the run's marker; after the grace SIGKILL to those that are
+ *    left, except the shim, which still has to write the exit status.
+ * 2. It is over when a sweep finds no process and none exited during the sweep; then the shim has nothing left to wait for.
+ * 3. Zombies count as gone. It cannot see processes that replace their environment (`env -i`, sudo, containers). It does
+ *    not wait for processes that it may not or cannot kill; it reports them as strays.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
 
-/** Ends what is left of a run, and tells who had to be ended and who may have got away. */
+/** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
-  const ended = new Set<number>();
-  const beyond = new Set<number>();
-  const signal = (pid: number, name: NodeJS.Signals): void => {
-    ended.add(pid);
-    if (!send(pid, name)) beyond.add(pid);
-  };
-  const look = (): Sweep => {
-    const sweep = table.left(run);
-    return { ...sweep, pids: sweep.pids.filter((pid) => !beyond.has(pid)) };
-  };
-
-  let left = look();
-  for (const pid of left.pids) signal(pid, 'SIGTERM');
-  const deadline = performance.now() + run.graceMs;
-  for (let pause = 2; left.pids.length > 0 && performance.now() < deadline; pause = Math.min(pause * 2, 50)) {
-    // oxlint-disable-next-line no-await-in-loop -- the kernel tells nobody but the parent that a process is gone
-    await sleep(Math.min(pause, Math.max(1, deadline - performance.now())));
-    left = look();
-  }
-  const patience = performance.now() + UNKILLABLE_MS;
-  // Where others come and go all the time, a look that loses nobody may never come.
-  for (let looks = 0; left.pids.length > 0 || (left.vanished > 0 && looks < 100); looks++) {
-    for (const pid of left.pids) signal(pid, 'SIGKILL');
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    if (left.pids.length > 0) await sleep(2);
-    left = look();
-    if (performance.now() > patience) for (const pid of left.pids) beyond.add(pid);
-  }
+  const remains = new Remains(run, table);
+  await remains.terminate(run.graceMs);
+  await remains.kill();
   await endShim(run.shim, table);
-  const unkillable = [...beyond].map((pid) => ({ pid, command: 'not to be killed' }));
-  return { ended: [...ended], strays: [...left.strays, ...unkillable] };
-}
-
-/** A process that SIGKILL has not ended by then waits for hardware, and nobody else should. */
-const UNKILLABLE_MS = 10_000;
-
-/** Waits for a shim that has nothing left to wait for; one that does not end now has been stopped by somebody. */
-async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
-  const patience = performance.now() + 2000;
-  while (table.lives(shim)) {
-    if (performance.now() > patience) {
-      send(shim.pid, 'SIGKILL');
-      return;
-    }
-    // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so nobody tells us
-    await sleep(1);
-  }
-}
-
-/** Ends whoever a look finds, what an interrupted command left that will be run again: at once, or after a grace. */
-export async function killAll(look: () => readonly number[], graceMs = 0): Promise<void> {
-  const deadline = performance.now() + graceMs;
-  const first = graceMs > 0 ? look() : [];
-  for (const pid of first) send(pid, 'SIGTERM');
-  while (first.length > 0 && performance.now() < deadline && look().length > 0) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await sleep(10);
-  }
-  const patience = performance.now() + UNKILLABLE_MS;
-  for (let left = look(); left.length > 0 && performance.now() < patience; left = look()) {
-    for (const pid of left) send(pid, 'SIGKILL');
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await sleep(2);
-  }
+  return remains.report;
 }
 
 export interface StoppableRun extends SweptRun {
@@ -87,7 +28,105 @@ export interface Stopped {
   readonly strays: readonly Stray[];
 }
 
-/** False when it may not be signalled; one that is gone is as good as signalled. */
+/** SIGKILL has no effect on a process that waits for hardware; it is not waited for any longer than this. */
+const UNKILLABLE_MS = 10_000;
+
+/** Where other processes start and exit all the time, a sweep without any exits may never come. */
+const MAX_EMPTY_SWEEPS = 100;
+
+/** The processes of one run that still have to end. */
+class Remains {
+  readonly #run: SweptRun;
+  readonly #table: ProcessTable;
+  readonly #signalled = new Set<number>();
+  readonly #unkillable = new Set<number>();
+  #left: Sweep;
+
+  constructor(run: SweptRun, table: ProcessTable) {
+    this.#run = run;
+    this.#table = table;
+    this.#left = this.#sweep();
+  }
+
+  /** Sends SIGTERM and waits until all have exited, for the grace at most. */
+  async terminate(graceMs: number): Promise<void> {
+    for (const pid of this.#left.pids) this.#signal(pid, 'SIGTERM');
+    const deadline = performance.now() + graceMs;
+    for (
+      let pause = 2;
+      this.#left.pids.length > 0 && performance.now() < deadline;
+      pause = Math.min(pause * 2, 50)
+    ) {
+      // oxlint-disable-next-line no-await-in-loop -- only the parent of a process is notified when it exits
+      await sleep(Math.min(pause, Math.max(1, deadline - performance.now())));
+      this.#left = this.#sweep();
+    }
+  }
+
+  /** Sends SIGKILL until no process is left. */
+  async kill(): Promise<void> {
+    const deadline = performance.now() + UNKILLABLE_MS;
+    for (let sweeps = 0; this.#needsSweep(sweeps); sweeps++) {
+      for (const pid of this.#left.pids) this.#signal(pid, 'SIGKILL');
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      if (this.#left.pids.length > 0) await sleep(2);
+      this.#left = this.#sweep();
+      if (performance.now() > deadline) for (const pid of this.#left.pids) this.#unkillable.add(pid);
+    }
+  }
+
+  get report(): Stopped {
+    const unkillable = [...this.#unkillable].map((pid) => ({ pid, command: 'could not be killed' }));
+    return { ended: [...this.#signalled], strays: [...this.#left.strays, ...unkillable] };
+  }
+
+  #needsSweep(sweeps: number): boolean {
+    const { pids, vanished } = this.#left;
+    return pids.length > 0 || (vanished > 0 && sweeps < MAX_EMPTY_SWEEPS);
+  }
+
+  #sweep(): Sweep {
+    const sweep = this.#table.left(this.#run);
+    return { ...sweep, pids: sweep.pids.filter((pid) => !this.#unkillable.has(pid)) };
+  }
+
+  #signal(pid: number, name: NodeJS.Signals): void {
+    this.#signalled.add(pid);
+    if (!send(pid, name)) this.#unkillable.add(pid);
+  }
+}
+
+/** Waits for a shim that has nothing left to wait for; one that does not exit was stopped with SIGSTOP. */
+async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
+  const deadline = performance.now() + 2000;
+  while (table.lives(shim)) {
+    if (performance.now() > deadline) {
+      send(shim.pid, 'SIGKILL');
+      return;
+    }
+    // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so there is no exit event
+    await sleep(1);
+  }
+}
+
+/** Ends the processes that `look` finds: SIGTERM first if there is a grace, then SIGKILL. */
+export async function killAll(look: () => readonly number[], graceMs = 0): Promise<void> {
+  const termDeadline = performance.now() + graceMs;
+  const first = graceMs > 0 ? look() : [];
+  for (const pid of first) send(pid, 'SIGTERM');
+  while (first.length > 0 && performance.now() < termDeadline && look().length > 0) {
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sleep(10);
+  }
+  const killDeadline = performance.now() + UNKILLABLE_MS;
+  for (let left = look(); left.length > 0 && performance.now() < killDeadline; left = look()) {
+    for (const pid of left) send(pid, 'SIGKILL');
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sleep(2);
+  }
+}
+
+/** False if we may not signal the process; true if it is already gone. */
 function send(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);

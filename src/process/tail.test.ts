@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('Tail', () => {
-  it('hands over what is there, what comes, and what came last', async () => {
+  it('reads existing, new and final content', async () => {
     appendFileSync(path, 'before ');
     let seen = '';
     let arrived = (): void => {};
@@ -36,7 +36,7 @@ describe('Tail', () => {
     expect(tail.offset).toBe(18);
   });
 
-  it('begins where it is told to', async () => {
+  it('starts at the given offset', async () => {
     appendFileSync(path, 'known new');
     const chunks: string[] = [];
     const tail = new Tail(path, 6, (chunk) => void chunks.push(chunk.toString()));
@@ -44,7 +44,7 @@ describe('Tail', () => {
     expect(chunks.join('')).toBe('new');
   });
 
-  it('loses nothing of a flood, and lets others have their turn in between', async () => {
+  it('reads all of a flood and yields to the event loop in between', async () => {
     const flood = Buffer.alloc(5_000_000, 'x');
     writeFileSync(path, flood);
     let bytes = 0;
@@ -54,7 +54,7 @@ describe('Tail', () => {
     });
     tail.look();
     while (bytes < flood.length) {
-      // oxlint-disable-next-line no-await-in-loop -- a turn is what is counted
+      // oxlint-disable-next-line no-await-in-loop -- counts turns of the event loop
       await new Promise(setImmediate);
       turns++;
     }

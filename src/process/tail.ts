@@ -1,69 +1,69 @@
 /**
- * Follows a file that somebody else writes, whenever it is told to look. Reads come one after the other, so that a
- * flood waits in the file and not in memory, and others get their turn in between.
+ * Follows a file that another process writes. It reads when `look` is called. Reads are sequential, so that a flood stays
+ * in the file instead of memory, and the event loop runs between them.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-const CHUNK = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
-/** One for all: a chunk is lent for the length of one call, and there is only one thread. */
-const buffer = Buffer.allocUnsafeSlow(CHUNK);
+/** Shared by all tails: a chunk is valid only during one call, and there is only one thread. */
+const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
 export class Tail {
   readonly #descriptor: number;
-  readonly #take: Take;
+  readonly #onChunk: OnChunk;
   #offset: number;
   #reading: Promise<void> = Promise.resolve();
   #isReading = false;
-  #again = false;
-  #isLeft = false;
+  #hasRequest = false;
+  #isAbandoned = false;
 
-  /** Reads from an offset on and hands over every chunk; the chunk is only lent. */
-  constructor(path: string, from: number, take: Take) {
+  /** Reads from an offset and passes on every chunk. The chunk is valid only during the call. */
+  constructor(path: string, from: number, onChunk: OnChunk) {
     this.#descriptor = openSync(path, 'r');
-    this.#take = take;
+    this.#onChunk = onChunk;
     this.#offset = from;
   }
 
-  /** How far it has read. */
+  /** The position up to which it has read. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** There may be something new. */
+  /** Reads what is new, if anything. */
   look(): void {
-    this.#again = true;
+    this.#hasRequest = true;
     if (this.#isReading) return;
     this.#isReading = true;
-    this.#reading = this.#readWhileAsked();
+    this.#reading = this.#readWhileRequested();
   }
 
-  /** Reads what is still there, unless it is to be left, and lets go of the file; the writer must have ended. */
+  /** Reads the rest (with `leave`: stops reading) and closes the file. With `read`, the writer must have ended. */
   async close(rest: 'read' | 'leave' = 'read'): Promise<void> {
     if (rest === 'read') this.look();
-    else this.#isLeft = true;
+    else this.#isAbandoned = true;
     await this.#reading;
     closeSync(this.#descriptor);
   }
 
-  async #readWhileAsked(): Promise<void> {
-    while (this.#again) {
-      this.#again = false;
-      while (!this.#isLeft) {
-        const count = readSync(this.#descriptor, buffer, 0, CHUNK, this.#offset);
+  async #readWhileRequested(): Promise<void> {
+    while (this.#hasRequest) {
+      this.#hasRequest = false;
+      while (!this.#isAbandoned) {
+        const count = readSync(this.#descriptor, buffer, 0, CHUNK_BYTES, this.#offset);
         if (count === 0) break;
         this.#offset += count;
-        const taken = this.#take(buffer.subarray(0, count));
-        // oxlint-disable-next-line no-await-in-loop -- whoever shows it may be slow; the rest waits in the file
-        if (taken !== undefined) await taken;
-        // oxlint-disable-next-line no-await-in-loop -- a flood must not keep timers and signals waiting
-        if (count === CHUNK) await yieldToOthers();
+        const pending = this.#onChunk(buffer.subarray(0, count));
+        // oxlint-disable-next-line no-await-in-loop -- a slow reader holds back the next read
+        if (pending !== undefined) await pending;
+        // oxlint-disable-next-line no-await-in-loop -- a flood must not delay timers and signals
+        if (count === CHUNK_BYTES) await yieldToEventLoop();
       }
     }
     this.#isReading = false;
   }
 }
 
-/** Done with the chunk when it returns; a promise says when it wants the next. */
-type Take = (chunk: Buffer) => void | Promise<void>;
+/** It is done with the chunk when it returns; a returned promise delays the next one. */
+type OnChunk = (chunk: Buffer) => void | Promise<void>;

@@ -1,32 +1,32 @@
 import { statSync, watch, type FSWatcher } from 'node:fs';
 
-const SAFETY_LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 /**
- * Calls back whenever something may have changed in a folder. The kernel's word is only a hint: some file systems say
- * nothing, and a folder that is removed and made anew is another one, so there is a look every second as well.
+ * Calls back whenever something may have changed in a folder, and returns a function that stops it. It also polls every
+ * second: some file systems send no events, and a folder that was removed and recreated needs a new watcher.
  */
-export function watchFolder(path: string, look: () => void): () => void {
+export function watchFolder(path: string, onChange: () => void): () => void {
   let inode = inodeOf(path);
-  let watcher = watchOrNull(path, look);
+  let watcher = watchOrNull(path, onChange);
   const timer = setInterval(() => {
-    const now = inodeOf(path);
-    if (now !== inode || watcher === null) {
+    const currentInode = inodeOf(path);
+    if (currentInode !== inode || watcher === null) {
       watcher?.close();
-      watcher = watchOrNull(path, look);
-      inode = now;
+      watcher = watchOrNull(path, onChange);
+      inode = currentInode;
     }
-    look();
-  }, SAFETY_LOOK_MS);
+    onChange();
+  }, POLL_MS);
   return () => {
     clearInterval(timer);
     watcher?.close();
   };
 }
 
-function watchOrNull(path: string, look: () => void): FSWatcher | null {
+function watchOrNull(path: string, onChange: () => void): FSWatcher | null {
   try {
-    const watcher = watch(path, { persistent: false }, look);
+    const watcher = watch(path, { persistent: false }, onChange);
     watcher.on('error', () => watcher.close());
     return watcher;
   } catch {

@@ -17,7 +17,7 @@ import { setUpMarker } from '../store/run-environment.ts';
 export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
   // What runs for a loop whose folder was copied belongs to the original.
   if (loopFolder(spec.workspace, spec.name).path !== folder.path) return;
-  if (trouble !== null) return killAll(() => processes.markedWith(runMarker(spec, '')));
+  if (trouble !== null) return killAll(() => processes.markedByPrefix(runMarker(spec, '')));
   const open = openRun(state);
   if (open !== null) {
     const describe = (run: string) => ({

@@ -8,8 +8,8 @@ import type { RealAgent } from './real-agent.ts';
 import type { Turn } from './script.ts';
 
 /**
- * A throwaway repository and home in which a real agent works, with a model that does what a script says. `bin` is the
- * folder with its command. What is left running when the test is over fails it.
+ * A throwaway repository and home for a real agent, with a scripted model. `bin` is the folder with the agent's command. A
+ * process that is still alive after the test fails it.
  */
 export async function openArena(agent: RealAgent, bin: string, script: readonly Turn[]): Promise<Arena> {
   const model = await startModel(script);
@@ -18,7 +18,7 @@ export async function openArena(agent: RealAgent, bin: string, script: readonly 
   const home = stage.env['HOME'] ?? '';
   const temporary = join(dirname(home), 'tmp');
   mkdirSync(temporary);
-  // What the CLIs leave in the folder for temporary files goes with the stage.
+  // The temporary files of the CLIs are deleted with the stage.
   Object.assign(stage.env, { PATH: `${bin}${delimiter}${stage.env['PATH']}`, TMPDIR: temporary });
   const env = agent.prepare({ home, url: model.url });
   return {
@@ -38,6 +38,6 @@ export async function openArena(agent: RealAgent, bin: string, script: readonly 
 export interface Arena {
   readonly stage: Stage;
   readonly model: Model;
-  /** `ralph run` to its end; `env` is added to the agent's environment. */
+  /** Runs `ralph run` to its end; `env` is added to the agent's environment. */
   readonly run: (options: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
 }

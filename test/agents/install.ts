@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /**
- * The folder with a CLI's command, for the PATH. What is missing is fetched from the registry, once, into a cache folder
- * (`$RALPH_AGENTS_CACHE`); nothing is installed for the machine. Rejects with npm's own words.
+ * Returns the folder with a CLI's command, for the PATH. A missing package is installed once into a cache folder
+ * (`$RALPH_AGENTS_CACHE`), never globally. Rejects with npm's own error.
  */
 export async function install({ name, version, finish }: Package, timeoutMs = 300_000): Promise<string> {
   const cache = cacheFolder();
   const folder = join(cache, `${name.replaceAll(/\W+/g, '-').replace(/^-/, '')}-${version}`);
   if (!existsSync(folder)) {
     mkdirSync(cache, { recursive: true });
-    // It gets its name once it is complete: whoever is interrupted, or installs the same meanwhile, leaves no half.
+    // Renamed when it is complete, so that an interrupted or concurrent install leaves no partial folder.
     const attempt = mkdtempSync(join(cache, '.installing-'));
     try {
       await npmInstall(attempt, `${name}@${version}`, timeoutMs);
@@ -30,7 +30,7 @@ export async function install({ name, version, finish }: Package, timeoutMs = 30
 export interface Package {
   readonly name: string;
   readonly version: string;
-  /** The one install script that it cannot do without, below `node_modules`. */
+  /** An install script that the package requires, relative to `node_modules`. */
   readonly finish: string | null;
 }
 
@@ -40,25 +40,25 @@ function publish(attempt: string, folder: string): void {
   try {
     renameSync(attempt, folder);
   } catch (error) {
-    // Another was quicker, with the same.
+    // Another process has installed the same package meanwhile.
     if (!existsSync(folder)) throw error;
   }
 }
 
-async function npmInstall(folder: string, what: string, timeoutMs: number): Promise<void> {
-  const quick = [
+async function npmInstall(folder: string, spec: string, timeoutMs: number): Promise<void> {
+  const options = [
     '--no-audit',
     '--no-fund',
     '--fetch-retries=1',
     '--fetch-retry-mintimeout=1000',
     '--loglevel=error',
   ];
-  // No package runs anything of its own here; those that must are named one by one.
-  const args = ['install', '--prefix', folder, '--ignore-scripts', ...quick, what];
+  // No package runs install scripts, except those that `finish` names.
+  const args = ['install', '--prefix', folder, '--ignore-scripts', ...options, spec];
   await run('npm', args, { cwd: folder, timeout: timeoutMs });
 }
 
-/** Beside the project's own packages: nobody's home is touched. */
+/** In the project's `node_modules` by default, never in the home folder. */
 function cacheFolder(): string {
   const given = process.env['RALPH_AGENTS_CACHE'];
   if (given !== undefined && given !== '') return given;

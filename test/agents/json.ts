@@ -1,9 +1,9 @@
-/** The value at the end of a path into parsed JSON; undefined where the path leads nowhere. */
+/** The value at a path in parsed JSON; undefined if there is none. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce((found, key) => (isRecord(found) ? found[key] : undefined), value);
 }
 
-/** The items of a list; none where there is no list. */
+/** The items of a list; empty if the value is not a list. */
 export function items(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,10 +1,10 @@
 /**
- * A model that does what a script says, for real agents to talk to. It speaks their protocols over plain HTTP on this
- * machine only, believes every key, and remembers everything that it was asked.
+ * A scripted model for real agents. It speaks their protocols over plain HTTP on localhost, accepts every key and records
+ * every request.
  *
- * 1. Every question takes the next turn of the script; the last turn is repeated for ever.
- * 2. A question that offers no tools (a title for the session, say) is the agent's own affair: it takes no turn.
- * 3. What is no question is not found, and remembered too.
+ * 1. Every question takes the next turn of the script; the last turn repeats forever.
+ * 2. A question without tools (for the title of a session, for example) is the agent's own affair: it takes no turn.
+ * 3. Any other request is answered with 404 and recorded too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ import { shellCall } from './shell-tool.ts';
 
 const PROTOCOLS: readonly Protocol[] = [anthropic, responses, chat, gemini];
 
-/** Starts a model; `close` it, whoever still waits for an answer. */
+/** Starts a model; `close` also drops open requests. */
 export async function startModel(script: readonly Turn[]): Promise<Model> {
   const model = new ScriptedModel(script);
   const server = createServer((request, response) => {
@@ -47,22 +47,22 @@ export async function startModel(script: readonly Turn[]): Promise<Model> {
 
 export interface Model {
   readonly url: string;
-  /** Everything that was asked so far. */
+  /** All requests so far. */
   readonly requests: readonly Asked[];
   close(): Promise<void>;
 }
 
 export interface Asked {
   readonly path: string;
-  /** Whom it was asked of. */
+  /** The requested model. */
   readonly model: string;
-  /** The body as it came. */
+  /** The unparsed body. */
   readonly body: string;
-  /** Which turn of the script it took. */
+  /** The turn of the script that it took. */
   readonly turn: number | 'own affair' | 'not found';
 }
 
-/** Whether a text stands in a question, word for word and in one piece. */
+/** Whether a request contains a text, verbatim and in one piece. */
 export function mentions({ body }: Asked, text: string): boolean {
   const parsed: unknown = JSON.parse(body);
   return holds(parsed, text);
@@ -104,7 +104,7 @@ class ScriptedModel {
 
   #next(): Turn {
     const turn = this.#script[Math.min(this.#turns++, this.#script.length - 1)];
-    if (turn === undefined) throw new Error('a script has at least one turn');
+    if (turn === undefined) throw new Error('the script is empty; it needs at least one turn');
     return turn;
   }
 
@@ -120,7 +120,7 @@ class ScriptedModel {
     const call =
       turn.type === 'shell' ? shellCall(turn.command, protocol.tools(question), `call_${id}`) : null;
     if (turn.type === 'shell' && call === null)
-      throw new Error(`no shell among the tools of ${protocol.name}`);
+      throw new Error(`the agent offers no shell tool in its ${protocol.name} request`);
     const text = turn.type === 'text' ? turn.text : null;
     const reply = protocol.answer({ id, model, text, call, usage: turn.usage });
     if (protocol.streams(question, path)) stream(reply, response);
@@ -136,7 +136,7 @@ interface Question {
   readonly id: string;
 }
 
-/** Most protocols name the model in the question, Gemini in the path. */
+/** Most protocols have the model in the body, Gemini has it in the path. */
 function modelOf(question: unknown, path: string): string {
   const model = at(question, 'model');
   return typeof model === 'string' ? model : (/\/models\/([^/:]+):/.exec(path)?.[1] ?? '');

@@ -1,20 +1,20 @@
 /**
- * The real CLIs, and how each is told that its model is ours. Whatever they would ask of the world besides (updates,
- * statistics, lists of models) is turned off.
+ * The real CLIs, and how each is configured to use our model. All other network access (updates, telemetry, model lists) is
+ * turned off.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Package } from './install.ts';
 
 export interface RealAgent {
-  /** As `--agent` knows it. */
+  /** The name for `--agent`. */
   readonly name: AgentName;
   readonly package: Package;
-  /** As `--model` is told; the name of a model that the CLI allows more than a megabyte, where it has an opinion. */
+  /** The value for `--model`. If the CLI knows context sizes, a model with room for more than a megabyte. */
   readonly model: string;
-  /** Whether it says what a run costs; of the others the tokens are known. */
-  readonly tellsCost: boolean;
-  /** Writes what it wants to find in its files, and gives what it wants to find in its environment. */
+  /** Whether it reports the cost of a run; all of them report tokens. */
+  readonly reportsCost: boolean;
+  /** Writes its configuration files and returns its environment variables. */
   readonly prepare: (place: Place) => Readonly<Record<string, string>>;
 }
 
@@ -22,11 +22,11 @@ export type AgentName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'qwen' | 'c
 
 export interface Place {
   readonly home: string;
-  /** Where the model is. */
+  /** The URL of the model. */
   readonly url: string;
 }
 
-/** Long enough that no word of a stream contains it: the Copilot CLI masks its key wherever it occurs. */
+/** Too long to occur in a stream by accident: the Copilot CLI masks its key wherever it occurs. */
 const KEY = 'a-key-that-opens-nothing';
 
 export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
@@ -38,12 +38,12 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
       finish: '@anthropic-ai/claude-code/install.cjs',
     },
     model: 'claude-sonnet-4-5',
-    tellsCost: true,
+    reportsCost: true,
     prepare: ({ url }) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: KEY,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      // Without it, it refuses to work on its own for root, who runs most containers.
+      // Without it, it refuses to skip permissions as root, as in most containers.
       IS_SANDBOX: '1',
     }),
   },
@@ -51,7 +51,7 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     name: 'codex',
     package: { name: '@openai/codex', version: '0.166.0', finish: null },
     model: 'gpt-5.5',
-    tellsCost: false,
+    reportsCost: false,
     prepare: ({ home, url }) => {
       const provider = [
         'name = "ours"',
@@ -68,7 +68,7 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     name: 'opencode',
     package: { name: 'opencode-ai', version: '1.18.33', finish: 'opencode-ai/postinstall.mjs' },
     model: 'ours/scripted',
-    tellsCost: true,
+    reportsCost: true,
     prepare: ({ home, url }) => {
       const scripted = {
         limit: { context: 1_000_000, output: 8000 },
@@ -90,12 +90,12 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
   gemini: {
     name: 'gemini',
     package: { name: '@google/gemini-cli', version: '0.61.0', finish: null },
-    // Without a name it asks another model first which one to ask.
+    // Without a model name it first asks another model which one to use.
     model: 'gemini-2.5-pro',
-    tellsCost: false,
+    reportsCost: false,
     prepare: ({ home, url }) => {
       const settings = {
-        // With an address of one's own it has to be told that the key is still Gemini's.
+        // With a custom base URL it needs to know that the key is still a Gemini key.
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false },
@@ -108,10 +108,10 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     name: 'qwen',
     package: { name: '@qwen-code/qwen-code', version: '0.24.4', finish: null },
     model: 'qwen3-coder-plus',
-    tellsCost: false,
+    reportsCost: false,
     prepare: ({ home, url }) => {
       const settings = {
-        // It would ask the model, with tools, what to remember: a question that no script expects.
+        // Otherwise it asks the model, with tools, what to remember; the scripts have no turn for that.
         memory: { enableManagedAutoMemory: false },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false },
@@ -124,7 +124,7 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
     name: 'copilot',
     package: { name: '@github/copilot', version: '1.0.102', finish: null },
     model: 'scripted',
-    tellsCost: false,
+    reportsCost: false,
     prepare: ({ url }) => ({
       COPILOT_OFFLINE: 'true',
       COPILOT_PROVIDER_BASE_URL: `${url}/v1`,

@@ -1,28 +1,28 @@
-/** What a model is to do, one turn for each question that an agent asks it. The same words for every protocol. */
+/** What a model does, one turn for each question of an agent. The same for every protocol. */
 export type Turn =
   | { readonly type: 'text'; readonly text: string; readonly usage: Usage }
-  /** A call of the agent's own shell tool, whatever that is called and whatever it wants to be told. */
+  /** A call of the agent's own shell tool, whatever its name and arguments are. */
   | { readonly type: 'shell'; readonly command: string; readonly usage: Usage }
   | { readonly type: 'fault'; readonly fault: Fault }
-  /** The question is taken and never answered. */
+  /** The question is accepted and never answered. */
   | { readonly type: 'hang' };
 
-/** What one answer costs; `input` is what did not come from the cache. */
+/** The usage of one answer; `input` excludes cached tokens. */
 export interface Usage {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
-/** An HTTP error in the words of the protocol. */
+/** An HTTP error in the format of the protocol. */
 export type Fault =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'broken' }
   | { readonly kind: 'overloaded' }
-  /** The account has used up what it may use, until then. */
+  /** The account has reached its usage limit, until the reset. */
   | { readonly kind: 'usage-limit'; readonly resetsInSeconds: number };
 
-/** What every answer costs if nothing else is said: no two numbers, nor any sums of them, are the same. */
+/** The default usage of an answer: all numbers and sums of them are different. */
 export const USAGE: Usage = { input: 1000, cached: 200, output: 30 };
 
 export function says(text: string, usage: Usage = USAGE): Turn {

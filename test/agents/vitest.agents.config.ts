@@ -3,11 +3,11 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/agents/*.test.ts'],
-    // An agent may need seconds to begin, and a loop begins it several times.
+    // An agent may need seconds to start, and a loop starts it several times.
     testTimeout: 180_000,
     globalSetup: ['test/rig/build.ts'],
   },
 });
 
-// oxlint-disable-next-line import/no-default-export -- the runner wants it so
+// oxlint-disable-next-line import/no-default-export -- required by vitest
 export default config;

@@ -5,17 +5,17 @@ import { mentions } from './model-server.ts';
 import type { RealAgent } from './real-agent.ts';
 import { runs, says, USAGE, type Turn } from './script.ts';
 
-/** What the model says when it has done its work, or believes so. */
+/** The model's claim that it is done. */
 export const CLAIM = 'It is done.\n\n<promise>DONE</promise>';
-/** What it does to make the check pass. */
+/** The command that makes the check pass. */
 export const FIX = ': > fixed';
 export const TASK: readonly string[] = ['Make the check pass.', '--check', 'sh check.sh'];
 
-/** It claims too early, hears what the check says, and does the work. */
+/** The model claims too early, gets the output of the check, and does the work. */
 export const TOO_EARLY: readonly Turn[] = [says(CLAIM), runs(FIX), says(CLAIM)];
 
-/** Lives through `TOO_EARLY` and looks at it from all sides: the user's, the model's, and what was counted. */
-export async function liveThrough(agent: RealAgent, { run, model, stage }: Arena): Promise<void> {
+/** Runs `TOO_EARLY` and checks the output, the requests to the model, and the usage. */
+export async function runTooEarly(agent: RealAgent, { run, model, stage }: Arena): Promise<void> {
   stage.write('check.sh', CHECK);
   const { stdout, stderr } = endedWith(0, await run([...TASK, '-m', '3']));
   expect(stage.state['outcome']).toMatchObject({ type: 'done', verified: true });
@@ -29,14 +29,14 @@ export async function liveThrough(agent: RealAgent, { run, model, stage }: Arena
 
   const [input, output, cached] = [USAGE.input, USAGE.output, USAGE.cached].map((count) => 3 * count);
   expect(stderr).toContain(`tokens: ${input} in, ${output} out, ${cached} cache read, 0 cache write`);
-  if (agent.tellsCost) expect(stderr).toMatch(/cost +\$0\.0\d+ reported/);
+  if (agent.reportsCost) expect(stderr).toMatch(/cost +\$0\.0\d+ reported/);
 }
 
-/** Tells all that was said when the exit code is another. */
+/** Throws with the output if the exit code is a different one. */
 export function endedWith(code: number, ended: Ended): Ended {
   if (ended.code === code) return ended;
   throw new Error(
-    `exit code ${ended.code}, not ${code}\n${ended.stdout.slice(-4000)}\n${ended.stderr.slice(-4000)}`,
+    `expected exit code ${code}, got ${ended.code}\n${ended.stdout.slice(-4000)}\n${ended.stderr.slice(-4000)}`,
   );
 }
 

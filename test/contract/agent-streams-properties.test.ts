@@ -1,4 +1,4 @@
-/** What holds for every recorded stream, however it arrives and whatever else is in it. */
+/** Properties of every recorded stream, however it is split and whatever else is in it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { casesOf, listen, RECORDED, recording, type Listening, type Recorded } from '../rig/agent-streams.ts';
@@ -14,12 +14,12 @@ const STREAMS: readonly Stream[] = RECORDED.flatMap((agent) =>
 const anyStream = fc.constantFrom(...STREAMS).map((stream) => Object.assign(stream, { toString: titled }));
 const STARTED = Date.UTC(2026, 10, 15, 7);
 
-/** So that a failure names the recording and does not print it. */
+/** Makes a failure print the name of the recording instead of its content. */
 function titled(this: Stream): string {
   return `${this.agent}/${this.name}`;
 }
 
-function cut(bytes: Buffer, at: readonly number[]): readonly Buffer[] {
+function split(bytes: Buffer, at: readonly number[]): readonly Buffer[] {
   const places = [
     0,
     ...at.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b),
@@ -28,18 +28,18 @@ function cut(bytes: Buffer, at: readonly number[]): readonly Buffer[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
 }
 
-/** What must not change; tools without a name, tries of the CLI and lines that mean nothing may come on top. */
+/** What noise must not change; it may add tools without a name, retries and unknown lines. */
 const essence = ({ heard, reader }: Listening) => {
   const { text, todos, tokens, cost, limit, said, error, as } = heard;
   return { text, todos, tokens, cost, limit, said, error, as, isBusy: reader.hasOpenTool };
 };
 
 describe('every recording', () => {
-  it('is understood in the same way wherever it is cut', () => {
+  it('is read the same wherever it is split', () => {
     fc.assert(
       fc.property(anyStream, fc.array(fc.nat(), { maxLength: 20 }), ({ agent, bytes }, at) => {
         const whole = listen(agent, [bytes], { startedAt: STARTED });
-        const pieces = listen(agent, cut(bytes, at), { startedAt: STARTED });
+        const pieces = listen(agent, split(bytes, at), { startedAt: STARTED });
         expect(pieces.snapshot).toEqual(whole.snapshot);
         expect(pieces.events).toEqual(whole.events);
       }),
@@ -47,11 +47,11 @@ describe('every recording', () => {
     );
   });
 
-  it('is understood in the same way byte by byte', () => {
+  it('is read the same byte by byte', () => {
     for (const { agent, bytes } of STREAMS.filter(({ bytes: { length } }) => length < 1500)) {
       const bits = listen(
         agent,
-        cut(
+        split(
           bytes,
           Array.from({ length: bytes.length }, (_, at) => at),
         ),
@@ -60,7 +60,7 @@ describe('every recording', () => {
     }
   });
 
-  it('is understood in the same way with the line ends of Windows, and without the last one', () => {
+  it('is read the same with Windows line ends and without the last one', () => {
     for (const { agent, bytes } of STREAMS) {
       const { events, snapshot } = listen(agent, [bytes]);
       const windows = listen(agent, [Buffer.from(bytes.toString('utf8').replaceAll('\n', '\r\n'))]);
@@ -70,7 +70,7 @@ describe('every recording', () => {
     }
   });
 
-  it('means the same with lines in between that mean nothing', () => {
+  it('means the same with noise between its lines', () => {
     fc.assert(
       fc.property(
         anyStream,
@@ -79,26 +79,26 @@ describe('every recording', () => {
           const lines = bytes.toString('utf8').split('\n');
           const noise = noiseOf(agent);
           for (const [where, which] of inserts) {
-            // Never behind a line that was cut off: there it would become a part of it.
+            // Never after the last line: if that was cut off, the noise would become part of it.
             lines.splice(where % lines.length, 0, noise[which % noise.length] ?? '');
           }
-          const loud = listen(agent, [Buffer.from(lines.join('\n'))], { startedAt: STARTED });
-          expect(essence(loud)).toEqual(essence(listen(agent, [bytes], { startedAt: STARTED })));
+          const noisy = listen(agent, [Buffer.from(lines.join('\n'))], { startedAt: STARTED });
+          expect(essence(noisy)).toEqual(essence(listen(agent, [bytes], { startedAt: STARTED })));
         },
       ),
       { numRuns: 1500 },
     );
   });
 
-  it('means the same when all of that stands behind every line', () => {
+  it('means the same with all of the noise after every line', () => {
     for (const { agent, bytes } of STREAMS.filter(({ bytes: { length } }) => length < 4000)) {
       const noise = noiseOf(agent).join('\n');
-      const loud = bytes.toString('utf8').replaceAll('\n', `\n${noise}\n`);
-      expect(essence(listen(agent, [Buffer.from(loud)]))).toEqual(essence(listen(agent, [bytes])));
+      const noisy = bytes.toString('utf8').replaceAll('\n', `\n${noise}\n`);
+      expect(essence(listen(agent, [Buffer.from(noisy)]))).toEqual(essence(listen(agent, [bytes])));
     }
   });
 
-  it('has no success in its beginning that was not said there', () => {
+  it('does not succeed at any cut unless a complete line before it says so', () => {
     fc.assert(
       fc.property(anyStream, fc.nat(), ({ agent, bytes }, at) => {
         const beginning = bytes.subarray(0, at % (bytes.length + 1));
@@ -109,7 +109,7 @@ describe('every recording', () => {
     );
   });
 
-  it('has no success before its last line', () => {
+  it('does not succeed before its last line', () => {
     for (const { agent, bytes } of STREAMS) {
       const lines = bytes.toString('utf8').trimEnd().split('\n').slice(0, -1);
       for (let length = 0; length <= lines.length; length++) {
@@ -121,7 +121,7 @@ describe('every recording', () => {
 });
 
 describe.each(RECORDED)('%s', (agent) => {
-  it('takes binary junk for lines that mean nothing', () => {
+  it('reads binary junk as unknown lines', () => {
     let seed = 1;
     const junk = Buffer.from(
       Array.from({ length: 200_000 }, () => {
@@ -130,20 +130,20 @@ describe.each(RECORDED)('%s', (agent) => {
       }),
     );
     const lines = junk.toString('utf8').split('\n');
-    const { heard, events } = listen(agent, cut(junk, [7, 65_536, 131_072]), { code: 0 });
+    const { heard, events } = listen(agent, split(junk, [7, 65_536, 131_072]), { code: 0 });
     expect(heard.unknown).toBe(lines.filter((line) => line.trim() !== '').length);
     expect(heard.unknown).toBeGreaterThan(500);
     expect(events.filter(({ type }) => type !== 'unknown')).toHaveLength(1);
     expect(heard.as).toBe('failure');
   });
 
-  it('passes by a line of 10 MB that it does not know, quickly, and goes on reading', () => {
+  it('skips an unknown line of 10 MB quickly and continues', () => {
     const line = `${JSON.stringify({ type: 'never.heard.of', text: 'x'.repeat(10_000_000) })}\n`;
     const bytes = Buffer.concat([Buffer.from(line), recording(agent, '01-text-success')]);
     const began = performance.now();
     const { heard } = listen(
       agent,
-      cut(
+      split(
         bytes,
         Array.from({ length: 160 }, (_, at) => at * 65_536),
       ),
@@ -153,7 +153,7 @@ describe.each(RECORDED)('%s', (agent) => {
   });
 });
 
-/** Whether a stream says so in a line that is there as a whole. */
+/** Whether a complete line of the stream reports success. */
 function saysSuccess(agent: Recorded, bytes: Buffer): boolean {
   const lines = bytes.toString('utf8').split('\n');
   const records = lines.map(parse).filter((record) => record !== null);
@@ -172,7 +172,7 @@ function saysSuccess(agent: Recorded, bytes: Buffer): boolean {
     case 'gemini':
       return records.some(({ type, status }) => type === 'result' && status === 'success');
     case 'opencode':
-      // It says so in no words; it has stopped, nothing came after that, and it was not about to sum up.
+      // It has no result record: its last step stopped, nothing followed, and it was not compacting.
       return (
         last.type === 'step_finish' &&
         last.part?.reason === 'stop' &&
@@ -193,14 +193,14 @@ interface Line {
 
 function parse(line: string): Line | null {
   try {
-    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- recorded, and only compared
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- recorded, and only used in comparisons
     return JSON.parse(line) as Line;
   } catch {
     return null;
   }
 }
 
-/** The types of its events, without those that say all that they say by their type. */
+/** The event types of each agent, without those whose type alone has a meaning. */
 const TYPES: Readonly<Record<Recorded, readonly string[]>> = {
   amp: ['system', 'assistant', 'user', 'result'],
   claude: ['system', 'assistant', 'user', 'result', 'rate_limit_event', 'stream_event'],

@@ -1,4 +1,4 @@
-/** What is known of a run as a whole: its part of a conversation, its claims, its limits, and when it is hopeless. */
+/** What is known of a run as a whole: its session, its claims, its limits, and when a retry is hopeless. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import {
   type Recorded,
 } from '../rig/agent-streams.ts';
 
-/** What the loop knows of a conversation after its first run. */
+/** What the loop knows of a session after its first run. */
 function spent({ snapshot }: Listening): SessionSpend {
   const { session = '', tokens, cost } = snapshot;
   return {
@@ -23,27 +23,27 @@ function spent({ snapshot }: Listening): SessionSpend {
   };
 }
 
-describe('a conversation that is taken up again', () => {
-  it.each(RECORDED)('%s: the second run has used what it has used itself', (agent) => {
+describe('a resumed session', () => {
+  it.each(RECORDED)('%s: the second run reports only its own usage', (agent) => {
     const first = listenTo(agent, '10-resume-first');
     const second = listenTo(agent, '10-resume-second', { session: spent(first) });
     expect(second.heard.session).toBe(first.heard.session);
     expect(second.heard).toMatchObject({ tokens: first.heard.tokens, cost: first.heard.cost });
   });
 
-  it.each(['codex', 'qwen'] as const)('%s: nothing is taken off for another conversation', (agent) => {
+  it.each(['codex', 'qwen'] as const)('%s: the usage of another session is not subtracted', (agent) => {
     const first = spent(listenTo(agent, '10-resume-first'));
     const other = listenTo(agent, '10-resume-second', { session: { ...first, id: 'another' } });
     expect(other.heard.tokens).toEqual([2700, 68, 1600, 0]);
   });
 
-  it('qwen: also when it is cut off before it says what the whole of it has used', () => {
+  it('qwen: also when it is cut off before its result', () => {
     const session = spent(listenTo('qwen', '10-resume-first'));
     const bytes = withoutLastLine(recording('qwen', '10-resume-second'));
     expect(listen('qwen', [bytes], { session }).heard.tokens).toEqual([1350, 34, 800, 0]);
   });
 
-  it('claude: also where a version does not say what came since the last result', () => {
+  it('claude: also with a version that does not report the usage since the last result', () => {
     const older = (name: string): Buffer =>
       changed(recording('claude', name), /,"model_usage_since_last_result":\{.*\}\}(?=\}$)/m, '');
     const first = listen('claude', [older('10-resume-first')]);
@@ -54,7 +54,7 @@ describe('a conversation that is taken up again', () => {
 });
 
 describe('copilot', () => {
-  it('tells what it has used in a file of its own, when it ends', () => {
+  it('reports its usage in a separate file when it ends', () => {
     const folder = mkdtempSync(join(tmpdir(), 'usage-'));
     try {
       const recorded = new URL('../fixtures/agent-streams/copilot/usage-output-file.json', import.meta.url);
@@ -72,20 +72,20 @@ describe('copilot', () => {
   });
 });
 
-/** Where the last words of the script stand in a recording that has them in pieces. */
+/** The pieces of the last message in recordings that stream it. */
 const PIECES: Readonly<Partial<Record<Recorded, readonly string[]>>> = {
   copilot: ['"deltaContent":"All"', '"deltaContent":" do"', '"deltaContent":"ne."'],
   gemini: ['"content":"All"', '"content":" do"', '"content":"ne."'],
 };
 
-/** The recording, with these as the last words of the agent. */
+/** The recording with this as the last message of the agent. */
 function answering(agent: Recorded, bytes: Buffer, words: readonly [string, string, string]): Buffer {
   const inPieces = (PIECES[agent] ?? []).reduce(
     (now, piece, index) =>
       changed(now, piece, `${piece.slice(0, piece.indexOf(':') + 1)}${JSON.stringify(words[index])}`),
     bytes,
   );
-  // Gemini has them in pieces only.
+  // Gemini has the message in pieces only.
   return agent === 'gemini'
     ? inPieces
     : changed(inPieces, /(?<=":)"All done\."/g, JSON.stringify(words.join('')));
@@ -111,7 +111,7 @@ const LIMITS = [
 ] as const;
 
 describe.each(RECORDED)('%s', (agent) => {
-  it.each(LIMITS)('only quotes a limit: %s', (sentence) => {
+  it.each(LIMITS)('is not limited if it only quotes a limit: %s', (sentence) => {
     const told = answering(agent, recording(agent, '02-tool-success'), [sentence, ' So it', ' says.']);
     const read = changed(told, /made\.txt/g, sentence);
     const whole = listen(agent, [read], { code: 0 });
@@ -124,24 +124,24 @@ describe.each(RECORDED)('%s', (agent) => {
     expect(cutOff.heard).toMatchObject({ limit: null, error: 'other', as: 'failure' });
   });
 
-  it('claims in its own words, also in pieces', () => {
+  it('claims in its own text, also in pieces', () => {
     const bytes = answering(agent, recording(agent, '02-tool-success'), ['<promise>', 'DONE', '</promise>']);
     expect(listen(agent, [bytes]).snapshot.claim?.by).toBe('promise-tag');
   });
 
-  it('claims nothing by what it reads, is told or only thinks', () => {
+  it('claims nothing by what it reads, is told or thinks', () => {
     const claim = '<promise>DONE</promise>';
     const read = changed(recording(agent, '02-tool-success'), /made\.txt/g, claim);
     expect(listen(agent, [read]).snapshot.claim).toBeNull();
     const thinking = recording(agent, '11-thinking').toString('utf8');
     const words = /The user wants a short answer\.|Do the next task\./g;
-    // In pieces it is thought only where the whole is told as well.
+    // Reasoning in pieces is ignored, since the complete reasoning follows.
     const thought = Buffer.from(thinking.replaceAll(words, claim));
     expect(listen(agent, [thought])).toMatchObject({ snapshot: { claim: null }, heard: { as: 'ok' } });
   });
 });
 
-describe('an agent that tries again by itself', () => {
+describe('an agent that retries by itself', () => {
   const last = (agent: Recorded, name: string) =>
     listenTo(agent, name).events.findLast(({ type }) => type === 'retry');
 
@@ -150,11 +150,11 @@ describe('an agent that tries again by itself', () => {
     ['claude', '07b-overloaded-529', { attempt: 10, most: 10, waitMs: 34_436 }],
     ['codex', '07-server-error-500', { attempt: 5, most: 5, waitMs: null }],
     ['copilot', '06-rate-limit-429', { attempt: 5, most: null, waitMs: null }],
-  ] as const)('%s, %s: says how often, and how long it waits', (agent, name, expected) => {
+  ] as const)('%s, %s: reports the attempt and the wait', (agent, name, expected) => {
     expect(last(agent, name)).toMatchObject({ ...expected, error: { kind: 'transient' } });
   });
 
-  it('qwen says how long it waits, and tells every try only once', () => {
+  it('qwen reports its waits, and every retry only once', () => {
     const { events } = listenTo('qwen', '06-rate-limit-429');
     const waits = events.flatMap((event) => (event.type === 'retry' ? [event.waitMs] : []));
     expect(waits).toEqual([60_000, 120_000, 240_000]);
@@ -172,7 +172,7 @@ describe('an agent that tries again by itself', () => {
     expect(listenTo(agent, name).reader.isHopeless).toBe(expected);
   });
 
-  it('is hopeless at the third refusal, and not before', () => {
+  it('is hopeless at the third refusal, not before', () => {
     const lines = recording('claude', '08-auth-401').toString('utf8').split('\n');
     const after = (count: number) =>
       listen('claude', [Buffer.from(lines.slice(0, 1 + count).join('\n'))]).reader.isHopeless;
@@ -181,20 +181,20 @@ describe('an agent that tries again by itself', () => {
 });
 
 describe('claude', () => {
-  it('says which tool it was not allowed to use', () => {
+  it('names the tool that it was not allowed to use', () => {
     const { events, reader } = listenTo('claude', '17-permission-denied');
     expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool: 'Bash' }));
-    expect(reader.error?.message).toMatch(/not allowed to use Bash; let it work without asking/);
+    expect(reader.error?.message).toMatch(/not allowed to use Bash; run it with --agent claude/);
   });
 
-  it('tells how much of a limit is used, which is no limit', () => {
+  it('reports how much of a limit is used without being limited', () => {
     const { events } = listenTo('claude', '06d-subscription-warning');
     expect(events).toContainEqual(
-      expect.objectContaining({ type: 'progress', text: '92 % of the five hour limit is used' }),
+      expect.objectContaining({ type: 'progress', text: '92% of the five hour limit is used' }),
     );
   });
 
-  it('keeps the status of a task when something else of it is changed', () => {
+  it('keeps the status of a task when another field of it changes', () => {
     const bytes = changed(
       recording('claude', '05b-task-tools'),
       /(?=^\{"type":"assistant","message":\{"id":"msg_0013")/m,
@@ -211,7 +211,7 @@ describe('opencode', () => {
   const whole = lines('01-text-success').slice(0, 3);
   const [tooLong = '', , , summedUp = '', goOn = ''] = lines('13-context-overflow');
 
-  it('has not finished where a next step has begun, or it tells itself to go on', () => {
+  it('has not finished if another step started or it tells itself to continue', () => {
     expect(heard(whole)).toMatchObject({ as: 'ok' });
     expect(heard(whole, lines('02-tool-success').slice(0, 1))).toMatchObject({
       said: 'error',
@@ -220,12 +220,12 @@ describe('opencode', () => {
     expect(heard(whole, [goOn])).toMatchObject({ said: 'error', as: 'failure' });
   });
 
-  it('has not finished when it has only summed up what got too long', () => {
+  it('has not finished when it has only compacted its context', () => {
     expect(heard(lines('13-context-overflow').slice(0, 4))).toMatchObject({ said: 'error', as: 'failure' });
     expect(heard([tooLong, summedUp])).toMatchObject({ said: 'error', as: 'failure' });
   });
 
-  it('has finished when it could go on after that', () => {
+  it('has finished when it could continue after compacting', () => {
     expect(heard(lines('13-context-overflow').slice(0, 5), whole)).toMatchObject({
       text: 'Hello from the script.',
       thoughts: 'Side answer',
@@ -235,7 +235,7 @@ describe('opencode', () => {
   });
 });
 
-describe('a program that could not begin', () => {
+describe('a program that could not start', () => {
   it.each([
     ['claude', '--dangerously-skip-permissions cannot be used with root/sudo privileges', 'other', 'failure'],
     [
@@ -246,15 +246,15 @@ describe('a program that could not begin', () => {
     ],
     ['qwen', 'No auth type is selected. Please configure an auth type', 'authentication', 'fatal'],
     ['codex', 'Missing environment variable: `OPENAI_API_KEY`.', 'authentication', 'fatal'],
-  ] as const)('%s says so on its standard error only: %s', (agent, stderr, error, as) => {
+  ] as const)('%s reports it only on stderr: %s', (agent, stderr, error, as) => {
     expect(listen(agent, [], { stderr: `${stderr}\n`, code: 1 }).heard).toMatchObject({ error, as });
   });
 });
 
-describe('what stands on the standard error', () => {
+describe('stderr', () => {
   const stderr = 'Attempt 1 failed: You exceeded your current quota. Retrying …\n';
 
-  it.each(RECORDED)('%s: is no limit where the work was done', (agent) => {
+  it.each(RECORDED)('%s: is not read for limits if the run succeeded', (agent) => {
     const { heard } = listenTo(agent, '02-tool-success', { stderr });
     expect(heard).toMatchObject({ limit: null, error: null, as: 'ok' });
   });

@@ -1,6 +1,6 @@
 /**
- * What real agents printed, and what must be understood of it. The table was written from the recordings
- * (test/fixtures/agent-streams) and from the scripts that they were made with, not from what the adapters do.
+ * Recorded output of real agents, and what the adapters must read from it. The table was written from the recordings
+ * (test/fixtures/agent-streams) and their scripts, not from the behaviour of the adapters.
  */
 import { describe, expect, it } from 'vitest';
 import type { ErrorKind, RunClass } from '../../src/loop/event.ts';
@@ -15,16 +15,16 @@ import {
   type Recorded,
 } from '../rig/agent-streams.ts';
 
-/** What must come out; what is not named must not be there. */
+/** The expected result; a field that is missing must be empty. */
 interface Expected {
   readonly as: RunClass;
   readonly text?: string;
   readonly thoughts?: string;
   readonly tools?: readonly string[];
   readonly todos?: readonly string[];
-  /** Answers of the model that were paid for. */
+  /** Model calls with usage. */
   readonly calls?: number;
-  /** Where the stream knows less than the model server did. */
+  /** The tokens, if the stream reports less than the model server counted. */
   readonly tokens?: readonly number[];
   readonly cost?: number;
   readonly limit?: number | 'unknown';
@@ -45,11 +45,11 @@ const limited = (limit: Expected['limit'] = 'unknown', retries = 0): Expected =>
   limit,
   retries,
 });
-/** It was cut off after these words, and did this before. */
+/** It was cut off after this text and these tools. */
 const cutOff = (text: string, ...tools: string[]): Expected => ({ ...failed, text, tools });
 
-/** Every script that ends well, for an agent whose tools have these names. */
-const worked = (shell: string, write: string, edit: string): Table => ({
+/** All scripts that succeed, for an agent whose tools have these names. */
+const successes = (shell: string, write: string, edit: string): Table => ({
   '01-text-success': { as: 'ok', text: 'Hello from the script.', calls: 1 },
   '02-tool-success': { as: 'ok', text: `${LIST} | All done.`, tools: [`${shell} ok`], calls: 2 },
   '03-tool-failure': {
@@ -75,13 +75,13 @@ const worked = (shell: string, write: string, edit: string): Table => ({
   },
 });
 
-/** It says at each answer what that has used, and nothing of it is lost when it is cut off. */
+/** The usage of an agent that reports it with every answer, and was cut off. */
 const oneCall = { calls: 1 };
 const claudeHalf = { tokens: [1200, 1, 800, 150] };
 
 const TABLES: Readonly<Record<Recorded, Table>> = {
   amp: {
-    ...worked('Bash', 'create_file', 'edit_file'),
+    ...successes('Bash', 'create_file', 'edit_file'),
     '06-rate-limit-429': outage(),
     '06b-rate-limit-recovers': outage(),
     '06c-usage-limit': limited(),
@@ -96,14 +96,14 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': { ...cutOff('I will wait.', 'Bash open'), ...oneCall },
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'Bash open'), ...oneCall },
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
-    // It does not show what it thinks.
+    // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
     '13-context-overflow': failed,
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': outage(),
   },
   claude: {
-    ...withCost(worked('Bash', 'Write', 'Edit'), 6390),
+    ...withCost(successes('Bash', 'Write', 'Edit'), 6390),
     '05b-task-tools': {
       as: 'ok',
       text: 'I will plan. | All done.',
@@ -115,7 +115,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '06b-rate-limit-recovers': { as: 'ok', text: 'All done.', calls: 1, cost: 6390, retries: 2 },
     '06c-usage-limit': limited('unknown', 10),
     '06d-subscription-warning': { as: 'ok', text: 'All done.', calls: 1, cost: 3195 },
-    // To the second, as the event has it, not the minute of the sentence.
+    // The exact second from the event, not the minute from the text.
     '06e-subscription-usage-limit': limited(1_794_730_286_000),
     '07-server-error-500': outage(10),
     '07b-overloaded-529': outage(10),
@@ -149,8 +149,8 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '24-stall': { ...failed, retries: 1 },
   },
   codex: {
-    ...worked('Bash', 'Edit', 'Edit'),
-    // It tells only what is done and what is not.
+    ...successes('Bash', 'Edit', 'Edit'),
+    // It reports only whether an item is done.
     '05-todo-list': {
       as: 'ok',
       text: 'I will plan. | All done.',
@@ -170,15 +170,15 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09d-sigint': cutOff(LIST, 'Bash ok'),
     '09e-sigterm-group-in-tool': cutOff('I will wait.', 'Bash open'),
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'Bash open'),
-    // Nothing is known of the first one here: its figures are of the whole session.
+    // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
     '13-context-overflow': failed,
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
   copilot: {
-    ...withoutUsage(worked('bash', 'create', 'edit')),
-    // It has no such tool, and says so.
+    ...withoutUsage(successes('bash', 'create', 'edit')),
+    // It has no to-do tool, and the call fails.
     '05-todo-list': { as: 'ok', text: 'I will plan. | All done.', tools: ['todo failed'] },
     '06-rate-limit-429': outage(5),
     '06b-rate-limit-recovers': { as: 'ok', text: 'All done.', retries: 2 },
@@ -203,8 +203,8 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '24-stall': failed,
   },
   gemini: {
-    ...worked('run_shell_command', 'write_file', 'replace'),
-    // It does not tell the exit code, and calls it a success.
+    ...successes('run_shell_command', 'write_file', 'replace'),
+    // It does not report the exit code; the tool call counts as a success.
     '03-tool-failure': {
       as: 'ok',
       text: 'I will run the check. | The check failed with exit code 3.',
@@ -215,7 +215,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '06c-usage-limit': limited(),
     '07-server-error-500': outage(),
     '07b-overloaded-529': outage(),
-    // Nothing in the stream tells that it began anew.
+    // The stream does not show that the answer started again.
     '07c-error-in-stream': { as: 'ok', text: 'This answer is cut off by an erroAll done.', calls: 2 },
     '08-auth-401': fatal('authentication'),
     '09-sigterm-mid-stream': cutOff(`${LIST} | ${HALF}`, 'run_shell_command ok'),
@@ -225,14 +225,14 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': cutOff('I will wait.', 'run_shell_command open'),
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'run_shell_command open'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
-    // It does not show what it thinks.
+    // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
     '13-context-overflow': failed,
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
   opencode: {
-    ...withCost(worked('bash', 'write', 'edit'), 4800),
+    ...withCost(successes('bash', 'write', 'edit'), 4800),
     '06-rate-limit-429': outage(),
     '06c-usage-limit': limited(1_794_730_202_000),
     '07-server-error-500': outage(),
@@ -240,21 +240,21 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '07c-error-in-stream': { as: 'ok', text: 'All done.', calls: 1, cost: 4800 },
     '08-auth-401': fatal('authentication'),
     '09-sigterm-mid-stream': { ...cutOff(LIST, 'bash ok'), calls: 1, cost: 4800 },
-    // A tool is told of only when it is done.
+    // It reports a tool only after it has ended.
     '09b-sigterm-in-tool': cutOff('I will wait.'),
     '09c-sigterm-group': { ...cutOff(LIST, 'bash ok'), calls: 1, cost: 4800 },
     '09d-sigint': { ...cutOff(LIST, 'bash ok'), calls: 1, cost: 4800 },
     '09e-sigterm-group-in-tool': cutOff('I will wait.'),
     '09f-sigkill-group-in-tool': cutOff('I will wait.'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 4800 },
-    // It sums up for itself, four times, and never gets to an answer.
+    // It compacts its context four times and never gets to an answer.
     '13-context-overflow': { ...failed, thoughts: 'Side answer'.repeat(4), calls: 4, cost: 19_200 },
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
   qwen: {
-    ...worked('run_shell_command', 'write_file', 'edit'),
-    // Both were killed while they waited for the next try; only the standard error says what for.
+    ...successes('run_shell_command', 'write_file', 'edit'),
+    // Both were killed while they waited for a retry; only stderr has the reason.
     '06-rate-limit-429': { ...failed, retries: 3 },
     '06c-usage-limit': { ...limited('unknown', 2), error: 'other' },
     '07-server-error-500': outage(),
@@ -267,7 +267,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09d-sigint': { ...cutOff(LIST, 'run_shell_command ok'), ...oneCall },
     '09e-sigterm-group-in-tool': { ...cutOff('I will wait.', 'run_shell_command failed'), ...oneCall },
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'run_shell_command open'), ...oneCall },
-    // Nothing is known of the first one here: its figures are of the whole session.
+    // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
     '13-context-overflow': failed,
     '14-model-not-found': fatal('unknown-model'),
@@ -279,7 +279,7 @@ function withCost(table: Table, microDollars: number): Table {
   return mapped(table, (row) => ({ ...row, cost: microDollars * (row.calls ?? 0) }));
 }
 
-/** What it used is not in its stream. */
+/** For an agent whose stream does not report usage. */
 function withoutUsage(table: Table): Table {
   return mapped(table, (row) => ({ ...row, calls: 0 }));
 }
@@ -288,7 +288,7 @@ function mapped(table: Table, change: (row: Expected) => Expected): Table {
   return Object.fromEntries(Object.entries(table).map(([name, row]) => [name, change(row)]));
 }
 
-/** When a run with a time of day in it was started: times of the machine's own zone, as its CLI understood them. */
+/** When a run with a time of day in its output was started, in the time zone that its CLI used. */
 const STARTS: Readonly<Record<string, number>> = {
   'codex/06c-usage-limit': new Date(2026, 10, 15, 7, 36, 12).getTime(),
   'claude/06e-subscription-usage-limit': Date.UTC(2026, 10, 15, 7, 11, 20),
@@ -297,9 +297,9 @@ const STARTS: Readonly<Record<string, number>> = {
 function tokensOf(agent: Recorded, { calls = 0, tokens }: Expected): readonly number[] | null {
   if (tokens !== undefined || calls === 0) return tokens ?? null;
   const { input, output, cacheRead, cacheWrite } = metaOf(agent).usagePerModelCall;
-  // The interfaces of the others do not tell what was written to the cache: it is a part of the input.
-  const tellsWrites = agent === 'claude' || agent === 'amp';
-  const one = tellsWrites
+  // The APIs of the other agents include tokens written to the cache in the input.
+  const reportsCacheWrites = agent === 'claude' || agent === 'amp';
+  const one = reportsCacheWrites
     ? [input, output, cacheRead, cacheWrite]
     : [input + cacheWrite, output, cacheRead, 0];
   return one.map((count) => count * calls);

@@ -253,7 +253,7 @@ describe('an exit code that lies', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 3);
-    expect(end.stderr).toContain('error: the agent was not allowed to use Bash; let it work without asking');
+    expect(end.stderr).toContain('error: the agent was not allowed to use Bash; run it with --agent claude');
   });
 });
 

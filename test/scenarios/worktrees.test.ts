@@ -318,7 +318,7 @@ describe('an old worktree', () => {
     stage.plans(1, `cd /; rm -rf '${sibling(stage)}'`);
     const { code, stderr } = await runs(stage, '-m', '3');
     expect({ code, calls: stage.calls, status: status(stage) }).toEqual({ code: 3, calls: 1, status: '' });
-    expect(stderr).toContain(`error: /bin/sh cannot be started in ${sibling(stage)}`);
+    expect(stderr).toContain(`error: cannot start /bin/sh in ${sibling(stage)}`);
     expect((await stage.ralph('resume', 'it').ended).stderr).toContain('git worktree add');
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });

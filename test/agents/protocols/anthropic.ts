@@ -2,7 +2,7 @@ import { at, items } from '../json.ts';
 import type { Fault } from '../script.ts';
 import { named, pieces, type Answer, type Protocol, type StreamEvent } from './protocol.ts';
 
-/** Anthropic's Messages, as Claude Code speaks it. */
+/** Anthropic's Messages API, for Claude Code. */
 export const anthropic: Protocol = {
   name: 'anthropic',
   owns: (path) => path.endsWith('/v1/messages'),
@@ -43,7 +43,7 @@ export const anthropic: Protocol = {
   },
 };
 
-/** The text and the call, each as a block that is opened, filled piece by piece, and closed. */
+/** The text and the tool call, each as a block with a start, deltas and an end. */
 function blocks({ text, call }: Pick<Answer, 'text' | 'call'>): readonly StreamEvent[] {
   const opened = [
     ...(text === null
@@ -73,7 +73,7 @@ function blocks({ text, call }: Pick<Answer, 'text' | 'call'>): readonly StreamE
   ]);
 }
 
-/** With these a subscription's limit says when it ends; Claude Code believes them only with an OAuth token. */
+/** The headers with the reset time of a subscription's limit; Claude Code reads them only with an OAuth token. */
 function subscriptionHeaders(now: number, resetsInSeconds: number): Record<string, string> {
   return {
     'anthropic-ratelimit-unified-status': 'rejected',

@@ -2,7 +2,7 @@ import { at, items } from '../json.ts';
 import { openaiFailure } from './openai-errors.ts';
 import { pieces, unnamed, type Protocol, type StreamEvent } from './protocol.ts';
 
-/** OpenAI's Chat Completions, as opencode, Qwen Code and the Copilot CLI speak it. */
+/** OpenAI's Chat Completions API, for opencode, Qwen Code and the Copilot CLI. */
 export const chat: Protocol = {
   name: 'chat',
   owns: (path) => path.endsWith('/chat/completions'),

@@ -2,7 +2,7 @@ import { at, items } from '../json.ts';
 import type { Fault } from '../script.ts';
 import { pieces, unnamed, type Protocol } from './protocol.ts';
 
-/** Google's Gemini, as the Gemini CLI speaks it. */
+/** Google's Gemini API, for the Gemini CLI. */
 export const gemini: Protocol = {
   name: 'gemini',
   owns: (path) => /:(?:streamGenerateContent|generateContent)$/.test(path),
@@ -26,7 +26,7 @@ export const gemini: Protocol = {
         totalTokenCount: usage.input + usage.cached + usage.output,
       },
     });
-    // The last piece ends it. An end without a piece, or an empty one, the CLI takes for a broken stream.
+    // The last piece has the finish reason: the CLI treats an end without text as a broken stream.
     const parts = [...pieces(text ?? '').map((piece) => ({ text: piece })), ...calls];
     return {
       whole: reply([...(text === null ? [] : [{ text }]), ...calls], 'STOP'),
@@ -42,7 +42,7 @@ export const gemini: Protocol = {
   },
 };
 
-/** The quota of a day: the CLI gives up at once. One that it takes for a shorter one it sits out itself. */
+/** A daily quota, at which the CLI gives up at once; it would wait for a shorter one itself. */
 function quota(resetsInSeconds: number): readonly object[] {
   return [
     {

@@ -1,7 +1,7 @@
 import type { Fault } from '../script.ts';
 import type { Failure } from './protocol.ts';
 
-/** An error of OpenAI's, which both of its protocols tell alike. */
+/** An OpenAI error, the same for both of its APIs. */
 export function openaiFailure(fault: Fault, now: number): Failure {
   if (fault.kind !== 'usage-limit') {
     const { status, ...error } = ERRORS[fault.kind];
@@ -25,6 +25,6 @@ const ERRORS = {
     message: 'Incorrect API key provided',
   },
   broken: { status: 500, type: 'server_error', code: null, message: 'The server had an error' },
-  // OpenAI has no 529; whoever is overloaded there says 503.
+  // OpenAI has no 529; an overloaded engine answers with 503.
   overloaded: { status: 503, type: 'server_error', code: null, message: 'The engine is overloaded' },
 } as const;

@@ -1,11 +1,11 @@
 import type { Fault, Usage } from '../script.ts';
 
-/** How agents ask a model over HTTP and are answered: the port; the other files of this folder are its protocols. */
+/** How agents call a model over HTTP: the port. The other files of this folder are its protocols. */
 export interface Protocol {
   readonly name: string;
-  /** Whether what is posted to this path is a question to a model. */
+  /** Whether a POST to this path is a question to a model. */
   readonly owns: (path: string) => boolean;
-  /** Whether the answer is wanted piece by piece. */
+  /** Whether the answer has to be streamed. */
   streams(question: unknown, path: string): boolean;
   /** The tools that a question offers. */
   tools(question: unknown): readonly Tool[];
@@ -20,7 +20,7 @@ export interface Tool {
 }
 
 export interface Answer {
-  /** Of its own, for whatever wants an id. */
+  /** Unique, for every field that needs an id. */
   readonly id: string;
   readonly model: string;
   readonly text: string | null;
@@ -42,7 +42,7 @@ export interface Reply {
 }
 
 export interface StreamEvent {
-  /** Null where the protocol does not name its events. */
+  /** Null if the protocol does not name its events. */
   readonly event: string | null;
   readonly data: object | string;
 }
@@ -61,7 +61,7 @@ export function unnamed(data: object | string): StreamEvent {
   return { event: null, data };
 }
 
-/** A text in three pieces, as a stream brings it: cut in the middle of whatever it says. */
+/** Splits a text into three pieces, regardless of words, as a stream does. */
 export function pieces(text: string): readonly string[] {
   const third = Math.ceil(text.length / 3);
   return [text.slice(0, third), text.slice(third, 2 * third), text.slice(2 * third)].filter(

@@ -2,7 +2,7 @@ import { at, items } from '../json.ts';
 import { openaiFailure } from './openai-errors.ts';
 import { named, pieces, type Answer, type Protocol, type StreamEvent, type Tool } from './protocol.ts';
 
-/** OpenAI's Responses, as Codex speaks it. */
+/** OpenAI's Responses API, for Codex. */
 export const responses: Protocol = {
   name: 'responses',
   owns: (path) => path.endsWith('/responses'),
@@ -30,7 +30,7 @@ export const responses: Protocol = {
       events: [
         named('response.created', { response: begun }),
         ...response.output.flatMap((item, output_index) => [
-          ...(item.type === 'message' ? spoken(item, output_index) : []),
+          ...(item.type === 'message' ? deltas(item, output_index) : []),
           named('response.output_item.done', { output_index, item }),
         ]),
         named('response.completed', { response }),
@@ -89,8 +89,8 @@ interface FunctionCall {
   readonly type: 'function_call';
 }
 
-/** How a message comes in before it is complete. */
-function spoken(item: Message, output_index: number): readonly StreamEvent[] {
+/** The stream events of a message before it is complete. */
+function deltas(item: Message, output_index: number): readonly StreamEvent[] {
   const place = { item_id: item.id, output_index, content_index: 0 };
   return [
     named('response.output_item.added', {

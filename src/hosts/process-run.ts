@@ -1,0 +1,120 @@
+/** A run as a process: our own child, or one that another owner of the loop started. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StrayProcess } from '../loop/event.ts';
+import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
+import { exitStatus, hasStarted } from '../process/shim.ts';
+import { stopRun } from '../process/stop.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import type { HostedRun, OutputStream } from './host.ts';
+import { writeReceipt } from './receipt.ts';
+
+export class ProcessRun implements HostedRun {
+  readonly receipt: Birth;
+  readonly ended: Promise<void>;
+  readonly #folder: string;
+  readonly #swept: SweptRun;
+  readonly #table: ProcessTable;
+  readonly #release: () => void;
+  readonly #tails: Tail[] = [];
+  /** Null for our own child. */
+  readonly #adoption: Adoption | null;
+  #stopFollowing: (() => void) | null = null;
+  #status: number | null = null;
+
+  /**
+   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `release` lets this
+   * process exit before our child does.
+   */
+  constructor(
+    { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
+    birth: Birth,
+    exited: Promise<number | null> | null,
+    table: ProcessTable,
+    release: () => void = () => {},
+  ) {
+    this.receipt = birth;
+    this.#folder = folder;
+    this.#swept = { shim: birth, marker, folder: cwd };
+    this.#table = table;
+    this.#release = release;
+    this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
+    this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
+  }
+
+  follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const path = join(this.#folder, `${stream}.log`);
+      if (existsSync(path)) this.#tails.push(new Tail(path, 0, (chunk) => take(chunk, stream)));
+    }
+    // A run that is shorter than this needs neither a receipt nor a watcher: `close` reads its output.
+    const timer = setTimeout(() => {
+      writeReceipt(this.#folder, this.receipt);
+      this.#stopFollowing = watchFolder(this.#folder, () => this.#look());
+      this.#look();
+    }, SHORT_RUN_MS);
+    this.#stopFollowing = () => clearTimeout(timer);
+  }
+
+  async stop(graceMs: number): Promise<readonly StrayProcess[]> {
+    const { strays } = await stopRun({ ...this.#swept, graceMs }, this.#table);
+    await this.ended;
+    return strays;
+  }
+
+  async close(rest: 'read' | 'leave'): Promise<number | null> {
+    await this.#letGo(rest);
+    // A shim that could not start the agent has an exit code of its own.
+    const isAgentStatus = hasStarted(this.#folder) || !existsSync(this.#folder);
+    return exitStatus(this.#folder) ?? (isAgentStatus ? this.#status : null);
+  }
+
+  async detach(): Promise<void> {
+    // The next owner finds the run by this file where the journal has no receipt yet.
+    writeReceipt(this.#folder, this.receipt);
+    this.#release();
+    await this.#letGo('leave');
+  }
+
+  async #letGo(rest: 'read' | 'leave'): Promise<void> {
+    this.#stopFollowing?.();
+    this.#adoption?.cancel();
+    await Promise.all(this.#tails.map((tail) => tail.close(rest)));
+  }
+
+  async #keepStatus(exited: Promise<number | null | void> | undefined): Promise<void> {
+    this.#status = (await exited) ?? null;
+  }
+
+  #look(): void {
+    for (const tail of this.#tails) tail.look();
+  }
+
+  #hasEnded(): boolean {
+    if (exitStatus(this.#folder) !== null) return true;
+    return !this.#table.lives(this.receipt) && this.#table.left(this.#swept).pids.length === 0;
+  }
+}
+
+const SHORT_RUN_MS = 15;
+
+/** The wait for a process that is not our child. */
+interface Adoption {
+  readonly over: Promise<void>;
+  readonly cancel: () => void;
+}
+
+function waitUntil(folder: string, hasEnded: () => boolean): Adoption {
+  let cancel: (() => void) | null = null;
+  const over = new Promise<void>((resolve) => {
+    const look = (): void => {
+      if (!hasEnded()) return;
+      cancel?.();
+      resolve();
+    };
+    cancel = watchFolder(folder, look);
+    look();
+  });
+  return { over, cancel: () => cancel?.() };
+}
