@@ -89,6 +89,17 @@ export class Rig {
     return program;
   }
 
+  /** Starts any other program in the workspace. */
+  program(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Program {
+    const program = new Program(argv, {
+      cwd: this.workspace,
+      env: { ...this.env, ...env },
+      peakFile: join(this.folder, `peak-${this.#programs.length}`),
+    });
+    this.#programs.push(program);
+    return program;
+  }
+
   /** Runs the built command to its end. */
   async does(...args: readonly string[]): Promise<Ended> {
     return this.ralph(args).ended;
