@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import * as composed from '../owner/open-loop.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { removeWorktree } from '../views/worktrees.ts';
+import { removeWorktree } from '../commands/remove-worktree.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './library.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';

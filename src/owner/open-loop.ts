@@ -24,14 +24,8 @@ import { forgetRecords, notesOnOthers, putRecordsAside, recordStart, refuseCommi
 import { thisProcess } from '../store/lock-owner.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { moveAside } from './workspace.ts';
-import {
-  clearPlace,
-  freePlace,
-  makeWorktree,
-  placeFor,
-  refuseToStrand,
-  refuseWorktree,
-} from '../worktree/place.ts';
+import { freePlace, makeWorktree, placeFor, refuseToStrand, refuseWorktree } from '../worktree/place.ts';
+import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { gitIn } from '../scm/git.ts';
 
@@ -281,7 +275,7 @@ async function leave(
   const { policy, env } = request;
   const place = request.worktree === true ? await placeFor(policy, old.spec.name, workspace, env) : null;
   await refuseToStrand(old, place, env);
-  if (place !== null) await clearPlace(place, null, old);
+  if (place !== null) await refuseOccupiedPlace(place, old);
   await endLeftovers(old);
   if (place !== null) await freePlace(place, old, notes);
 }
