@@ -82,7 +82,7 @@ async function occupantOf(place: Place, replaced: LoopReading | null): Promise<O
   const holder = trees.find((other) => other.branch === branch && other.path !== tree?.path);
   if (holder !== undefined && existsSync(holder.path)) {
     throw new UserError(
-      `the branch ${branch} is already checked out in ${holder.path}; a new worktree needs its own branch`,
+      `the branch ${branch} is checked out in ${holder.path}; a new worktree needs its own branch`,
     );
   }
   if (tree === null && hasFiles(path)) {
