@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 
-const begins = async (folder?: string) => {
+const recordStart = async (folder?: string) => {
   const repository = at.repository(folder);
   const tree = await writeTree(repository, at.scratch);
   return recordTree(repository, { ref: START, tree, message: 'start' });
@@ -59,7 +59,7 @@ describe('changesSince and prepareCommit', () => {
   it('commit new, changed, removed and renamed files', async () => {
     for (const name of ['changed', 'removed', 'moved', 'same']) at.write(name, name);
     at.commits();
-    await begins();
+    await recordStart();
     expect(await changes()).toEqual([]);
     at.write('changed', '2');
     at.remove('removed');
@@ -102,7 +102,7 @@ describe('changesSince and prepareCommit', () => {
     at.git('rm', '--quiet', 'dropped');
     at.remove('unstaged');
     const before = at.status;
-    await begins();
+    await recordStart();
     expect(await changes()).toEqual([]);
     at.write('work', '2');
     at.write('new', '1');
@@ -118,7 +118,7 @@ describe('changesSince and prepareCommit', () => {
     at.write('a', '1\nuser\n');
     at.write('b', 'user\n');
     at.git('add', 'b');
-    await begins();
+    await recordStart();
     at.write('a', '1\nuser\nloop\n');
     at.write('b', 'user\nloop\n');
     await commits();
@@ -130,7 +130,7 @@ describe('changesSince and prepareCommit', () => {
   it('commit a file that the loop changed back to its state at the start', async () => {
     at.write('a', '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '2');
     at.write('b', '2');
     await commits();
@@ -143,7 +143,7 @@ describe('changesSince and prepareCommit', () => {
 
   it('skip files that the agent has committed itself', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '1');
     at.commits('by the agent');
     expect(await changes()).toEqual([]);
@@ -153,7 +153,7 @@ describe('changesSince and prepareCommit', () => {
 
   it('work before the first commit, with files of any name and kind', async () => {
     at.write('mine', '1');
-    await begins();
+    await recordStart();
     const names = ['-dash', 'a "quote"', 'b\nline', 'c blank', 'd*?[x]', ':(top)e', 'ü'];
     for (const name of names) at.write(name, name);
     at.write('dx', 'not of the pattern');
@@ -170,7 +170,7 @@ describe('changesSince and prepareCommit', () => {
 
   it('keep a message that looks like a comment', async () => {
     at.git('config', 'commit.cleanup', 'strip');
-    await begins();
+    await recordStart();
     at.write('a', '1');
     await commits('# 7: fix it');
     expect(at.git('log', '-1', '--format=%s')).toBe('# 7: fix it\n');
@@ -179,7 +179,7 @@ describe('changesSince and prepareCommit', () => {
   it('commit a folder that replaces a file, and a file that replaces a folder', async () => {
     for (const name of ['a', 'd/x', 'e/x', 'l/x', 'gone']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     for (const name of ['a', 'd', 'l', 'gone']) at.remove(name);
     at.write('a/b', '2');
     at.write('d', '2');
@@ -203,7 +203,7 @@ describe('changesSince and prepareCommit', () => {
     at.write('sub/a', '1');
     at.write('other', '1');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2');
     at.write('sub/b', '2');
     at.write('other', '2');
@@ -216,7 +216,7 @@ describe('changesSince and prepareCommit', () => {
 
   it('skip a nested repository unless it is in the index', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     at.git('init', '--quiet', 'nested');
     at.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '--message', 'x');
     expect(await changes()).toEqual([]);
@@ -233,7 +233,7 @@ describe('a change after the checks', () => {
   it('is not committed and stays in the working tree', async () => {
     for (const name of ['a', 'b', 'c']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', 'green');
     at.write('new', 'green');
     at.remove('b');
@@ -252,7 +252,7 @@ describe('a change after the checks', () => {
   it('that was committed meanwhile is not reverted', async () => {
     for (const name of ['a', 'b']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', 'green');
     at.write('b', 'green');
     const head = at.git('rev-parse', 'HEAD').trim();
@@ -273,7 +273,7 @@ describe('a hook that changes and stages files', () => {
     at.commits();
     at.write('mine', '1');
     at.git('add', 'mine');
-    await begins();
+    await recordStart();
     at.write('a', '2\n');
     at.write('.git/hooks/pre-commit', '#!/bin/sh\necho 3 >>a; echo made >gen; git add a gen\n');
     chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
@@ -291,7 +291,7 @@ describe('a commit that fails', () => {
     at.write('a', 'staged');
     at.write('e/x', 'staged');
     at.git('add', 'mine', 'a', 'e/x');
-    await begins();
+    await recordStart();
     at.write('a', '2');
     at.write('b', '2');
     for (const name of ['d', 'e', 'gone']) at.remove(name);
@@ -315,7 +315,7 @@ describe('a commit that fails', () => {
 describe('findAttemptedCommit', () => {
   it('finds a commit by its message, below later commits and with additions by a hook', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     expect(wasAttempted(notes)).toBe(false);
     at.write('a', '1');
     at.write('.git/hooks/commit-msg', '#!/bin/sh\necho "Change-Id: 1" >>"$1"\n');
@@ -330,7 +330,7 @@ describe('findAttemptedCommit', () => {
   });
 
   it('ignores commits with another message', async () => {
-    await begins();
+    await recordStart();
     at.write('a', '1');
     await prepares('Add a');
     expect(await movedHead(at.repository(), notes)).toBeNull();

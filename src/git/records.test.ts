@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 
-const begins = async (folder?: string) => {
+const recordStart = async (folder?: string) => {
   const repository = at.repository(folder);
   const tree = await writeTree(repository, at.scratch);
   return recordTree(repository, { ref: recordName(IT.id, 'start'), tree, message: 'start' });
@@ -36,7 +36,7 @@ describe('a checkpoint', () => {
     at.write('.gitignore', 'ignored\n');
     at.write('ignored', 'x');
     const before = [at.status, at.git('rev-parse', 'HEAD'), at.git('ls-files', '--stage', '--debug')];
-    await begins();
+    await recordStart();
     at.write('b', '1');
     expect(await takes(1)).toEqual({ ref: 'refs/ralph/it-1a2b3c4d/1', unread: [] });
     at.write('c', '1');
@@ -62,7 +62,7 @@ describe('a checkpoint', () => {
 
   it('replaces the record when it is taken again, and follows the last one if some are missing', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     await takes(1);
     at.write('a', '1');
     await takes(4);
@@ -77,7 +77,7 @@ describe('a checkpoint', () => {
 
   it('works without any commit, during a merge, and after the agent switched branches', async () => {
     at.write('a', '1');
-    await begins();
+    await recordStart();
     await takes(1);
     at.commits();
     at.git('switch', '--quiet', '-c', 'other');
@@ -108,7 +108,7 @@ describe('a checkpoint', () => {
     at.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'sub');
     at.commits();
     at.write('sub/dirty', '1');
-    await begins();
+    await recordStart();
     await takes(1);
     expect(at.git('ls-tree', recordName(IT.id, '1'), 'sub')).toMatch(/^160000 commit/);
     at.git('-C', 'sub', 'commit', '--quiet', '--allow-empty', '--message', 'two');
@@ -123,7 +123,7 @@ describe('a checkpoint', () => {
     at.write('sub/a', '1');
     at.write('other', '1');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2');
     at.write('other', '2');
     await takes(1, 'sub');
@@ -177,7 +177,7 @@ describe('the diff since the start', () => {
     at.write('mine', 'before\n');
     at.commits();
     at.write('mine', 'changed by hand before the loop\n');
-    await begins();
+    await recordStart();
     expect(await diff()).toBe('');
     at.write('changed', 'other\n');
     at.remove('gone');
@@ -200,7 +200,7 @@ describe('the diff since the start', () => {
     at.write('a', '1\n');
     at.write('.gitattributes', '* diff=custom\n');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '2\n');
     const plain = await diff();
     for (const setting of [
@@ -219,7 +219,7 @@ describe('the diff since the start', () => {
 
   it('T093 is cut after the given number of bytes, and takes any bytes', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     writeFileSync(at.path('a'), Buffer.from([0xff, 0xfe, 0x0a]));
     at.write('big', 'a line of text\n'.repeat(2_000_000));
     const text = await diff(30_000);
@@ -231,7 +231,7 @@ describe('the diff since the start', () => {
   it('includes only the workspace in a larger repository', async () => {
     at.write('sub/a', '1\n');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2\n');
     at.write('top', '2\n');
     at.git('add', 'top');
