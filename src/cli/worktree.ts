@@ -1,6 +1,7 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
-import { listWorktrees, removeWorktree } from '../views/worktrees.ts';
+import { removeWorktree } from '../commands/remove-worktree.ts';
+import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './lines.ts';
 import { columns } from './columns.ts';
 import { findLoop } from './loops.ts';

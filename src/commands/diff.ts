@@ -3,14 +3,14 @@ import { nameBefore } from '../git/records.ts';
 import { writeTree } from '../git/tree.ts';
 import { runAttached } from '../process/attached.ts';
 import { UserError } from '../user-error.ts';
-import { inWords } from '../scm/git.ts';
+import { withGitErrorsForUser } from '../scm/git.ts';
 import { recordNamed, recordsOf, type LoopRecords } from '../scm/loop-records.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 
 /**
- * Lets git show what a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`, `3..now`).
- * How it looks is between the user and their git.
+ * Shows with `git diff` what a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`,
+ * `3..now`). The user's diff settings apply. Returns git's exit code.
  */
 export async function diffLoop(
   loop: LoopReading,
@@ -28,17 +28,17 @@ export async function diffLoop(
     cwd: repository.folder,
     env: startersEnvironment(process.env),
   });
-  if (code === null) throw new UserError('git is needed and not installed');
+  if (code === null) throw new UserError('git is required but not installed');
   return code;
 }
 
-/** The two ends of what is asked for. */
+/** The names of the two records to compare, or `now`. */
 function ends(name: string, what: string | null, found: LoopRecords): readonly [string, string] {
   const words = (what ?? 'start..now').split('..');
   const [from = '', to = ''] = words;
   if (words.length > 2) {
     throw new UserError(
-      `${JSON.stringify(what)}: expected the number of an iteration, or two ends: 3, 2..5, start..now`,
+      `bad range ${JSON.stringify(what)}: expected the number of an iteration or a range, such as 3, 2..5 or start..now`,
     );
   }
   if (words.length === 2) return [from === '' ? 'start' : from, to === '' ? 'now' : to];
@@ -47,12 +47,12 @@ function ends(name: string, what: string | null, found: LoopRecords): readonly [
   const before = nameBefore([...found.records.keys()], Number(from));
   if (before !== null) return [before, from];
   throw new UserError(
-    `nothing is on record of "${name}" before iteration ${from}, to say what it has changed; compare with another: ralph diff ${name} ${from}..now`,
+    `"${name}" has no record before iteration ${from} to compare with; compare it with another record: ralph diff ${name} ${from}..now`,
   );
 }
 
 function filesOf({ folder, spec }: LoopReading, { repository, hasFiles }: LoopRecords): Promise<string> {
   if (!hasFiles)
-    throw new UserError(`the files that "${spec.name}" worked on are gone; compare two of its checkpoints`);
-  return inWords(() => writeTree(repository, join(folder.path, `diff-index-${process.pid}`)));
+    throw new UserError(`the files of "${spec.name}" are gone; compare two of its checkpoints instead`);
+  return withGitErrorsForUser(() => writeTree(repository, join(folder.path, `diff-index-${process.pid}`)));
 }

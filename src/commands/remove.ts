@@ -13,26 +13,26 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { hasTree } from '../worktree/worktree.ts';
 
-/** Removes a loop that nobody drives, and tells which agent of it had to be ended, if any. */
+/** Removes a loop that is not running, and returns the pid of the agent that had to be stopped, if any. */
 export async function removeLoop(loop: LoopReading): Promise<number | null> {
   const { folder, spec } = loop;
   if (await hasTree(spec, startersEnvironment(process.env))) {
     throw new UserError(
-      `"${spec.name}" still has its worktree ${spec.worktree?.path ?? ''}; remove that first: ralph worktree rm ${spec.name}`,
+      `"${spec.name}" still has its worktree ${spec.worktree?.path ?? ''}; remove it first: ralph worktree rm ${spec.name}`,
     );
   }
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) {
     throw new UserError(
-      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; end it first: ralph stop ${spec.name} --now`,
+      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; stop it first: ralph stop ${spec.name} --now`,
     );
   }
   try {
     const now = readLoopAt(folder) ?? loop;
     const agent = openRun(now.state)?.receipt ?? null;
-    const ended = agent !== null && processes.lives(agent) ? agent.pid : null;
+    const stopped = agent !== null && processes.lives(agent) ? agent.pid : null;
     await endLeftovers(now);
-    // All of it at once, or what is left could be taken for another loop's.
+    // Renamed first: a half-removed folder could be mistaken for another loop's.
     const aside = `${folder.path}.removed-${process.pid}`;
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
@@ -40,7 +40,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     await forgetRecords(spec, folder.workspace);
     forget(spec.id);
     unregister(spec.id);
-    return ended;
+    return stopped;
   } finally {
     lock.release();
   }

@@ -1,31 +1,32 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeOf } from '../store/spec.ts';
-import { ask } from '../git/git.ts';
+import { execGit } from '../git/git.ts';
 import { lastOf, nextRewind } from '../git/records.ts';
-import { RestoreError, restoreFiles, type Restored } from '../git/restore.ts';
+import { RestoreError } from '../git/restore-error.ts';
+import { restoreFiles, type Restored } from '../git/restore.ts';
 import { recordName, recordTree } from '../git/tree.ts';
 import { isInside } from '../git/worktree.ts';
 import { UserError } from '../user-error.ts';
-import { inWords } from '../scm/git.ts';
+import { withGitErrorsForUser } from '../scm/git.ts';
 import { stillRunning, withIdleLoop } from '../recovery/idle-loop.ts';
 import { rewindMarker } from '../recovery/recovery.ts';
 import { recordNamed, recordsOf, type LoopRecords } from '../scm/loop-records.ts';
 import { readAllLoops, type LoopReading } from '../store/read-loop.ts';
 
 export interface Rewound extends Restored {
-  /** The record of what was there before; null where nothing had to be changed. */
+  /** The record of the files before the rewind; null if nothing had to be changed. */
   readonly back: string | null;
-  /** Where the exact copies are of files that git would not give back as they were. */
+  /** The folder with exact copies of files that git would not restore exactly. */
   readonly copies: string;
 }
 
-/** Makes the files of a loop's tree again what they were at a checkpoint. What is there now is put on record first. */
+/** Restores the files of a loop's tree from a checkpoint, and records the current files first. */
 export function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
   return withIdleLoop(loop, async () => {
-    refuseWhileOthersWork(loop);
+    refuseWhileOthersRun(loop);
     const records = await recordsOf(loop);
-    if (!records.hasFiles) throw new UserError(`the files that "${loop.spec.name}" worked on are gone`);
+    if (!records.hasFiles) throw new UserError(`cannot rewind "${loop.spec.name}": its files are gone`);
     return restore(loop, word, records);
   });
 }
@@ -33,7 +34,7 @@ export function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
 async function restore({ folder, spec }: LoopReading, word: string, found: LoopRecords): Promise<Rewound> {
   const { records } = found;
   const marker = rewindMarker(spec, folder);
-  // By it whoever comes after us finds a git that outlives us.
+  // Lets a later process find a git that outlives this one.
   const env = { ...found.repository.env, [marker.name]: marker.value };
   const repository = { ...found.repository, env };
   const to = recordNamed(spec.name, word, found);
@@ -51,7 +52,7 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
     });
   const copies = { into: folder.rewind(back), from: folder.rewind(word) };
   const scratch = join(folder.rewindScratch, 'index');
-  return inWords(async () => {
+  return withGitErrorsForUser(async () => {
     try {
       const restored = await restoreFiles(repository, { to, scratch, keep, copies });
       return { ...restored, back: restored.change === null ? null : back, copies: copies.into };
@@ -59,14 +60,14 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
       if (!(error instanceof RestoreError)) throw error;
       if (!error.isUntouched) {
         throw new UserError(
-          `"${spec.name}" is only partly rewound to ${word}: ${error.message}; get back what was there with: ralph rewind ${spec.name} ${back}`,
+          `"${spec.name}" is only partly rewound to ${word}: ${error.message}; restore the files from before with: ralph rewind ${spec.name} ${back}`,
           3,
           { cause: error },
         );
       }
-      await ask(repository, ['update-ref', '-d', ref]);
+      await execGit(repository, ['update-ref', '-d', ref]);
       rmSync(copies.into, { recursive: true, force: true });
-      throw new UserError(`cannot rewind to ${word}, and nothing was changed: ${error.message}`, 2, {
+      throw new UserError(`cannot rewind to ${word}, nothing was changed: ${error.message}`, 2, {
         cause: error,
       });
     } finally {
@@ -75,8 +76,8 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
   });
 }
 
-/** Nor may files change under the agent of another loop in the same tree. */
-function refuseWhileOthersWork({ spec, folder }: LoopReading): void {
+/** Refuses while another loop runs in the same tree, because its files must not change. */
+function refuseWhileOthersRun({ spec, folder }: LoopReading): void {
   const [here, others] = [treeOf(spec), readAllLoops().filter((other) => other.folder.path !== folder.path)];
   const busy = others.find(({ owner, spec: other }) => {
     const there = treeOf(other);

@@ -5,16 +5,16 @@ import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { changesSince } from './changes.ts';
-import { prepareCommit, settle } from './commit.ts';
+import { prepareCommit, finishCommit } from './commit.ts';
 import { recordTree, writeTree } from './tree.ts';
 
 const START = 'refs/ralph/it/start';
-/** Some of them are folders where others are files. */
+/** Some names are folders in one history and files in another. */
 const NAMES = ['a', 'a/b', 'c', 'd', 'd/e', 'd/f', 'g h', '-x', 'k', 'k/l/m'];
 
-/** Files that are written or removed, some of which are staged at once. */
-type Deed = { readonly name: string; readonly text: string | null; readonly staged: boolean };
-const deeds = fc.array(
+/** A file that is written (or removed, if `text` is null) and possibly staged. */
+type Edit = { readonly name: string; readonly text: string | null; readonly staged: boolean };
+const edits = fc.array(
   fc.record({
     name: fc.constantFrom(...NAMES),
     text: fc.option(fc.constantFrom<string>('1', '2', '3'), { freq: 2 }),
@@ -23,16 +23,16 @@ const deeds = fc.array(
   { maxLength: 8 },
 );
 
-it('commits in any history what the loop has changed, and leaves everything else as it was', async () => {
+it('commits what the loop changed in any history, and leaves everything else as it was', async () => {
   const histories = fc.asyncProperty(
-    fc.record({ committed: deeds, byUser: deeds, byLoop: fc.array(deeds, { minLength: 1, maxLength: 3 }) }),
+    fc.record({ committed: edits, byUser: edits, byLoop: fc.array(edits, { minLength: 1, maxLength: 3 }) }),
     async ({ committed, byUser, byLoop }) => {
       const at = new GitFolder();
       try {
-        doAll(at, committed, false);
+        apply(at, committed, false);
         at.commits();
-        doAll(at, byUser, true);
-        await lookOn(at, byLoop);
+        apply(at, byUser, true);
+        await checkCommits(at, byLoop);
       } finally {
         at.close();
       }
@@ -46,18 +46,18 @@ it('commits in any history what the loop has changed, and leaves everything else
   await expect(fc.assert(histories, { numRuns: 12, examples: [[found]] })).resolves.toBeUndefined();
 });
 
-function write(name: string, text: string): Deed {
+function write(name: string, text: string): Edit {
   return { name, text, staged: false };
 }
 
-/** Lets the loop work and commit, and holds every commit against what a person would expect. */
-async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Promise<void> {
+/** Lets the loop work and commit, and compares every commit with the expected one. */
+async function checkCommits(at: GitFolder, byLoop: readonly (readonly Edit[])[]): Promise<void> {
   const repository = at.repository();
   const [start, base] = [filesIn(at.work), filesOf(at, 'HEAD')];
   const tree = await writeTree(repository, at.scratch);
   await recordTree(repository, { ref: START, tree, message: 'start' });
   for (const work of byLoop) {
-    doAll(at, work, false);
+    apply(at, work, false);
     const [now, head, index] = [filesIn(at.work), filesOf(at, 'HEAD'), indexOf(at)];
     const isOurs = (path: string): boolean =>
       now.get(path) !== head.get(path) &&
@@ -71,14 +71,14 @@ async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Prom
     const plan = { folder: at.folder, message: 'work' };
     const { args, env } = await prepareCommit(repository, changes, plan);
     at.gitWith(env, ...args);
-    await settle(repository, at.folder, 'HEAD');
+    await finishCommit(repository, at.folder, 'HEAD');
     /* oxlint-enable no-await-in-loop */
 
     const expected = new Map(head);
     for (const path of ours) {
       const text = now.get(path);
       if (text === undefined) expected.delete(path);
-      // What stands in its way is gone already.
+      // A file in its way has already been removed.
       else for (const other of expected.keys()) if (excludes(path, other)) expected.delete(other);
       if (text !== undefined) expected.set(path, text);
     }
@@ -90,12 +90,12 @@ async function lookOn(at: GitFolder, byLoop: readonly (readonly Deed[])[]): Prom
   }
 }
 
-/** Whether two names cannot both be files. */
+/** Whether one name is a folder of the other, so that not both can be files. */
 function excludes(a: string, b: string): boolean {
   return a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-function doAll(at: GitFolder, all: readonly Deed[], mayStage: boolean): void {
+function apply(at: GitFolder, all: readonly Edit[], mayStage: boolean): void {
   for (const { name, text, staged } of all) {
     put(at, name, text);
     prune(at.work);
@@ -103,7 +103,7 @@ function doAll(at: GitFolder, all: readonly Deed[], mayStage: boolean): void {
   }
 }
 
-/** An empty folder is nothing for git, and in the way of a name. */
+/** Removes empty folders: git does not track them, and they block file names. */
 function prune(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name === '.git') continue;

@@ -4,7 +4,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import type { Difference } from './differences.ts';
-import { madeBefore, movedTo, prepareCommit, settle, takeBack, wasAttempted } from './commit.ts';
+import {
+  findAttemptedCommit,
+  movedHead,
+  prepareCommit,
+  finishCommit,
+  cancelCommit,
+  wasAttempted,
+} from './commit.ts';
 import { problemWith } from './state.ts';
 import { recordTree, writeTree } from './tree.ts';
 
@@ -18,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 
-const begins = async (folder?: string) => {
+const recordStart = async (folder?: string) => {
   const repository = at.repository(folder);
   const tree = await writeTree(repository, at.scratch);
   return recordTree(repository, { ref: START, tree, message: 'start' });
@@ -31,7 +38,7 @@ const changes = async (folder?: string) => {
   const list = await found(folder);
   return list.map(({ path, kind }) => `${kind} ${path}`).toSorted();
 };
-/** Gives what makes the commit. */
+/** Returns a function that makes the commit. */
 const prepares = async (message: string, folder?: string, list?: readonly Difference[]) => {
   const where = at.repository(folder);
   const { args, env } = await prepareCommit(where, list ?? (await found(folder)), { folder: notes, message });
@@ -42,17 +49,17 @@ const prepares = async (message: string, folder?: string, list?: readonly Differ
 };
 const commits = async (message = 'work', folder?: string, list?: readonly Difference[]) => {
   const make = await prepares(message, folder, list);
-  await settle(at.repository(folder), notes, make());
+  await finishCommit(at.repository(folder), notes, make());
 };
-/** What the last commit has changed. */
+/** The files that the last commit changed. */
 const committed = () =>
   at.git('show', '--format=', '--name-status', '--no-renames', '-z', 'HEAD').split('\0').slice(0, -1);
 
-describe('what a loop commits', () => {
-  it('is what has changed since it began: new, changed, removed and renamed', async () => {
+describe('changesSince and prepareCommit', () => {
+  it('commit new, changed, removed and renamed files', async () => {
     for (const name of ['changed', 'removed', 'moved', 'same']) at.write(name, name);
     at.commits();
-    await begins();
+    await recordStart();
     expect(await changes()).toEqual([]);
     at.write('changed', '2');
     at.remove('removed');
@@ -82,7 +89,7 @@ describe('what a loop commits', () => {
     expect(await changes()).toEqual([]);
   });
 
-  it('is nothing of the user’s that it has not touched, which stays as it was, staged or not', async () => {
+  it('leave files that only the user changed as they are, staged or not', async () => {
     for (const name of ['staged', 'half', 'dirty', 'dropped', 'unstaged', 'work']) at.write(name, '1');
     at.commits();
     at.write('staged', '2');
@@ -95,7 +102,7 @@ describe('what a loop commits', () => {
     at.git('rm', '--quiet', 'dropped');
     at.remove('unstaged');
     const before = at.status;
-    await begins();
+    await recordStart();
     expect(await changes()).toEqual([]);
     at.write('work', '2');
     at.write('new', '1');
@@ -105,13 +112,13 @@ describe('what a loop commits', () => {
     expect(at.git('show', ':half')).toBe('2');
   });
 
-  it('is all of a file that was changed before and again, and of one that was only staged', async () => {
+  it('commit the whole file if the user changed or staged it before the loop did', async () => {
     at.write('a', '1\n');
     at.commits();
     at.write('a', '1\nuser\n');
     at.write('b', 'user\n');
     at.git('add', 'b');
-    await begins();
+    await recordStart();
     at.write('a', '1\nuser\nloop\n');
     at.write('b', 'user\nloop\n');
     await commits();
@@ -120,10 +127,10 @@ describe('what a loop commits', () => {
     expect(at.status).toEqual([]);
   });
 
-  it('is also what becomes again as it was at the beginning', async () => {
+  it('commit a file that the loop changed back to its state at the start', async () => {
     at.write('a', '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '2');
     at.write('b', '2');
     await commits();
@@ -134,9 +141,9 @@ describe('what a loop commits', () => {
     expect(at.status).toEqual([]);
   });
 
-  it('is not what the agent has committed itself', async () => {
+  it('skip files that the agent has committed itself', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '1');
     at.commits('by the agent');
     expect(await changes()).toEqual([]);
@@ -144,9 +151,9 @@ describe('what a loop commits', () => {
     expect(await changes()).toEqual(['new b']);
   });
 
-  it('works before the first commit, with files of any name and kind', async () => {
+  it('work before the first commit, with files of any name and kind', async () => {
     at.write('mine', '1');
-    await begins();
+    await recordStart();
     const names = ['-dash', 'a "quote"', 'b\nline', 'c blank', 'd*?[x]', ':(top)e', 'ü'];
     for (const name of names) at.write(name, name);
     at.write('dx', 'not of the pattern');
@@ -161,18 +168,18 @@ describe('what a loop commits', () => {
     expect(at.git('ls-tree', 'HEAD', 'link', 'run')).toMatch(/^120000 .*link\n100755 .*run\n$/);
   });
 
-  it('keeps a message that looks like a comment', async () => {
+  it('keep a message that looks like a comment', async () => {
     at.git('config', 'commit.cleanup', 'strip');
-    await begins();
+    await recordStart();
     at.write('a', '1');
     await commits('# 7: fix it');
     expect(at.git('log', '-1', '--format=%s')).toBe('# 7: fix it\n');
   });
 
-  it('may be a folder in the place of a file, and the other way round', async () => {
+  it('commit a folder that replaces a file, and a file that replaces a folder', async () => {
     for (const name of ['a', 'd/x', 'e/x', 'l/x', 'gone']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     for (const name of ['a', 'd', 'l', 'gone']) at.remove(name);
     at.write('a/b', '2');
     at.write('d', '2');
@@ -192,11 +199,11 @@ describe('what a loop commits', () => {
     expect(at.status).toEqual([]);
   });
 
-  it('of a folder in a bigger repository is only what lies in it', async () => {
+  it('commit only files below the workspace in a larger repository', async () => {
     at.write('sub/a', '1');
     at.write('other', '1');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2');
     at.write('sub/b', '2');
     at.write('other', '2');
@@ -207,9 +214,9 @@ describe('what a loop commits', () => {
     expect(at.status).toEqual([' M other', '?? new', '?? sub/.ralph/x']);
   });
 
-  it('is no repository in the repository, unless that is a submodule', async () => {
+  it('skip a nested repository unless it is in the index', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     at.git('init', '--quiet', 'nested');
     at.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '--message', 'x');
     expect(await changes()).toEqual([]);
@@ -222,11 +229,11 @@ describe('what a loop commits', () => {
   });
 });
 
-describe('what happens after the checks', () => {
-  it('is not in the commit, and stays where it is', async () => {
+describe('a change after the checks', () => {
+  it('is not committed and stays in the working tree', async () => {
     for (const name of ['a', 'b', 'c']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', 'green');
     at.write('new', 'green');
     at.remove('b');
@@ -242,10 +249,10 @@ describe('what happens after the checks', () => {
     expect(at.status).toEqual([' M a', ' M c', ' D new', '?? b', '?? d']);
   });
 
-  it('and was committed by somebody is newer, and not undone', async () => {
+  it('that was committed meanwhile is not reverted', async () => {
     for (const name of ['a', 'b']) at.write(name, '1');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', 'green');
     at.write('b', 'green');
     const head = at.git('rev-parse', 'HEAD').trim();
@@ -261,12 +268,12 @@ describe('what happens after the checks', () => {
 });
 
 describe('a hook that changes and stages files', () => {
-  it('has them in the commit, and the index does not take them back', async () => {
+  it('gets them into the commit, and the index does not revert them', async () => {
     at.write('a', '1\n');
     at.commits();
     at.write('mine', '1');
     at.git('add', 'mine');
-    await begins();
+    await recordStart();
     at.write('a', '2\n');
     at.write('.git/hooks/pre-commit', '#!/bin/sh\necho 3 >>a; echo made >gen; git add a gen\n');
     chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
@@ -277,14 +284,14 @@ describe('a hook that changes and stages files', () => {
 });
 
 describe('a commit that fails', () => {
-  it('leaves everything as it was, also what the user has staged of the same files', async () => {
+  it('leaves the index as it was, including entries that the user staged for the same files', async () => {
     for (const name of ['a', 'd/x', 'gone']) at.write(name, '1');
     at.commits();
     at.write('mine', '1');
     at.write('a', 'staged');
     at.write('e/x', 'staged');
     at.git('add', 'mine', 'a', 'e/x');
-    await begins();
+    await recordStart();
     at.write('a', '2');
     at.write('b', '2');
     for (const name of ['d', 'e', 'gone']) at.remove(name);
@@ -295,47 +302,47 @@ describe('a commit that fails', () => {
     chmodSync(at.path('.git/hooks/pre-commit'), 0o755);
     const make = await prepares('work');
     expect(make).toThrow('no');
-    await takeBack(at.repository(), notes);
+    await cancelCommit(at.repository(), notes);
     expect([at.status, at.git('ls-files', '--stage')]).toEqual(before);
-    // The next one takes back what an owner has announced that did not live to do so.
+    // An attempt after a crash undoes the staging of the attempt before it.
     await prepares('work');
     await prepares('work');
-    await takeBack(at.repository(), notes);
+    await cancelCommit(at.repository(), notes);
     expect([at.status, at.git('ls-files', '--stage')]).toEqual(before);
   });
 });
 
-describe('a commit that nobody heard of', () => {
-  it('is recognised by its message, also under another one and with more in it', async () => {
+describe('findAttemptedCommit', () => {
+  it('finds a commit by its message, below later commits and with additions by a hook', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     expect(wasAttempted(notes)).toBe(false);
     at.write('a', '1');
     at.write('.git/hooks/commit-msg', '#!/bin/sh\necho "Change-Id: 1" >>"$1"\n');
     chmodSync(at.path('.git/hooks/commit-msg'), 0o755);
     const make = await prepares('Add a');
     expect(wasAttempted(notes)).toBe(true);
-    expect(await madeBefore(at.repository(), notes)).toBeNull();
+    expect(await findAttemptedCommit(at.repository(), notes)).toBeNull();
     const made = make();
-    expect(await madeBefore(at.repository(), notes)).toBe(made);
+    expect(await findAttemptedCommit(at.repository(), notes)).toBe(made);
     at.commits('by a person');
-    expect(await madeBefore(at.repository(), notes)).toBe(made);
+    expect(await findAttemptedCommit(at.repository(), notes)).toBe(made);
   });
 
-  it('is not taken for one of somebody else', async () => {
-    await begins();
+  it('ignores commits with another message', async () => {
+    await recordStart();
     at.write('a', '1');
     await prepares('Add a');
-    expect(await movedTo(at.repository(), notes)).toBeNull();
+    expect(await movedHead(at.repository(), notes)).toBeNull();
     at.commits('by a person');
-    expect(await madeBefore(at.repository(), notes)).toBeNull();
-    expect(await movedTo(at.repository(), notes)).toBe(at.git('rev-parse', 'HEAD').trim());
+    expect(await findAttemptedCommit(at.repository(), notes)).toBeNull();
+    expect(await movedHead(at.repository(), notes)).toBe(at.git('rev-parse', 'HEAD').trim());
   });
 });
 
 describe('a repository that cannot be committed to', () => {
   const problem = async () => problemWith(at.repository());
-  /** Two branches that do not fit. */
+  /** Two branches that conflict. */
   const conflict = () => {
     at.write('a', '1');
     at.commits();
@@ -352,7 +359,7 @@ describe('a repository that cannot be committed to', () => {
     ['a rebase', ['rebase', 'other'], 'git rebase --continue'],
     ['a cherry-pick', ['cherry-pick', 'other'], 'git cherry-pick --abort'],
     ['a revert', ['revert', '--no-edit', 'HEAD~1'], 'git revert --abort'],
-  ])('%s in progress', async (what, args, remedy) => {
+  ])('reports %s in progress', async (what, args, remedy) => {
     conflict();
     expect(await problem()).toBeNull();
     expect(() => at.git(...args)).toThrow('Command failed');
@@ -360,7 +367,7 @@ describe('a repository that cannot be committed to', () => {
     expect(await problem()).toContain(remedy);
   });
 
-  it('says what else is the matter, and what to do', async () => {
+  it('reports the problem and the remedy', async () => {
     conflict();
     at.git('bisect', 'start');
     expect(await problem()).toContain('git bisect reset');
@@ -380,11 +387,11 @@ describe('a repository that cannot be committed to', () => {
     expect(await problemWith(bare)).toContain('bare');
   });
 
-  it('wants to know who commits', async () => {
+  it('reports a missing identity', async () => {
     const env = { PATH: at.env['PATH'] ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
     at.git('config', 'user.useConfigOnly', 'true');
-    const nobody = { ...at.repository(), env };
-    expect(await problemWith(nobody)).toContain('git config user.name');
+    const anonymous = { ...at.repository(), env };
+    expect(await problemWith(anonymous)).toContain('git config user.name');
     expect(readFileSync(at.path('.git/HEAD'), 'utf8')).toBe('ref: refs/heads/main\n');
   });
 });

@@ -1,23 +1,22 @@
 /**
  * One commit of what a loop has changed, and of nothing else.
  *
- * 1. What is committed is what the checks have seen: the tree as it was written then, whatever has happened to the files
- *    since.
- * 2. What the user has staged, changed or added and the loop has not touched stays exactly as it is, staged or not.
- * 3. The commit itself is the user's own git's: hooks, signatures and all.
- * 4. One that was made and not heard of is recognised, so that it is never made twice.
+ * 1. The commit contains the tree that the checks saw, even if files have changed since.
+ * 2. Files that the user staged, changed or added and the loop did not touch stay as they are, staged or not.
+ * 3. The user's own git makes the commit, with hooks and signatures.
+ * 4. A commit whose owner died before it was noted is recognised, so that it is never made twice.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Difference } from './differences.ts';
-import { ask, configured, resolve, tell, type Repository } from './git.ts';
-import { enter, entryOf, follow, stage, unstage } from './staging.ts';
-import { CAREFULLY, copyOfIndex } from './tree.ts';
+import { execGit, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
+import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
+import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
- * Gets everything ready, and gives the arguments behind `git` and what it must know besides. The commit is made from an
- * index of its own, with the last commit and the changes in it. In the user's index they are staged before, so that it
- * fits whenever the commit comes to be; `takeBack` undoes that where it does not.
+ * Prepares a commit and returns the arguments and the environment for `git`. The commit is made from an index of its own
+ * that holds the last commit and the changes. The changes are also staged in the user's index, so that it fits as soon as
+ * the commit exists; `cancelCommit` takes them out again if it is not made.
  */
 export async function prepareCommit(
   repository: Repository,
@@ -27,23 +26,23 @@ export async function prepareCommit(
   const note = readNote(folder);
   await noteHead(repository, folder, { tree: note?.tree ?? null, message });
   const index = indexFile(folder);
-  await copyOfIndex(repository, index);
-  const inCopy = { GIT_INDEX_FILE: index };
-  const last = await resolve(repository, 'HEAD^{commit}');
-  const clear = last === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', last];
-  await tell(repository, [...CAREFULLY, ...clear], inCopy);
-  await enter(repository, changes.map(entryOf), inCopy);
+  await copyIndex(repository, index);
+  const inOwnIndex = { GIT_INDEX_FILE: index };
+  const head = await resolveRevision(repository, 'HEAD^{commit}');
+  const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
+  await gitOutput(repository, [...ISOLATED, ...reset], inOwnIndex);
+  await updateIndex(repository, changes.map(indexEntry), inOwnIndex);
   await stage(repository, changes, stagedFile(folder));
-  // Whatever is configured, nothing of the message is a comment.
+  // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['commit', '--cleanup=whitespace', '--message', message];
-  // Whoever tidied up with this index would not see what the user has staged in theirs.
-  return { args, env: { ...configured(repository.env, UNTIDIED), ...inCopy } };
+  return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
 }
 
-const UNTIDIED = { 'gc.auto': '0', 'maintenance.auto': 'false' };
+/** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
+const NO_MAINTENANCE = { 'gc.auto': '0', 'maintenance.auto': 'false' };
 
 export interface CommitPlan {
-  /** Where the attempt is written down; it outlives us. */
+  /** Where the attempt is noted, for an owner that takes over. */
   readonly folder: string;
   readonly message: string;
 }
@@ -53,58 +52,58 @@ export interface PreparedCommit {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Writes down what is checked out before anything is done about it; without a message nobody has begun to commit. */
+/** Notes what is checked out. A note with a message means that a commit was attempted. */
 export async function noteHead(
   repository: Repository,
   folder: string,
   { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
 ): Promise<void> {
-  const note: Note = { head: await resolve(repository, 'HEAD^{commit}'), tree, message };
+  const note: Note = { head: await resolveRevision(repository, 'HEAD^{commit}'), tree, message };
   writeFileSync(noteFile(folder), JSON.stringify(note));
 }
 
 export interface Note {
-  /** What was checked out; null before the first commit. */
+  /** The commit that was checked out; null before the first commit. */
   readonly head: string | null;
-  /** What the checks have seen. */
+  /** The tree that the checks saw. */
   readonly tree: string | null;
   readonly message: string | null;
 }
 
-/** Whether something is in the user's index that may have to be taken back. */
+/** Whether the user's index may still hold changes that were staged for a commit. */
 export function hasStaged(folder: string): boolean {
   return existsSync(stagedFile(folder));
 }
 
-/** Nothing was committed: what was staged for it is taken back. */
-export async function takeBack(repository: Repository, folder: string): Promise<void> {
+/** Nothing was committed: takes what was staged for it out of the user's index. */
+export async function cancelCommit(repository: Repository, folder: string): Promise<void> {
   rmSync(indexFile(folder), { force: true });
   await unstage(repository, stagedFile(folder));
 }
 
-/** The commit is there: so it is in the user's index, and git may tidy up as it does after any commit. */
-export async function settle(repository: Repository, folder: string, commit: string): Promise<void> {
+/** The commit was made: updates the user's index and runs the maintenance that git runs after any commit. */
+export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
   rmSync(indexFile(folder), { force: true });
-  await follow(repository, stagedFile(folder), commit);
-  await ask(repository, ['maintenance', 'run', '--auto', '--quiet']);
+  await followCommit(repository, stagedFile(folder), commit);
+  await execGit(repository, ['maintenance', 'run', '--auto', '--quiet']);
 }
 
-/** What is checked out, if that is something else than what was noted. */
-export async function movedTo(repository: Repository, folder: string): Promise<string | null> {
+/** HEAD, if it has moved since it was noted. */
+export async function movedHead(repository: Repository, folder: string): Promise<string | null> {
   const note = readNote(folder);
-  const head = note === null ? null : await resolve(repository, 'HEAD^{commit}');
+  const head = note === null ? null : await resolveRevision(repository, 'HEAD^{commit}');
   return head === note?.head ? null : head;
 }
 
-/** The commit that an earlier attempt has made, though nobody heard of it; null if it has made none. */
-export async function madeBefore(repository: Repository, folder: string): Promise<string | null> {
+/** The commit that an earlier attempt made; null if it made none. */
+export async function findAttemptedCommit(repository: Repository, folder: string): Promise<string | null> {
   const note = readNote(folder);
   const message = note?.message ?? null;
-  const head = await movedTo(repository, folder);
+  const head = await movedHead(repository, folder);
   if (message === null || head === null) return null;
   const since = note === null || note.head === null ? head : `${note.head}..${head}`;
-  // A hook may have added to the message, and somebody may have committed since.
-  const log = await ask(repository, ['log', '--first-parent', '-z', '--format=%H %B', since]);
+  // It need not be HEAD, and a hook may have added to the message.
+  const log = await execGit(repository, ['log', '--first-parent', '-z', '--format=%H %B', since]);
   const commits = log.code === 0 ? log.stdout.toString('utf8').split('\0') : [];
   const made = commits.find((entry) => entry.slice(entry.indexOf(' ')).includes(message));
   return made?.split(' ', 1)[0] ?? null;
@@ -132,7 +131,7 @@ function indexFile(folder: string): string {
   return join(folder, 'commit-index');
 }
 
-/** What was in the user's index where the changes are staged now. */
+/** The entries of the user's index that the staged changes replaced. */
 function stagedFile(folder: string): string {
   return join(folder, 'staged');
 }

@@ -1,23 +1,23 @@
-import { ask, resolve, type Repository } from './git.ts';
+import { execGit, resolveRevision, type Repository } from './git.ts';
 import { writeTree } from './tree.ts';
 
 /**
- * What has changed below the workspace since a record was made, new files too, as far as that many bytes go; nothing
- * where git cannot tell. It depends on nobody's settings, and no program of the user's has a hand in it.
+ * The diff of everything below the workspace since a record, new files included, cut after `bytes`; empty if git fails.
+ * It ignores the user's diff settings and runs no external diff or textconv program.
  */
 export async function diffSince(
   repository: Repository,
   ref: string,
   { scratch, bytes }: { readonly scratch: string; readonly bytes: number },
 ): Promise<Buffer> {
-  const start = await resolve(repository, `${ref}^{tree}`);
-  if (start === null) return NOTHING;
+  const start = await resolveRevision(repository, `${ref}^{tree}`);
+  if (start === null) return EMPTY;
   const now = await writeTree(repository, scratch);
-  const args = ['diff-tree', '-r', '-p', '-M', '--no-ext-diff', '--no-textconv', '--no-color'];
-  const shown = [...args, '--src-prefix=a/', '--dst-prefix=b/', start, now, '--', '.'];
-  const answer = await ask(repository, shown, {}, { enoughBytes: bytes, patienceMs: PATIENCE_MS });
-  return answer.code === 0 ? answer.stdout : NOTHING;
+  const options = ['diff-tree', '-r', '-p', '-M', '--no-ext-diff', '--no-textconv', '--no-color'];
+  const args = [...options, '--src-prefix=a/', '--dst-prefix=b/', start, now, '--', '.'];
+  const answer = await execGit(repository, args, {}, { enoughBytes: bytes, patienceMs: TIMEOUT_MS });
+  return answer.code === 0 ? answer.stdout : EMPTY;
 }
 
-const NOTHING = Buffer.alloc(0);
-const PATIENCE_MS = 10_000;
+const EMPTY = Buffer.alloc(0);
+const TIMEOUT_MS = 10_000;

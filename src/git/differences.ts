@@ -1,14 +1,15 @@
-import { tell, type Repository } from './git.ts';
+import { gitOutput, type Repository } from './git.ts';
 
 /** A file in which two trees differ. */
 export interface Difference {
-  /** From the top of the repository, in Latin 1: one character a byte. */
+  /** From the top of the repository, in Latin-1. */
   readonly path: string;
   readonly kind: 'new' | 'changed' | 'gone';
-  /** What it was, and what it is: `100644`, `160000` for a repository, `000000` for nothing. */
+  /** The modes before and after: `100644`, `160000` for a repository, `000000` for no file. */
   readonly modes: readonly [string, string];
-  /** The object that it was, and the one that it is. */
+  /** The object before. */
   readonly object: string;
+  /** The object after. */
   readonly becomes: string;
 }
 
@@ -19,14 +20,15 @@ export async function differences(
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  return readDifferences(await tell(repository, ['diff-tree', '-r', ...RAW, from, to, '--', '.']));
+  return parseDifferences(
+    await gitOutput(repository, ['diff-tree', '-r', ...RAW_OPTIONS, from, to, '--', '.']),
+  );
 }
 
-/** How git tells differences so that they can be read. */
-export const RAW: readonly string[] = ['-z', '--raw', '--no-renames', '--no-abbrev'];
+/** The options that make git print differences as `parseDifferences` reads them. */
+export const RAW_OPTIONS: readonly string[] = ['-z', '--raw', '--no-renames', '--no-abbrev'];
 
-/** What git prints so. */
-export function readDifferences(raw: string): readonly Difference[] {
+export function parseDifferences(raw: string): readonly Difference[] {
   const fields = raw.split('\0');
   const found: Difference[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
@@ -37,4 +39,5 @@ export function readDifferences(raw: string): readonly Difference[] {
   return found;
 }
 
-export const A_REPOSITORY = '160000';
+/** The mode of a repository within a tree, such as a submodule. */
+export const GITLINK_MODE = '160000';

@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 describe('the fingerprint of a repository', () => {
   beforeEach(() => git('init', '--quiet'));
 
-  it('changes with every change of the work, and with nothing else', async () => {
+  it('changes with every change and stays the same without one', async () => {
     write('a', '1');
     const seen = [await now()];
     expect(await now()).toBe(seen[0]);
@@ -34,7 +34,7 @@ describe('the fingerprint of a repository', () => {
       () => git('add', 'a'),
       () => git('commit', '--quiet', '-m', 'a'),
       () => write('a', '3'),
-      // Of the same length and in a file that was changed already.
+      // Same length, in a file that was already changed.
       () => write('a', '4'),
       () => write('ü and blanks', '1'),
       () => write('ü and blanks', '2'),
@@ -49,7 +49,7 @@ describe('the fingerprint of a repository', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('is the same when something was changed and changed back', async () => {
+  it('is the same after a change is reverted', async () => {
     write('a', '1');
     const before = await now();
     write('a', '2');
@@ -57,7 +57,7 @@ describe('the fingerprint of a repository', () => {
     expect(await now()).toBe(before);
   });
 
-  it('does not see what git ignores', async () => {
+  it('ignores what git ignores', async () => {
     const before = await now();
     mkdirSync(join(folder, '.ralph'));
     write('.ralph/.gitignore', '*\n!settings.json\n');
@@ -67,6 +67,6 @@ describe('the fingerprint of a repository', () => {
   });
 });
 
-it('there is none outside of a repository', async () => {
+it('fingerprint is null outside of a repository', async () => {
   expect(await now()).toBeNull();
 });

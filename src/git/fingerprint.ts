@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { exec } from '../process/exec.ts';
 
 /**
- * The state of a repository in one word: its head, what differs from it, and the content of the files that differ. Null
- * outside of a repository. What git ignores is not part of it, and neither is `.ralph`.
+ * A hash of HEAD, the files that differ from it, and their contents. Null outside of a repository. Ignored files and
+ * `.ralph` do not count.
  */
 export async function fingerprint(
   workspace: string,
@@ -13,7 +13,7 @@ export async function fingerprint(
 ): Promise<string | null> {
   if (!isInRepository(workspace)) return null;
   const status = await exec(
-    // A monitor is a program of somebody's own.
+    // Without fsmonitor, because that is a program of the user's choice.
     [
       'git',
       '-c',
@@ -27,25 +27,25 @@ export async function fingerprint(
       ':/',
       ':(exclude,top,glob)**/.ralph/**',
     ],
-    // Our look must not get into the way of the agent's own git commands.
+    // Without locks, so that the agent's own git commands do not fail.
     { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } },
   );
   if (status === null || status.code !== 0) return null;
   const top = await topLevel(workspace, env);
   const hash = createHash('sha256').update(status.stdout);
   const paths = changedPaths(status.stdout.toString('utf8'));
-  let budget = MOST_BYTES;
+  let budget = MAX_BYTES;
   for (const path of paths) budget -= addContent(hash, join(top ?? workspace, path), budget);
   return hash.digest('hex');
 }
 
-/** Whether a folder belongs to a repository: cheaper than asking git. */
+/** Whether a folder is in a repository. Cheaper than running git. */
 export function isInRepository(folder: string): boolean {
   return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
 }
 
-/** What is read of all files together; beyond it a file counts by its size and time only. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/** The limit for all files together; files beyond it count by size and time only. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 let knownTop: { readonly workspace: string; readonly top: string | null } | null = null;
 async function topLevel(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
@@ -56,7 +56,7 @@ async function topLevel(workspace: string, env: Readonly<Record<string, string>>
   return top;
 }
 
-/** The files that an answer of `git status --porcelain=v2 -z` names. */
+/** The files in the output of `git status --porcelain=v2 -z`. */
 function changedPaths(status: string): readonly string[] {
   const entries = status.split('\0');
   const paths: string[] = [];
@@ -68,14 +68,14 @@ function changedPaths(status: string): readonly string[] {
     else if (entry.startsWith('? ')) paths.push(field(1));
     else if (entry.startsWith('2 ')) {
       paths.push(field(9));
-      // The name that it had before comes as an entry of its own.
+      // The old name is a separate entry.
       index++;
     }
   }
   return paths;
 }
 
-/** Adds a file and tells how many bytes were read for it. */
+/** Hashes a file and returns how many bytes were read. */
 function addContent(hash: Hash, path: string, budget: number): number {
   try {
     const { size, mtimeMs, mode } = lstatSync(path);

@@ -1,4 +1,4 @@
-/** All the folders that these files lie in. */
+/** All folders that contain one of these files, at any depth. */
 export function foldersOf(paths: readonly string[]): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const path of paths) {

@@ -1,115 +1,121 @@
-/** Git, asked for what it knows. It is called by the user's own words for it, in the workspace. */
+/**
+ * Runs git. Callers name the program as the user configured it (`git -c user.name=…`) and the folder to run it in.
+ *
+ * Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
 
 export interface Repository {
-  /** The program, with options of the user's own: `git -c user.name=…`. */
+  /** The program and the user's own options: `git -c user.name=…`. */
   readonly command: readonly [string, ...string[]];
-  /** The workspace: the repository's own folder, or one in it. */
+  /** The workspace: the top of the repository, or a folder in it. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly interrupt?: AbortSignal;
 }
 
-/** Git would not do what was asked of it; the message is for people. */
+/** A git command failed; the message is for people. */
 export class GitError extends Error {}
 
-/** What git answers, whether it likes the question or not. */
-export async function ask(
+/** Runs git and returns its result, whatever the exit code. */
+export async function execGit(
   { command, folder, env, interrupt }: Repository,
   args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
-  how: Pick<Parameters<typeof exec>[1], 'input' | 'enoughBytes' | 'patienceMs'> = {},
+  extraEnv: Readonly<Record<string, string>> = {},
+  options: Pick<Parameters<typeof exec>[1], 'input' | 'enoughBytes' | 'patienceMs'> = {},
 ): Promise<Execution> {
-  const [program, ...options] = command;
-  const answer = await exec([program, ...options, ...args], {
+  const [program, ...programOptions] = command;
+  const answer = await exec([program, ...programOptions, ...args], {
     cwd: folder,
-    env: { ...env, ...more },
-    patienceMs: PATIENCE_MS,
-    maxBytes: MOST_BYTES,
-    ...how,
+    env: { ...env, ...extraEnv },
+    patienceMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+    ...options,
     ...(interrupt === undefined ? {} : { interrupt }),
   });
-  if (answer === null) throw new GitError(`${program} cannot be run in ${folder}`);
+  if (answer === null) throw new GitError(`cannot run ${program} in ${folder}`);
   return answer;
 }
 
-/** A big tree on a slow disk takes its time; an hour it never takes. */
-const PATIENCE_MS = 30 * 60 * 1000;
-/** Half a list of files would be worse than none. */
-const MOST_BYTES = 2 ** 30;
+/** Generous, because a big tree on a slow disk takes minutes. */
+const TIMEOUT_MS = 30 * 60 * 1000;
+/** Generous, because a truncated list of files would be wrong. */
+const MAX_BYTES = 2 ** 30;
 
-/** What git prints, byte for byte in Latin 1: names of files are bytes. */
-export async function tell(
+/** Runs git and returns its stdout in Latin-1; throws a `GitError` unless it exits with 0. */
+export async function gitOutput(
   repository: Repository,
   args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
+  extraEnv: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const answer = await ask(repository, args, more);
-  if (answer.code !== 0) throw failed(args, answer);
+  const answer = await execGit(repository, args, extraEnv);
+  if (answer.code !== 0) throw gitFailure(args, answer);
   return answer.stdout.toString('latin1');
 }
 
-/** What `tell` gives, as text. */
+/** Decodes what `gitOutput` returns as UTF-8. */
 export function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
-/** The name of an object; null where there is none. */
-export async function resolve(repository: Repository, what: string): Promise<string | null> {
-  const answer = await ask(repository, ['rev-parse', '--verify', '--quiet', what]);
-  // What git could not even look for is not known to be missing.
-  if (answer.code !== 0 && answer.code !== 1) throw failed(['rev-parse'], answer);
+/** The object id of a revision; null if it does not exist. */
+export async function resolveRevision(repository: Repository, revision: string): Promise<string | null> {
+  const answer = await execGit(repository, ['rev-parse', '--verify', '--quiet', revision]);
+  // Any other exit code means that git could not look, which does not prove that the revision is missing.
+  if (answer.code !== 0 && answer.code !== 1) throw gitFailure(['rev-parse'], answer);
   return answer.code === 0 ? answer.stdout.toString('latin1').trim() : null;
 }
 
-/** The top of the tree that the folder is in, byte for byte. */
+/** The top of the working tree that contains the folder, in Latin-1. */
 export function topOf(repository: Repository): Promise<string> {
-  return whereIs(repository, ['--show-toplevel']);
+  return gitPath(repository, ['--show-toplevel']);
 }
 
-/** The way from the top to the folder, byte for byte: nothing, or a path with a slash at its end. */
+/** The path from the top to the folder, in Latin-1: empty, or with a slash at its end. */
 export async function prefixOf(repository: Repository): Promise<string> {
-  return (await tell(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
+  return (await gitOutput(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');
 }
 
 /**
- * Where git has something, byte for byte. It is asked once for a folder, and again where that place is gone or the folder
- * has become a repository of its own meanwhile.
+ * An absolute path that `git rev-parse` reports, in Latin-1. Cached per folder, until that path is gone or the folder
+ * becomes a repository of its own.
  */
-export async function whereIs(repository: Repository, what: readonly string[]): Promise<string> {
+export async function gitPath(repository: Repository, what: readonly string[]): Promise<string> {
   const { folder, env } = repository;
   const key = [folder, existsSync(join(folder, '.git')), env['GIT_DIR'] ?? '', ...what].join('\0');
-  const known = places.get(key);
+  const known = knownPaths.get(key);
   if (known !== undefined && existsSync(Buffer.from(known, 'latin1'))) return known;
-  const place = (await tell(repository, ['rev-parse', '--path-format=absolute', ...what])).replace(/\n$/, '');
-  places.set(key, place);
-  return place;
+  const output = await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...what]);
+  const path = output.replace(/\n$/, '');
+  knownPaths.set(key, path);
+  return path;
 }
 
-const places = new Map<string, string>();
+const knownPaths = new Map<string, string>();
 
-export function failed(args: readonly string[], { code, stderr }: Execution): GitError {
+/** The error for a failed command, with git's own explanation from stderr. */
+export function gitFailure(args: readonly string[], { code, stderr }: Execution): GitError {
   const lines = stderr
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('hint:'));
   const cause = lines.findIndex((line) => /^(?:fatal|error):/.test(line));
-  const words = (cause < 0 ? lines.slice(-3) : lines.slice(cause, cause + 3)).join('; ');
+  const reason = (cause < 0 ? lines.slice(-3) : lines.slice(cause, cause + 3)).join('; ');
   return new GitError(
-    `git ${subcommandIn(args)} failed: ${words === '' ? `exit code ${code ?? 'unknown'}` : words}`,
+    `git ${subcommandIn(args)} failed: ${reason === '' ? `exit code ${code ?? 'unknown'}` : reason}`,
   );
 }
 
-/** The first word that is neither an option nor the value of one. */
+/** The first argument that is neither an option nor the value of one. */
 function subcommandIn(args: readonly string[]): string {
   const isValue = (index: number): boolean => /^-[cC]$/.test(args[index - 1] ?? '');
   return args.find((word, index) => !word.startsWith('-') && !isValue(index)) ?? '';
 }
 
-/** The environment of a git that must not ask anybody anything, and leaves nobody behind. */
-export function quietGit(env: Readonly<Record<string, string>>): Record<string, string> {
+/** An environment in which git never prompts, opens no editor and starts no background maintenance. */
+export function nonInteractiveEnv(env: Readonly<Record<string, string>>): Record<string, string> {
   const quiet: Record<string, string> = {
     ...env,
     GIT_TERMINAL_PROMPT: '0',
@@ -118,28 +124,28 @@ export function quietGit(env: Readonly<Record<string, string>>): Record<string, 
     GIT_SEQUENCE_EDITOR: ':',
     GIT_MERGE_AUTOEDIT: 'no',
   };
-  for (const name of PATHSPECS) delete quiet[name];
-  // What tidies up in the background would be ended with the command that started it, every time anew.
-  return configured(quiet, { 'gc.autoDetach': 'false', 'maintenance.autoDetach': 'false' });
+  for (const name of PATHSPEC_VARIABLES) delete quiet[name];
+  // Detached maintenance would be killed with the command that started it, and start again with the next one.
+  return withGitConfig(quiet, { 'gc.autoDetach': 'false', 'maintenance.autoDetach': 'false' });
 }
 
-/** The environment of a git with settings of our own. */
-export function configured(
+/** Adds git settings to an environment. */
+export function withGitConfig(
   env: Readonly<Record<string, string>>,
   settings: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const own: Record<string, string> = { ...env };
+  const result: Record<string, string> = { ...env };
   let count = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
   for (const [key, value] of Object.entries(settings)) {
-    own[`GIT_CONFIG_KEY_${count}`] = key;
-    own[`GIT_CONFIG_VALUE_${count}`] = value;
+    result[`GIT_CONFIG_KEY_${count}`] = key;
+    result[`GIT_CONFIG_VALUE_${count}`] = value;
     count++;
   }
-  return { ...own, GIT_CONFIG_COUNT: String(count) };
+  return { ...result, GIT_CONFIG_COUNT: String(count) };
 }
 
-/** They change what our own names of files mean. */
-const PATHSPECS = [
+/** These would change the meaning of the pathspecs that Ralph passes. */
+const PATHSPEC_VARIABLES = [
   'GIT_LITERAL_PATHSPECS',
   'GIT_GLOB_PATHSPECS',
   'GIT_NOGLOB_PATHSPECS',

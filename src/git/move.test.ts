@@ -18,7 +18,7 @@ beforeEach(() => {
   git.commits();
   to = git.git('rev-parse', 'HEAD').trim();
   git.git('switch', '--quiet', 'main');
-  // What their user is about to commit.
+  // The user is about to commit this.
   git.write('mine', 'staged');
   git.git('add', 'mine');
   git.write('mine', 'changed');
@@ -28,26 +28,26 @@ afterEach(() => git.close());
 const move = () => moveBranch(git.repository(), { branch: 'main', from, to });
 const tip = () => git.git('rev-parse', 'main').trim();
 
-describe('a branch', () => {
+describe('moveBranch', () => {
   it.each([
     ['nothing', []],
     ['branch.main.mergeOptions', ['branch.main.mergeOptions', '--squash']],
     ['branch.main.mergeOptions', ['branch.main.mergeOptions', '--no-commit --no-ff']],
     ['merge.autoStash', ['merge.autoStash', 'true']],
     ['merge.ff', ['merge.ff', 'false']],
-  ])('is moved, and what is staged stays staged, with %s set', async (_, setting) => {
+  ])('moves a branch and keeps staged changes, with %s set', async (_, setting) => {
     if (setting.length > 0) git.git('config', ...setting);
     expect(await move()).toBeNull();
     expect({ tip: tip(), status: git.status }).toEqual({ tip: to, status: ['MM mine'] });
   });
 
-  it('that a hook does not let go stays, and so do files and index', async () => {
+  it('leaves branch, files and index as they were if a hook refuses the move', async () => {
     const hook = '#!/bin/sh\nif [ "$1" = prepared ] && grep -q refs/heads/main; then exit 1; fi\n';
     git.write('.git/hooks/reference-transaction', hook);
     chmodSync(git.path('.git/hooks/reference-transaction'), 0o755);
     const why = await move();
     expect(why).toMatch(/^nothing was merged: .*hook/);
-    expect(why).not.toContain('put those files away');
+    expect(why).not.toContain('move those files away');
     expect({ tip: tip(), status: git.status, new: existsSync(git.path('new')) }).toEqual({
       tip: from,
       status: ['MM mine'],
@@ -55,9 +55,9 @@ describe('a branch', () => {
     });
   });
 
-  it('is not moved over a file that is in the way', async () => {
+  it('does not move a branch over an untracked file', async () => {
     git.write('new/file', 'precious');
-    expect(await move()).toMatch(/^nothing was merged: .*; put those files away first$/s);
+    expect(await move()).toMatch(/^nothing was merged: .*; move those files away first$/s);
     expect({ tip: tip(), status: git.status }).toEqual({ tip: from, status: ['MM mine', '?? new/file'] });
   });
 });

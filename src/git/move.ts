@@ -1,37 +1,38 @@
 /**
- * The branch that is checked out goes forward to a commit, with the files and the index of its user.
+ * Moves the checked-out branch forward to a commit, together with the user's files and index.
  *
- * 1. It is there, or everything is as it was: git moves the files before the branch, and may fail in between.
- * 2. What the user has set for merges of their own is for those: here the commit is made already.
+ * 1. All or nothing: git moves the files before the branch and can fail in between, so a half-done move is undone.
+ * 2. The user's merge settings do not apply, because the commit already exists.
  */
-import { ask, configured, failed, resolve, tell, type Repository } from './git.ts';
+import { execGit, gitFailure, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
 
-/** Moves it; null when it is there, else why not, for people. */
+/** Returns null on success, otherwise the reason for people. */
 export async function moveBranch(
   repository: Repository,
   { branch, from, to }: { readonly branch: string; readonly from: string; readonly to: string },
 ): Promise<string | null> {
-  const before = await staged(repository);
-  const env = configured(repository.env, { [`branch.${branch}.mergeOptions`]: '' });
-  // To git an ignored file is not worth keeping; to us it is.
-  const how = ['--ff-only', '--no-squash', '--commit', '--no-autostash', '--no-overwrite-ignore', '--quiet'];
-  const answer = await ask({ ...repository, env }, ['merge', ...how, to], { LC_ALL: 'C' });
-  const isThere = (await resolve(repository, `refs/heads/${branch}^{commit}`)) === to;
-  if (answer.code === 0 && isThere) return null;
-  const { message } = failed(['merge'], answer);
-  if (isThere) return `${branch} was moved to ${to}, but not everything went well: ${message}`;
-  if ((await staged(repository)) !== before) {
-    // The way back, for the files between the two commits only; git refuses if anybody has touched them meanwhile.
-    const back = ['read-tree', '-m', '-u', to, from];
-    await ask(repository, back);
-    if ((await staged(repository)) !== before)
-      return `${branch} was not moved: ${message}; files and index have changed, look at them with: git status, take the merge back with: git ${back.join(' ')}`;
+  const before = await indexEntries(repository);
+  const env = withGitConfig(repository.env, { [`branch.${branch}.mergeOptions`]: '' });
+  // By default git overwrites ignored files.
+  const options = ['--ff-only', '--no-squash', '--commit', '--no-autostash', '--no-overwrite-ignore'];
+  const args = ['merge', ...options, '--quiet', to];
+  const answer = await execGit({ ...repository, env }, args, { LC_ALL: 'C' });
+  const isMoved = (await resolveRevision(repository, `refs/heads/${branch}^{commit}`)) === to;
+  if (answer.code === 0 && isMoved) return null;
+  const { message } = gitFailure(['merge'], answer);
+  if (isMoved) return `moved ${branch} to ${to}, but git reported an error: ${message}`;
+  if ((await indexEntries(repository)) !== before) {
+    // Undoes the files that differ between the two commits; git refuses if one of them has been changed meanwhile.
+    const undo = ['read-tree', '-m', '-u', to, from];
+    await execGit(repository, undo);
+    if ((await indexEntries(repository)) !== before)
+      return `could not move ${branch}: ${message}; files and index have changed: inspect them with: git status, undo the merge with: git ${undo.join(' ')}`;
   }
-  const isInTheWay = /would be overwritten|would lose untracked|not uptodate/.test(answer.stderr);
-  return `nothing was merged: ${message}${isInTheWay ? '; put those files away first' : ''}`;
+  const isBlockedByFiles = /would be overwritten|would lose untracked|not uptodate/.test(answer.stderr);
+  return `nothing was merged: ${message}${isBlockedByFiles ? '; move those files away first' : ''}`;
 }
 
-/** What the index has, without what it knows of the files. */
-function staged(repository: Repository): Promise<string> {
-  return tell(repository, ['ls-files', '--stage', '-z', '--', ':/']);
+/** Modes, objects and names, without the cached file times. */
+function indexEntries(repository: Repository): Promise<string> {
+  return gitOutput(repository, ['ls-files', '--stage', '-z', '--', ':/']);
 }

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 
-const begins = async (folder?: string) => {
+const recordStart = async (folder?: string) => {
   const repository = at.repository(folder);
   const tree = await writeTree(repository, at.scratch);
   return recordTree(repository, { ref: recordName(IT.id, 'start'), tree, message: 'start' });
@@ -29,14 +29,14 @@ const diff = async (bytes = 100_000, folder?: string) => {
 };
 
 describe('a checkpoint', () => {
-  it('has the whole tree and its iteration, and stands on the one before it', async () => {
+  it('records the whole tree and its iteration on top of the previous record', async () => {
     at.write('a', '1');
     at.commits();
     at.write('a', 'dirty');
     at.write('.gitignore', 'ignored\n');
     at.write('ignored', 'x');
     const before = [at.status, at.git('rev-parse', 'HEAD'), at.git('ls-files', '--stage', '--debug')];
-    await begins();
+    await recordStart();
     at.write('b', '1');
     expect(await takes(1)).toEqual({ ref: 'refs/ralph/it-1a2b3c4d/1', unread: [] });
     at.write('c', '1');
@@ -60,9 +60,9 @@ describe('a checkpoint', () => {
     );
   });
 
-  it('is the same when it is taken again, and follows the last one where some are missing', async () => {
+  it('replaces the record when it is taken again, and follows the last one if some are missing', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     await takes(1);
     at.write('a', '1');
     await takes(4);
@@ -75,9 +75,9 @@ describe('a checkpoint', () => {
     expect(at.git('show', `${recordName(IT.id, '4')}:a`)).toBe('2');
   });
 
-  it('is taken without any commit, in the middle of a merge, and after the agent has gone elsewhere', async () => {
+  it('works without any commit, during a merge, and after the agent switched branches', async () => {
     at.write('a', '1');
-    await begins();
+    await recordStart();
     await takes(1);
     at.commits();
     at.git('switch', '--quiet', '-c', 'other');
@@ -101,14 +101,14 @@ describe('a checkpoint', () => {
     expect(at.git('show', `${recordName(IT.id, '4')}:a`)).toBe('2');
   });
 
-  it('has a submodule by its commit, and leaves it alone', async () => {
+  it('records a submodule by its commit and leaves it alone', async () => {
     const origin = `${at.folder}/origin`;
     at.git('init', '--quiet', origin);
     at.git('-C', origin, 'commit', '--quiet', '--allow-empty', '--message', 'one');
     at.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'sub');
     at.commits();
     at.write('sub/dirty', '1');
-    await begins();
+    await recordStart();
     await takes(1);
     expect(at.git('ls-tree', recordName(IT.id, '1'), 'sub')).toMatch(/^160000 commit/);
     at.git('-C', 'sub', 'commit', '--quiet', '--allow-empty', '--message', 'two');
@@ -119,18 +119,18 @@ describe('a checkpoint', () => {
     expect(at.git('-C', 'sub', 'status', '--porcelain')).toBe('?? dirty\n');
   });
 
-  it('of a folder in a bigger repository is taken there', async () => {
+  it('records only the workspace in a larger repository', async () => {
     at.write('sub/a', '1');
     at.write('other', '1');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2');
     at.write('other', '2');
     await takes(1, 'sub');
     expect(at.git('diff', '--name-only', recordName(IT.id, 'start'), recordName(IT.id, '1'))).toBe('sub/a\n');
   });
 
-  it('wakes no hook', async () => {
+  it('runs no hook', async () => {
     at.commits();
     for (const name of ['post-index-change', 'reference-transaction']) {
       at.write(`.git/hooks/${name}`, '#!/bin/sh\n: >hook-was-here\nexit 1\n');
@@ -140,7 +140,7 @@ describe('a checkpoint', () => {
     expect(at.status).toEqual([]);
   });
 
-  it('is interrupted', async () => {
+  it('can be interrupted', async () => {
     at.commits();
     const interrupt = AbortSignal.abort();
     await expect(takeCheckpoint({ ...at.repository(), interrupt }, IT, 1, at.scratch)).rejects.toThrow('git');
@@ -149,7 +149,7 @@ describe('a checkpoint', () => {
 });
 
 describe('the records of a loop', () => {
-  it('have an order, and names for the next ones', async () => {
+  it('are ordered, and the next name follows from them', async () => {
     const names = ['start', '1', '2', '10', 'rewind-1', 'rewind-2'];
     at.commits();
     const tree = await writeTree(at.repository(), at.scratch);
@@ -165,19 +165,19 @@ describe('the records of a loop', () => {
     expect(await records()).toEqual(['10', 'rewind-1', 'rewind-2']);
   });
 
-  it('outside of a repository are an error', async () => {
+  it('are an error outside of a repository', async () => {
     const outside = { ...at.repository(), folder: at.folder };
     await expect(listRecords(outside, IT.id)).rejects.toThrow('not a git repository');
   });
 });
 
 describe('the diff since the start', () => {
-  it('S3.49 has new files too, and every kind of change', async () => {
+  it('S3.49 the diff since the start includes new files and every kind of change', async () => {
     for (const name of ['changed', 'gone', 'old name', 'run']) at.write(name, `${name}\n`.repeat(20));
     at.write('mine', 'before\n');
     at.commits();
     at.write('mine', 'changed by hand before the loop\n');
-    await begins();
+    await recordStart();
     expect(await diff()).toBe('');
     at.write('changed', 'other\n');
     at.remove('gone');
@@ -196,16 +196,16 @@ describe('the diff since the start', () => {
     expect(text).not.toContain('by hand');
   });
 
-  it('is the same whatever is configured, and runs nobody else’s program', async () => {
+  it('ignores the user’s settings and runs no external program', async () => {
     at.write('a', '1\n');
-    at.write('.gitattributes', '* diff=strange\n');
+    at.write('.gitattributes', '* diff=custom\n');
     at.commits();
-    await begins();
+    await recordStart();
     at.write('a', '2\n');
     const plain = await diff();
     for (const setting of [
-      'diff.strange.textconv=false',
-      'diff.strange.command=false',
+      'diff.custom.textconv=false',
+      'diff.custom.command=false',
       'diff.external=false',
       'color.ui=always',
       'diff.noprefix=true',
@@ -217,9 +217,9 @@ describe('the diff since the start', () => {
     expect(plain).toContain('diff --git a/a b/a');
   });
 
-  it('T093 is read only as far as it is wanted, and takes any bytes', async () => {
+  it('T093 is cut after the given number of bytes, and takes any bytes', async () => {
     at.commits();
-    await begins();
+    await recordStart();
     writeFileSync(at.path('a'), Buffer.from([0xff, 0xfe, 0x0a]));
     at.write('big', 'a line of text\n'.repeat(2_000_000));
     const text = await diff(30_000);
@@ -228,17 +228,17 @@ describe('the diff since the start', () => {
     expect(text).toContain('+a line of text\n+a line');
   });
 
-  it('of a folder in a bigger repository has only that folder', async () => {
+  it('includes only the workspace in a larger repository', async () => {
     at.write('sub/a', '1\n');
     at.commits();
-    await begins('sub');
+    await recordStart('sub');
     at.write('sub/a', '2\n');
     at.write('top', '2\n');
     at.git('add', 'top');
     expect((await diff(100_000, 'sub')).match(/^diff .*$/gm)).toEqual(['diff --git a/sub/a b/sub/a']);
   });
 
-  it('is nothing where no start is on record', async () => {
+  it('is empty without a record of the start', async () => {
     at.write('a', '1\n');
     expect(await diff()).toBe('');
   });

@@ -1,12 +1,11 @@
 /**
- * What is on record of a loop: how everything was at its start, after each of its iterations (a checkpoint, by its
- * number), and before it was rewound (`rewind-1`). Each stands on the one before it, so that the log of the last one tells
- * the whole story.
+ * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
+ * (`rewind-1`). Each is a commit on top of the one before it, so the log of the last one shows the whole history.
  */
-import { ask, failed, resolve, type Repository } from './git.ts';
-import { CAREFULLY, recordName, recordTree, withTree } from './tree.ts';
+import { execGit, gitFailure, resolveRevision, type Repository } from './git.ts';
+import { ISOLATED, recordName, recordTree, withTree } from './tree.ts';
 
-/** Puts the tree of an iteration on record, and tells under which name; done again, it is the same name. */
+/** Records the tree of an iteration; taken again, it replaces the record of the same name. */
 export function takeCheckpoint(
   repository: Repository,
   { id, name }: Recorded,
@@ -28,27 +27,28 @@ export function takeCheckpoint(
 
 interface Checkpoint {
   readonly ref: string;
-  /** The files and folders that may not be read: as they are now, they are not on record. */
+  /** Files and folders that cannot be read: their current state is not recorded. */
   readonly unread: readonly string[];
 }
 
-/** The loop that something is recorded of. */
+/** The loop that a record belongs to. */
 export interface Recorded {
   readonly id: string;
   readonly name: string;
 }
 
-/** The commit of the checkpoint before this one, or of the start; null where nothing is on record. */
+/** The commit of the previous checkpoint or of the start; null if there is none. */
 async function recordBefore(repository: Repository, loop: string, iteration: number): Promise<string | null> {
-  // Nearly always it is this one, and then there is no need to look at all of them.
-  const last = await resolve(repository, recordName(loop, iteration === 1 ? 'start' : String(iteration - 1)));
+  // Usually the previous iteration has one, which saves listing all records.
+  const previous = recordName(loop, iteration === 1 ? 'start' : String(iteration - 1));
+  const last = await resolveRevision(repository, previous);
   if (last !== null || iteration === 1) return last;
   const records = await listRecords(repository, loop);
   const before = nameBefore([...records.keys()], iteration);
   return before === null ? null : (records.get(before) ?? null);
 }
 
-/** The name of the record that an iteration began with; null where there is none. */
+/** The name of the record that an iteration started from; null if there is none. */
 export function nameBefore(names: readonly string[], iteration: number): string | null {
   const numbers = names.filter(isNumber).map(Number);
   const earlier = numbers.filter((number) => number < iteration);
@@ -56,15 +56,15 @@ export function nameBefore(names: readonly string[], iteration: number): string 
   return names.includes('start') ? 'start' : null;
 }
 
-/** What is on record of a loop, in its order: the name of each and its commit. */
+/** The records of a loop in their order: names and commits. */
 export async function listRecords(
   repository: Repository,
   loop: string,
 ): Promise<ReadonlyMap<string, string>> {
   const prefix = recordName(loop, '');
   const args = ['for-each-ref', '--format=%(objectname) %(refname)', prefix];
-  const answer = await ask(repository, args);
-  if (answer.code !== 0) throw failed(args, answer);
+  const answer = await execGit(repository, args);
+  if (answer.code !== 0) throw gitFailure(args, answer);
   const found = answer.stdout
     .toString('latin1')
     .split('\n')
@@ -76,7 +76,7 @@ export async function listRecords(
   return new Map(found.toSorted(([a], [b]) => rank(a) - rank(b)));
 }
 
-/** The start, then the checkpoints, then what was there before a rewind. */
+/** Sorts the start first, then the checkpoints, then the records before rewinds. */
 function rank(name: string): number {
   if (name === 'start') return -1;
   return isNumber(name) ? Number(name) : Number.MAX_SAFE_INTEGER / 2 + rewindNumber(name);
@@ -90,22 +90,22 @@ function rewindNumber(name: string): number {
   return Number(/^rewind-(\d+)$/.exec(name)?.[1] ?? 0);
 }
 
-/** The name for what is there before the next rewind. */
+/** The name of the record before the next rewind. */
 export function nextRewind(names: readonly string[]): string {
   return `rewind-${Math.max(0, ...names.map(rewindNumber)) + 1}`;
 }
 
-/** The record that the loop's last iteration has left. */
+/** The record of the loop's last iteration. */
 export function lastOf(names: readonly string[]): string | null {
   return nameBefore(names, Infinity);
 }
 
-/** Removes all records of a loop; one that cannot be removed is in nobody's way. */
+/** Removes all records of a loop. Ignores failures, because a record that stays does no harm. */
 export async function removeRecords(repository: Repository, loop: string): Promise<void> {
   await remove(repository, loop, [...(await listRecords(repository, loop)).keys()]);
 }
 
-/** Of a loop that nobody can ask for any more: whatever stands under another record has no need of a name. */
+/** For an archived loop: removes the names of records that are ancestors of the last one. */
 export async function thinRecords(repository: Repository, loop: string): Promise<void> {
   const names = [...(await listRecords(repository, loop)).keys()];
   const last = lastOf(names);
@@ -119,5 +119,5 @@ export async function thinRecords(repository: Repository, loop: string): Promise
 async function remove(repository: Repository, loop: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const input = names.map((name) => `delete ${recordName(loop, name)}\n`).join('');
-  await ask(repository, [...CAREFULLY, 'update-ref', '--stdin'], {}, { input });
+  await execGit(repository, [...ISOLATED, 'update-ref', '--stdin'], {}, { input });
 }

@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
-import { RestoreError, restoreFiles } from './restore.ts';
+import { RestoreError } from './restore-error.ts';
+import { restoreFiles } from './restore.ts';
 import { recordTree, writeTree } from './tree.ts';
 
-/** Some of them are folders where others are files, and some are ignored now and then. */
+/** Some names are folders in one state and files in another, and some are ignored at times. */
 const NAMES = ['a', 'a/b', 'a/b/c', 'd', 'd/e', 'f g', 'h/i', 'h/j'];
 const IGNORED = ['a', 'a/b', 'd/', 'h/i', 'f g', 'h'];
 const state = fc.record({
@@ -21,7 +22,7 @@ type State = Readonly<{
   staged: boolean;
 }>;
 
-it('restores in any history what is on record, and loses nothing', async () => {
+it('restores a record in any history, and loses nothing', async () => {
   const histories = fc.asyncProperty(fc.array(state, { minLength: 2, maxLength: 3 }), async (states) => {
     const at = new GitFolder();
     try {
@@ -30,7 +31,7 @@ it('restores in any history what is on record, and loses nothing', async () => {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await record(at, String(index), await writeTree(at.repository(), at.scratch));
       }
-      await lookOn(at, '0');
+      await checkRewind(at, '0');
     } finally {
       at.close();
     }
@@ -43,8 +44,8 @@ it('restores in any history what is on record, and loses nothing', async () => {
 const record = (at: GitFolder, name: string, tree: string) =>
   recordTree(at.repository(), { ref: `refs/ralph/it/${name}`, tree, message: name });
 
-/** Holds a rewind, and the way back from it, against what a person would expect. */
-async function lookOn(at: GitFolder, to: string): Promise<void> {
+/** Rewinds and rewinds back, and compares the files with the expected ones. */
+async function checkRewind(at: GitFolder, to: string): Promise<void> {
   const [before, index] = [filesIn(at.work), at.git('ls-files', '--stage')];
   const rewinds = (target: string, kept: string) =>
     restoreFiles(at.repository(), {
@@ -63,7 +64,7 @@ async function lookOn(at: GitFolder, to: string): Promise<void> {
     expect([path, after.get(path)]).toEqual([path, text]);
   for (const [path, text] of before)
     expect([path, after.get(path) === text || kept.get(path) === text]).toEqual([path, true]);
-  // What is new to the eye was on record.
+  // Every file that appears was recorded.
   const wanted = filesOf(at, `refs/ralph/it/${to}`);
   for (const [path, text] of after)
     expect([path, wanted.get(path) ?? before.get(path)]).toEqual([path, text]);
@@ -74,7 +75,7 @@ async function lookOn(at: GitFolder, to: string): Promise<void> {
   if (back instanceof Error) throw back;
   const again = filesIn(at.work);
   for (const [path, text] of before) expect([path, again.get(path)]).toEqual([path, text]);
-  // Whether something was there that is ignored at either end nobody knows.
+  // A file that is ignored at either end may stay.
   const more = [...again.keys()].filter((path) => !before.has(path));
   expect(more.filter((path) => !hidden.has(path) && !ignoredIn(at).has(path))).toEqual([]);
 }

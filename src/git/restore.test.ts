@@ -11,7 +11,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { RestoreError, restoreFiles } from './restore.ts';
+import { RestoreError } from './restore-error.ts';
+import { restoreFiles } from './restore.ts';
 import { recordTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
@@ -48,7 +49,7 @@ const untouched = () => [
 ];
 
 describe('restoring the files of a record', () => {
-  it('brings back what was changed, removed and renamed, removes what is new, and all that can be undone', async () => {
+  it('restores changed, removed and renamed files, removes new ones, and can be undone', async () => {
     for (const name of ['changed', 'gone', 'old', 'deep/er/file', 'run']) at.write(name, `${name}\n`);
     at.commits();
     at.write('changed', 'dirty\n');
@@ -94,14 +95,14 @@ describe('restoring the files of a record', () => {
     expect(existsSync(at.path('gone'))).toBe(false);
   });
 
-  it('does nothing where nothing has changed', async () => {
+  it('does nothing if nothing has changed', async () => {
     at.write('a', '1');
     await records('1');
     expect(await restores('1')).toMatchObject({ change: null, files: [], repositories: [] });
     expect(at.git('for-each-ref', KEPT)).toBe('');
   });
 
-  it('works without any commit, and down to nothing', async () => {
+  it('works without any commit, and with an empty record', async () => {
     await records('start');
     at.write('a/b', '1');
     at.write('c', '1');
@@ -111,7 +112,7 @@ describe('restoring the files of a record', () => {
     expect([text('a/b'), text('c')]).toEqual(['1', '1']);
   });
 
-  it('leaves what is ignored, and .ralph', async () => {
+  it('leaves ignored files and .ralph', async () => {
     at.write('.gitignore', 'ignored/\n');
     at.write('a', '1');
     await records('1');
@@ -130,7 +131,7 @@ describe('restoring the files of a record', () => {
     expect(existsSync(at.path('deep/new'))).toBe(false);
   });
 
-  it('brings back a file that git has come to ignore since, and keeps what was in it', async () => {
+  it('restores a file that git ignores now, and keeps its current content', async () => {
     at.write('build/out', 'first');
     at.write('config', 'first');
     await records('1');
@@ -149,7 +150,7 @@ describe('restoring the files of a record', () => {
     ]);
   });
 
-  it('leaves what is ignored on both ways, also where the rules themselves come and go', async () => {
+  it('leaves ignored files in both directions, even if .gitignore itself appears or disappears', async () => {
     at.write('a', '1');
     at.write('sub/a', '1');
     await records('1', 'sub');
@@ -166,7 +167,7 @@ describe('restoring the files of a record', () => {
     ]);
   });
 
-  it('leaves an ignored file also where the index has a folder of its name', async () => {
+  it('leaves an ignored file even if the index has a folder of that name', async () => {
     at.write('.gitignore', '');
     await records('1');
     at.write('a/b', '1');
@@ -179,7 +180,7 @@ describe('restoring the files of a record', () => {
     expect(text('a')).toBe('ignored');
   });
 
-  it('changes nothing where an ignored folder is in the way', async () => {
+  it('changes nothing if an ignored folder is in the way', async () => {
     at.write('a', 'file');
     at.write('b', '1');
     await records('1');
@@ -190,12 +191,12 @@ describe('restoring the files of a record', () => {
     const trouble = await troubleWith('1');
     expect([trouble.isUntouched, trouble.message]).toEqual([
       true,
-      'a is a folder now, with files that git ignores (a/precious); move it out of the way',
+      'a is now a folder with files that git ignores (a/precious); move it out of the way',
     ]);
     expect([text('a/precious'), text('b')]).toEqual(['x', '2']);
   });
 
-  it('puts an ignored file or link on record that is in the way', async () => {
+  it('records an ignored file or link that is in the way', async () => {
     at.write('a/b', '1');
     at.write('c/d', '1');
     await records('1');
@@ -215,7 +216,7 @@ describe('restoring the files of a record', () => {
     ]);
   });
 
-  it('that fails in the middle says so, and there is a way back', async () => {
+  it('reports a failure in the middle, which can be undone', async () => {
     at.git('config', 'filter.bad.clean', 'cat');
     at.git('config', 'filter.bad.smudge', 'cat');
     at.git('config', 'filter.bad.required', 'true');
@@ -233,7 +234,7 @@ describe('restoring the files of a record', () => {
     expect([text('a'), text('m'), text('z')]).toEqual(['2', '2', '2']);
   });
 
-  it('of a folder in a bigger repository leaves the rest, whatever has become of it', async () => {
+  it('leaves everything outside of the workspace in a larger repository', async () => {
     at.write('s u b/a', '1');
     at.write('other', '1');
     at.commits();
@@ -250,7 +251,7 @@ describe('restoring the files of a record', () => {
     expect([text('s u b/a'), text('s u b/new')]).toEqual(['2', '2']);
   });
 
-  it('leaves a repository in the repository alone, and names it', async () => {
+  it('leaves a nested repository alone and reports it', async () => {
     at.write('a', '1');
     await records('1');
     at.write('a', '2');
@@ -262,7 +263,7 @@ describe('restoring the files of a record', () => {
     expect(lstatSync(at.path('nested/.git')).isDirectory()).toBe(true);
   });
 
-  it('leaves submodules alone whatever the settings say, also one that came since', async () => {
+  it('leaves submodules alone whatever the settings say, including new ones', async () => {
     const other = join(at.folder, 'other');
     const git = (...args: readonly string[]) => at.git('-c', 'protocol.file.allow=always', ...args);
     at.git('init', '--quiet', '--initial-branch=main', other);
@@ -285,7 +286,7 @@ describe('restoring the files of a record', () => {
     expect([heads(), text('new/file'), text('a')]).toEqual([before, '1', '1']);
   });
 
-  it('brings back on disk what a sparse checkout has hidden since, and leaves what it hides', async () => {
+  it('restores files outside of a sparse checkout, and leaves the others hidden', async () => {
     for (const name of ['src/f', 'docs/f', 'docs/same', 'sub/f']) at.write(name, '1');
     at.commits();
     await records('1');
@@ -301,12 +302,12 @@ describe('restoring the files of a record', () => {
     expect([text('docs/f'), text('docs/loose')]).toEqual(['2', '2']);
     expect(['docs/same', 'docs/new'].some((name) => existsSync(at.path(name)))).toBe(false);
     expect(at.git('ls-files', '--stage')).toBe(index.replaceAll(/^[A-Z] /gm, ''));
-    // What is hidden cannot be removed.
+    // A hidden file cannot be removed.
     at.git('rm', '--quiet', '--cached', '--sparse', 'docs/same');
     await records('without');
     at.git('reset', '--quiet', '--', 'docs/same');
     expect((await restores('without')).change).toBe(null);
-    // Of a folder in it alone.
+    // Only one folder of the repository.
     await records('2', 'docs');
     at.write('docs/f', '3');
     await restores('2', 'docs');

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { prepareCommit } from './commit.ts';
 import { differences } from './differences.ts';
-import { follow, stage, unstage } from './staging.ts';
+import { followCommit, stage, unstage } from './staging.ts';
 import { writeTree } from './tree.ts';
 
 let at: GitFolder;
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => at.close());
 
-/** What the loop has done, staged. */
+/** Stages the loop's changes. */
 const stages = async () => {
   at.write('a', 'loop');
   at.write('n', 'loop');
@@ -28,8 +28,8 @@ const stages = async () => {
   return changes;
 };
 
-describe('what was staged for a commit that is not made', () => {
-  it('is taken back', async () => {
+describe('unstage, when the commit was not made,', () => {
+  it('restores the index', async () => {
     await stages();
     expect(at.status).toEqual(['M  a', 'D  c', 'A  n']);
     await unstage(at.repository(), note);
@@ -37,14 +37,14 @@ describe('what was staged for a commit that is not made', () => {
     expect(existsSync(note)).toBe(false);
   });
 
-  it('stays where somebody else has committed it', async () => {
+  it('keeps what the user has committed', async () => {
     await stages();
     at.git('commit', '--quiet', '--message', 'by the user');
     await unstage(at.repository(), note);
     expect(at.status).toEqual([]);
   });
 
-  it('is the user’s where they have staged something else since', async () => {
+  it('keeps what the user has staged since', async () => {
     await stages();
     at.write('a', 'newer');
     at.git('add', 'a');
@@ -54,7 +54,7 @@ describe('what was staged for a commit that is not made', () => {
     expect(at.git('show', ':a')).toBe('newer');
   });
 
-  it('waits for whoever holds the index', async () => {
+  it('waits while another process holds the index lock', async () => {
     await stages();
     const lock = at.path('.git/index.lock');
     writeFileSync(lock, '');
@@ -64,21 +64,21 @@ describe('what was staged for a commit that is not made', () => {
   });
 });
 
-describe('after the commit', () => {
-  it('the index has what a hook has made of it, added and left out', async () => {
+describe('followCommit', () => {
+  it('takes over what a hook changed, added and left out', async () => {
     await stages();
     at.write('a', 'formatted');
     at.write('gen', 'made');
-    // As a hook does it, in an index of its own.
+    // Like a hook that runs with the commit's own index.
     const own = { GIT_INDEX_FILE: join(at.folder, 'own') };
     at.gitWith(own, 'read-tree', 'HEAD');
     at.gitWith(own, 'add', 'a', 'gen', 'c');
     at.gitWith(own, 'commit', '--quiet', '--message', 'work');
-    await follow(at.repository(), note, 'HEAD');
+    await followCommit(at.repository(), note, 'HEAD');
     expect(at.status).toEqual(['?? n']);
   });
 
-  it('the index has what the user has staged meanwhile', async () => {
+  it('keeps what the user has staged meanwhile', async () => {
     await stages();
     const own = { GIT_INDEX_FILE: join(at.folder, 'own') };
     at.gitWith(own, 'read-tree', 'HEAD');
@@ -87,12 +87,12 @@ describe('after the commit', () => {
     at.write('a', 'newer');
     at.write('b', 'newer');
     at.git('add', 'a', 'b');
-    await follow(at.repository(), note, 'HEAD');
+    await followCommit(at.repository(), note, 'HEAD');
     expect(at.status).toEqual(['M  a', 'M  b']);
   });
 });
 
-it('nobody tidies up with another index than the user’s', async () => {
+it('git runs no maintenance with the commit’s own index', async () => {
   const changes = await stages();
   const folder = join(at.folder, 'plan');
   mkdirSync(folder);

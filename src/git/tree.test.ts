@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { removeRecords } from './records.ts';
-import { readRecord, recordName, recordTree, treeIn, withTree, writeTree } from './tree.ts';
+import { readRecord, recordName, recordTree, treeOfIndex, withTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {
@@ -13,8 +13,8 @@ beforeEach(() => {
 afterEach(() => at.close());
 const tree = (folder?: string) => writeTree(at.repository(folder), at.scratch);
 
-/** Root may read everything. */
-function asNobody(): readonly [string, ...string[]] {
+/** As root, drops the privileges: root can read every file. */
+function unprivilegedGit(): readonly [string, ...string[]] {
   if (process.getuid?.() !== 0) return ['git'];
   execFileSync('chown', ['-R', '65534', at.folder]);
   mkdirSync(dirname(at.scratch));
@@ -24,7 +24,7 @@ function asNobody(): readonly [string, ...string[]] {
 }
 
 describe('the tree of a workspace', () => {
-  it('has what is tracked and what is not, and neither what is ignored nor any .ralph', async () => {
+  it('has tracked and untracked files, but no ignored files and no .ralph', async () => {
     at.write('.gitignore', 'ignored\n');
     at.write('tracked', '1');
     at.commits();
@@ -36,7 +36,7 @@ describe('the tree of a workspace', () => {
     expect(at.git('show', `${written}:tracked`)).toBe('2');
   });
 
-  it('leaves the index, the branch and the files as they are', async () => {
+  it('leaves the index, the branch and the files untouched', async () => {
     at.write('a', '1');
     at.commits();
     at.write('a', '2');
@@ -56,7 +56,7 @@ describe('the tree of a workspace', () => {
     ]).toEqual(before);
   });
 
-  it('is there without any commit, and without any file', async () => {
+  it('can be written without any commit or file', async () => {
     expect(at.files(await tree())).toEqual([]);
     at.write('a', '1');
     expect(at.files(await tree())).toEqual(['a']);
@@ -73,7 +73,7 @@ describe('the tree of a workspace', () => {
     expect(at.git('ls-tree', written, 'link', 'run')).toMatch(/^120000 .*link\n100755 .*run\n$/);
   });
 
-  it('sees a change within the same second and of the same length', async () => {
+  it('has a change of the same length within the same second', async () => {
     at.write('a', '1');
     at.commits();
     const before = await tree();
@@ -86,7 +86,7 @@ describe('the tree of a workspace', () => {
     expect(await tree()).toBe(before);
   });
 
-  it('of a folder in a bigger repository has the rest as the index has it', async () => {
+  it('has files outside of the workspace as the index has them', async () => {
     at.write('other/file', '1');
     at.write('sub/file', '1');
     at.commits();
@@ -101,7 +101,7 @@ describe('the tree of a workspace', () => {
     ]);
   });
 
-  it('has a repository inside of it by its commit, and does without one that has none', async () => {
+  it('has a nested repository by its commit, and skips one without commits', async () => {
     at.git('init', '--quiet', 'nested');
     at.write('a', '1');
     expect(at.files(await tree())).toEqual(['a']);
@@ -109,20 +109,20 @@ describe('the tree of a workspace', () => {
     expect(at.git('ls-tree', await tree(), 'nested')).toMatch(/^160000 commit/);
   });
 
-  it('does without what may not be read, and tells it', async () => {
+  it('skips and reports files that cannot be read', async () => {
     at.write('a', '1');
     at.write('secret', '1');
     at.write('data/x', '1');
     chmodSync(at.path('secret'), 0);
     chmodSync(at.path('data'), 0);
-    const who = { ...at.repository(), command: asNobody() };
-    const [written, unread] = await withTree(who, at.scratch, async (...found) => found);
+    const unprivileged = { ...at.repository(), command: unprivilegedGit() };
+    const [written, unread] = await withTree(unprivileged, at.scratch, async (...found) => found);
     chmodSync(at.path('data'), 0o755);
     const files = at.git('-c', 'safe.directory=*', 'ls-tree', '-r', '--name-only', written);
     expect([files, [...unread].toSorted()]).toEqual(['a\n', ['data/', 'secret']]);
   });
 
-  it('is refused where a file cannot be written into the repository', async () => {
+  it('fails if a file cannot be written to the repository', async () => {
     at.write('a', '1');
     at.write('b', '2');
     const id = at.git('hash-object', 'b').trim();
@@ -130,7 +130,7 @@ describe('the tree of a workspace', () => {
     await expect(tree()).rejects.toThrow(/^git add failed: .*b: failed to insert into database/);
   });
 
-  it('has what is outside of a sparse checkout, too, and takes what is hidden for there', async () => {
+  it('has files outside of a sparse checkout, hidden ones as the index has them', async () => {
     for (const name of ['src/f', 'docs/f', 'docs/.ralph/f', 'hidden/f']) at.write(name, '1');
     at.commits();
     at.git('sparse-checkout', 'set', 'src');
@@ -140,23 +140,25 @@ describe('the tree of a workspace', () => {
     expect(at.files(written)).toEqual(['docs/f', 'docs/new', 'hidden/f', 'src/f']);
     expect(at.git('show', `${written}:docs/f`)).toBe('2');
     expect(at.files(await tree('docs'))).toEqual(['docs/f', 'docs/new', 'hidden/f', 'src/f']);
-    // A git that does not know of it.
+    // A git that does not know --sparse.
     at.write('../git', '#!/bin/sh\ncase " $* " in *" --sparse "*) exit 129 ;; esac\nexec git "$@"\n');
     const old = { ...at.repository(), command: ['sh', at.path('../git')] as const };
     expect(at.git('show', `${await writeTree(old, at.scratch)}:src/f`)).toBe('1');
   });
 
-  it('is written whatever the settings say about line ends', async () => {
+  it('can be written whatever the settings say about line ends', async () => {
     at.git('config', 'core.autocrlf', 'true');
     at.git('config', 'core.safecrlf', 'true');
     at.write('mixed', 'a\r\nb\n');
     expect(at.files(await tree())).toEqual(['mixed']);
   });
 
-  it('that cannot be written says which command of git has failed', async () => {
+  it('names the git command that failed', async () => {
     at.write('.git/index', 'broken');
     await expect(tree()).rejects.toThrow(/^git add failed: /);
-    await expect(treeIn(at.repository(), at.path('.git/index'))).rejects.toThrow(/^git write-tree failed: /);
+    await expect(treeOfIndex(at.repository(), at.path('.git/index'))).rejects.toThrow(
+      /^git write-tree failed: /,
+    );
   });
 });
 
@@ -164,7 +166,7 @@ describe('a record', () => {
   const record = async (id: string, what: string) =>
     recordTree(at.repository(), { ref: recordName(id, what), tree: await tree(), message: 'm' });
 
-  it('says how everything was and what was checked out, and no branch shows it', async () => {
+  it('has the tree and what was checked out, and is on no branch', async () => {
     at.write('a', '1');
     at.commits();
     const head = at.git('rev-parse', 'HEAD').trim();
@@ -177,7 +179,7 @@ describe('a record', () => {
     expect(at.git('log', '--format=%s', '--branches')).toBe('later\nbegin\n');
   });
 
-  it('can be made before the first commit, by nobody in particular, and be removed with its like', async () => {
+  it('can be made before the first commit, and be removed with the others of its loop', async () => {
     at.write('a', '1');
     await record('a..b-1', 'start');
     await record('a..b-1', '1');

@@ -1,62 +1,68 @@
 /**
- * The whole working tree as an object of git, and on record under a name of ours.
+ * Writes the whole working tree as a git tree object, and records it under a name in `refs/ralph/`.
  *
  * 1. The user's index, branch and files are not touched: everything happens in a copy of the index.
- * 2. In it is what git tracks or would track, below the workspace; outside of it the tree is as the index has it. What
- *    git ignores is not in it, and neither is any `.ralph`.
- * 3. It works without any commit, and with any name of a file, also outside of a sparse checkout.
- * 4. What could not be read is told; what could not be written is an error: nothing is missing in silence.
+ * 2. The tree contains what git tracks or would track below the workspace; outside of the workspace it is as the index has
+ *    it. Ignored files and `.ralph` folders are not in it.
+ * 3. It works before the first commit, with any file name, and outside of a sparse checkout.
+ * 4. Files that cannot be read are reported; failing to write is an error. Nothing is left out silently.
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ask, failed, GitError, whereIs, resolve, tell, type Repository } from './git.ts';
+import {
+  execGit,
+  gitFailure,
+  GitError,
+  gitOutput,
+  gitPath,
+  resolveRevision,
+  type Repository,
+} from './git.ts';
 
-/** Writes the tree as it is now and tells its name; `scratch` is a file that nobody else uses. */
+/** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {
   return withTree(repository, scratch, async (tree) => tree);
 }
 
-/**
- * The same for whoever needs the index of that tree, too: until they are done, it is in `scratch`. They hear which files
- * and folders may not be read, and are not in it as they are.
- */
+/** Like `writeTree`, but keeps the tree's index in `scratch` for `use`, and passes the paths that cannot be read. */
 export async function withTree<T>(
   repository: Repository,
   scratch: string,
   use: (tree: string, unread: readonly string[]) => Promise<T>,
 ): Promise<T> {
   try {
-    await copyOfIndex(repository, scratch);
-    const unread = await addTo(repository, scratch, ['--all', '--ignore-errors', '--', '.']);
-    await forgetIn(repository, scratch, OURS);
-    return await use(await treeIn(repository, scratch), unread);
+    await copyIndex(repository, scratch);
+    const unread = await addToIndex(repository, scratch, ['--all', '--ignore-errors', '--', '.']);
+    await removeFromIndex(repository, scratch, RALPH_FOLDERS);
+    return await use(await treeOfIndex(repository, scratch), unread);
   } finally {
     rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
 }
 
-/** Adds files to an index of ours, and tells which may not be read. */
-export async function addTo(
+/** Adds files to a scratch index, and returns the paths that cannot be read. */
+export async function addToIndex(
   repository: Repository,
   index: string,
   what: readonly string[],
 ): Promise<readonly string[]> {
-  const env = { GIT_INDEX_FILE: index, ...IN_ENGLISH };
-  const add = (how: readonly string[]) => ask(repository, [...CAREFULLY, 'add', ...how, ...what], env);
+  const env = { GIT_INDEX_FILE: index, ...ENGLISH_MESSAGES };
+  const add = (options: readonly string[]) =>
+    execGit(repository, [...ISOLATED, 'add', ...options, ...what], env);
   const added = await add(['--sparse']);
-  // Before 2.34 git did not know the word.
-  const { code, stderr } = added.code === USAGE ? await add([]) : added;
+  // git before 2.34 does not know --sparse.
+  const { code, stderr } = added.code === USAGE_ERROR ? await add([]) : added;
   const lines = stderr.split('\n');
   const isHarmless = code === 1 && lines.every((line) => !line.startsWith('error:') || HARMLESS.test(line));
-  if (code !== 0 && !isHarmless) throw failed(['add'], { ...added, code, stderr });
+  if (code !== 0 && !isHarmless) throw gitFailure(['add'], { ...added, code, stderr });
   return lines.flatMap((line) => UNREADABLE.exec(line)?.[1] ?? []);
 }
 
-/** The words that we look for; a locale would have a say in the user's filters, too. */
-const IN_ENGLISH = { LANGUAGE: 'en' };
-const USAGE = 129;
-/** What nobody could add: it may not be read, is gone by now, has no commit yet, or is nothing for git. */
+/** For the patterns below. Not LC_ALL, which would also affect the user's filters. */
+const ENGLISH_MESSAGES = { LANGUAGE: 'en' };
+const USAGE_ERROR = 129;
+/** Files that cannot be added: unreadable, already removed, a repository without a commit, or no regular file. */
 const HARMLESS = new RegExp(
   [
     String.raw`^error: (?:open|readlink)\(".*"\): (?:Permission denied|No such file or directory)$`,
@@ -67,79 +73,71 @@ const HARMLESS = new RegExp(
 );
 const UNREADABLE = /^(?:error: open\("|warning: could not open directory ')(.*)["']\)?: Permission denied$/;
 
-/** Takes files out of an index. `git rm` would refuse those outside of a sparse checkout. */
-export async function forgetIn(
+/** Removes files from an index. `git rm` would refuse files outside of a sparse checkout. */
+export async function removeFromIndex(
   repository: Repository,
   index: string,
   pathspecs: readonly string[],
 ): Promise<void> {
   const env = { GIT_INDEX_FILE: index };
-  const listed = await tell(repository, ['ls-files', '--cached', '-z', '--', ...pathspecs], env);
+  const listed = await gitOutput(repository, ['ls-files', '--cached', '-z', '--', ...pathspecs], env);
   if (listed === '') return;
-  const order = [...CAREFULLY, 'update-index', '--force-remove', '-z', '--stdin'];
-  const answer = await ask(repository, order, env, { input: Buffer.from(listed, 'latin1') });
-  if (answer.code !== 0) throw failed(order, answer);
+  const args = [...ISOLATED, 'update-index', '--force-remove', '-z', '--stdin'];
+  const answer = await execGit(repository, args, env, { input: Buffer.from(listed, 'latin1') });
+  if (answer.code !== 0) throw gitFailure(args, answer);
 }
 
-/** The tree that an index stands for. */
-export async function treeIn(repository: Repository, index: string): Promise<string> {
-  return (
-    await tell(repository, [...CAREFULLY, 'write-tree', '--missing-ok'], { GIT_INDEX_FILE: index })
-  ).trim();
+/** Writes the tree of an index and returns its id. */
+export async function treeOfIndex(repository: Repository, index: string): Promise<string> {
+  const args = [...ISOLATED, 'write-tree', '--missing-ok'];
+  return (await gitOutput(repository, args, { GIT_INDEX_FILE: index })).trim();
 }
 
-/** A monitor is a program of somebody's own, and the others are kept beside an index that is thrown away. */
-export const CAREFULLY: readonly string[] = [
-  // Nor is it anything for a hook.
+/** Settings for commands on a scratch index: no user programs, and no caches beside an index that is thrown away. */
+export const ISOLATED: readonly string[] = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'core.untrackedCache=false',
   'core.splitIndex=false',
   'advice.addEmbeddedRepo=false',
-  // What is checked out in a submodule is its own affair.
+  // Submodules are never touched.
   'submodule.recurse=false',
-  // To put on record what cannot be given back exactly is better than to put nothing on record.
+  // A record with converted line ends is better than none.
   'core.safecrlf=false',
 ].flatMap((setting) => ['-c', setting]);
-const OURS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
+const RALPH_FOLDERS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 
-/** The user's index, at a place where nobody else writes. */
-export async function copyOfIndex(repository: Repository, scratch: string): Promise<void> {
-  const path = await whereIs(repository, ['--git-path', 'index']);
-  copyIndex(Buffer.from(path, 'latin1'), scratch);
-}
-
-/** With its time, by which git knows the files that it must look into: those changed when it was written, or later. */
-function copyIndex(index: Buffer, scratch: string): void {
+/** Copies the user's index to `scratch`, which starts empty if there is no index yet. */
+export async function copyIndex(repository: Repository, scratch: string): Promise<void> {
+  const index = Buffer.from(await gitPath(repository, ['--git-path', 'index']), 'latin1');
   mkdirSync(dirname(scratch), { recursive: true });
-  // Of somebody who was killed.
+  // An earlier process may have been killed.
   rmSync(scratch, { force: true });
   rmSync(`${scratch}.lock`, { force: true });
   if (!existsSync(index)) return;
   try {
     const { atimeMs, mtimeMs } = statSync(index);
     copyFileSync(index, scratch);
+    // Git compares file contents only for files that are not older than the index.
     utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
   } catch (error) {
-    throw new GitError(
-      `the index cannot be copied: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new GitError(`cannot copy the index: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 /**
- * Puts a tree on record under a name in `refs/ralph/`: as a commit on another record or else on what is checked out now,
- * so that it is known what it differs from, and nothing of it is thrown away.
+ * Records a tree under a name in `refs/ralph/`, as a commit on top of another record or of HEAD. The parent shows what
+ * the tree differs from, and the ref protects it from garbage collection.
  */
 export async function recordTree(
   repository: Repository,
   { ref, tree, message, trailers = [], on }: NewRecord,
 ): Promise<string> {
-  const base = on ?? (await resolve(repository, 'HEAD^{commit}'));
+  const base = on ?? (await resolveRevision(repository, 'HEAD^{commit}'));
   const parent = base === null ? [] : ['-p', base];
   const words = ['-m', message, ...(trailers.length === 0 ? [] : ['-m', trailers.join('\n')])];
-  const commit = await tell(repository, ['commit-tree', tree, ...parent, ...words], OURSELVES);
-  await tell(repository, [...CAREFULLY, 'update-ref', ref, commit.trim()]);
+  const commit = await gitOutput(repository, ['commit-tree', tree, ...parent, ...words], RALPH_IDENTITY);
+  await gitOutput(repository, [...ISOLATED, 'update-ref', ref, commit.trim()]);
   return commit.trim();
 }
 
@@ -153,29 +151,28 @@ export interface NewRecord {
   readonly on?: string | null;
 }
 
-/** It is nobody's work. */
-const OURSELVES = {
+const RALPH_IDENTITY = {
   GIT_AUTHOR_NAME: 'ralph',
   GIT_AUTHOR_EMAIL: 'ralph@localhost',
   GIT_COMMITTER_NAME: 'ralph',
   GIT_COMMITTER_EMAIL: 'ralph@localhost',
 };
 
-/** The tree of a record and the commit that it stands on, which is the empty tree before the first one. */
+/** The tree of a record and the commit below it, or the empty tree if there was no commit. */
 export async function readRecord(
   repository: Repository,
   ref: string,
 ): Promise<{ readonly tree: string; readonly base: string }> {
-  const tree = await resolve(repository, `${ref}^{tree}`);
-  if (tree === null) throw new GitError(`${ref} is gone, which says how the loop began`);
-  return { tree, base: (await resolve(repository, `${ref}^1`)) ?? (await emptyTree(repository)) };
+  const tree = await resolveRevision(repository, `${ref}^{tree}`);
+  if (tree === null) throw new GitError(`the record of the loop's start is gone: ${ref}`);
+  return { tree, base: (await resolveRevision(repository, `${ref}^1`)) ?? (await emptyTree(repository)) };
 }
 
 export async function emptyTree(repository: Repository): Promise<string> {
-  return (await tell(repository, ['hash-object', '-t', 'tree', '/dev/null'])).trim();
+  return (await gitOutput(repository, ['hash-object', '-t', 'tree', '/dev/null'])).trim();
 }
 
-/** Where the records of a loop are: `start`, and a number for each checkpoint. */
+/** The ref of a loop's record: `start`, the number of a checkpoint, or `rewind-1`. */
 export function recordName(loop: string, what: string): string {
   return `refs/ralph/${loop.replaceAll(/\.{2,}/g, '.')}/${what}`;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { withoutGitLocation } from './without-git-location.ts';
 
-it('nothing of the environment leads git to another place', () => {
+it('removes the variables that point git to another repository', () => {
   expect(
     withoutGitLocation({ GIT_DIR: '/x', GIT_INDEX_FILE: '/y', GIT_AUTHOR_NAME: 'a', PATH: '/bin' }),
   ).toEqual({

@@ -1,9 +1,9 @@
-/** The environment without what ties git to one place: in a hook, or in `git rebase --exec`, everything would go there. */
+/** Removes the variables that tie git to one repository: in a hook or `git rebase --exec` all commands would go there. */
 export function withoutGitLocation(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !PLACES.has(name)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !LOCATION_VARIABLES.has(name)));
 }
 
-const PLACES = new Set([
+const LOCATION_VARIABLES = new Set([
   'GIT_DIR',
   'GIT_WORK_TREE',
   'GIT_INDEX_FILE',

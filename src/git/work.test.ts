@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { isNothing, recordSetUpTree, workIn, type SetUpTree } from './work.ts';
+import { hasNoWork, recordSetUpTree, workIn, type SetUpTree } from './work.ts';
 import { addTree } from './worktree.ts';
 
 let git: GitFolder;
@@ -19,7 +19,7 @@ const at = (folder: string, ...args: string[]) =>
   execFileSync('git', args, { cwd: folder, env: git.env, encoding: 'utf8', stdio: 'pipe' });
 const inTree = (...args: string[]) => at(path, ...args);
 const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
-const work = (left: SetUpTree | null = null) => workIn(git.repository(), { path, branch }, left);
+const work = (setUpTree: SetUpTree | null = null) => workIn(git.repository(), { path, branch }, setUpTree);
 const put = (file: string, content = 'x') => writeFileSync(join(path, file), content);
 
 describe('the work in a tree', () => {
@@ -29,17 +29,17 @@ describe('the work in a tree', () => {
     inTree('commit', '--quiet', '--message', file);
   };
 
-  it('is nothing in a new one, and in none', async () => {
-    expect(isNothing(await work())).toBe(true);
+  it('finds no work in a new worktree, and without a worktree', async () => {
+    expect(hasNoWork(await work())).toBe(true);
     await make();
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
     appendFileSync(git.path('.git/info/exclude'), 'ignored\n');
     writeFileSync(join(path, 'ignored'), 'x');
     mkdirSync(join(path, 'empty'));
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
   });
 
-  it('is every file that is changed, new, gone or staged, whatever is configured', async () => {
+  it('counts every changed, new, removed or staged file as work, whatever the settings', async () => {
     await make();
     git.git('config', 'status.showUntrackedFiles', 'no');
     mkdirSync(join(path, 'new'));
@@ -52,7 +52,7 @@ describe('the work in a tree', () => {
     expect(await work()).toMatchObject({ changes: 5 });
   });
 
-  it('is every commit that no other branch, tag or remote has', async () => {
+  it('counts every commit that no other branch, tag or remote has', async () => {
     await make();
     commit('b');
     commit('c');
@@ -65,7 +65,7 @@ describe('the work in a tree', () => {
     git.git('update-ref', 'refs/remotes/origin/it', branch);
     expect(await work()).toMatchObject({ commits: 0 });
     git.git('update-ref', '-d', 'refs/remotes/origin/it');
-    // What is merely checked out is gone with the next switch.
+    // A detached HEAD does not keep a commit.
     git.git('checkout', '--quiet', '--detach', branch);
     expect(await work()).toMatchObject({ commits: 1 });
     git.git('switch', '--quiet', 'main');
@@ -73,7 +73,7 @@ describe('the work in a tree', () => {
     expect(await work()).toMatchObject({ commits: 0 });
   });
 
-  it('is also on no branch at all, and on a branch whose tree is gone', async () => {
+  it('counts commits on a detached HEAD, and on a branch whose worktree is gone', async () => {
     await make();
     commit('b');
     inTree('checkout', '--quiet', '--detach');
@@ -84,60 +84,60 @@ describe('the work in a tree', () => {
   });
 });
 
-describe('a folder that is no tree any more', () => {
+describe('a folder that is no longer a valid worktree', () => {
   it.each([
     ['has lost its .git', () => {}],
-    ['is a repository of its own', () => inTree('init', '--quiet')],
-    ['leads elsewhere', () => put('.git', `gitdir: ${git.path('.git')}\n`)],
+    ['became a repository of its own', () => inTree('init', '--quiet')],
+    ['points elsewhere', () => put('.git', `gitdir: ${git.path('.git')}\n`)],
     [
-      'is now somebody’s notes',
+      'was replaced by another folder',
       () => {
         rmSync(path, { recursive: true });
         mkdirSync(path);
         put('notes');
       },
     ],
-  ])('is work as a whole where it %s', async (_, happens) => {
+  ])('treats a whole folder as work if it %s', async (_, happens) => {
     await make();
     rmSync(join(path, '.git'));
     happens();
-    expect(await work()).toMatchObject({ trouble: 'its .git is gone, or leads elsewhere' });
-    expect(isNothing(await work())).toBe(false);
+    expect(await work()).toMatchObject({ trouble: 'its .git is missing or points elsewhere' });
+    expect(hasNoWork(await work())).toBe(false);
   });
 
-  it('is nothing where it is empty', async () => {
+  it('finds no work in an empty folder', async () => {
     await make();
     rmSync(path, { recursive: true });
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
     mkdirSync(path);
-    expect(isNothing(await work())).toBe(true);
-    // As after a SIGKILL before git had made more of it.
+    expect(hasNoWork(await work())).toBe(true);
+    // As after a SIGKILL before git created more of it.
     put('.git', 'gitdir: nowhere\n');
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
   });
 });
 
-describe('what git was told not to look at', () => {
-  it.each(['--assume-unchanged', '--skip-worktree'])('is work all the same: %s', async (how) => {
+describe('a file that git was told to skip', () => {
+  it.each(['--assume-unchanged', '--skip-worktree'])('counts a file that git skips: %s', async (how) => {
     await make();
     inTree('update-index', how, 'a');
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
     put('a', '2');
     expect(await work()).toMatchObject({ changes: 1, hidden: ['a'] });
-    // Nothing of it was touched.
+    // The flag is still set.
     expect(inTree('status', '--porcelain')).toBe('');
   });
 
-  it('is nothing where a sparse checkout has left it out', async () => {
+  it('does not count files that a sparse checkout left out', async () => {
     git.write('d/b', '1');
     git.commits();
     await make();
     inTree('sparse-checkout', 'set', '--no-cone', '/a');
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
   });
 });
 
-describe('repositories in a tree', () => {
+describe('a nested repository', () => {
   const library = (): string => {
     const folder = join(git.folder, 'library');
     mkdirSync(folder);
@@ -146,7 +146,7 @@ describe('repositories in a tree', () => {
     return folder;
   };
 
-  it('are work where nobody else has their commits, also without a line in .gitmodules', async () => {
+  it('counts nested repositories whose commits no remote has, even without an entry in .gitmodules', async () => {
     await make();
     const from = library();
     inTree('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', from, 'known');
@@ -165,12 +165,12 @@ describe('repositories in a tree', () => {
     expect(submodules.toSorted()).toEqual(['cloned', 'known', 'own']);
   });
 
-  it('are work also where they are not checked out any more, or their tree is gone', async () => {
+  it('counts a submodule that is no longer checked out or whose worktree is gone', async () => {
     git.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library(), 'sub');
     git.commits();
     await make();
     inTree('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'update', '--init');
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
     at(join(path, 'sub'), 'commit', '--quiet', '--allow-empty', '--message', 'more');
     at(join(path, 'sub'), 'branch', 'kept');
     at(join(path, 'sub'), 'checkout', '--quiet', '--detach', 'HEAD~1');
@@ -180,64 +180,64 @@ describe('repositories in a tree', () => {
     expect(await work()).toMatchObject({ submodules: ['sub'] });
   });
 
-  it('are work where nobody can tell what is in them', async () => {
+  it('counts a nested repository that git cannot read', async () => {
     await make();
     cpSync(library(), join(path, 'own'), { recursive: true });
     inTree('add', '--all');
     inTree('commit', '--quiet', '--message', 'one');
     git.git('merge', '--quiet', branch);
     rmSync(join(path, 'own', '.git', 'HEAD'));
-    expect(isNothing(await work())).toBe(false);
+    expect(hasNoWork(await work())).toBe(false);
   });
 });
 
-describe('what a set-up has left', () => {
+describe('a file that a set-up left', () => {
   const setUp = async (): Promise<SetUpTree> => {
     put('a', 'set up');
-    mkdirSync(join(path, 'litter'));
-    put('litter/1');
+    mkdirSync(join(path, 'generated'));
+    put('generated/1');
     symlinkSync('a', join(path, 'link'));
     return recordSetUpTree({ ...git.repository(), folder: path });
   };
 
-  it('is no work, until somebody changes it', async () => {
+  it('does not count files of a set-up until they are changed', async () => {
     await make();
-    const left = await setUp();
+    const setUpTree = await setUp();
     expect(await work()).toMatchObject({ changes: 3 });
-    expect(isNothing(await work(left))).toBe(true);
-    put('litter/1', 'mine');
-    put('litter/2', 'mine');
-    expect(await work(left)).toMatchObject({ changes: 2 });
-    rmSync(join(path, 'litter'), { recursive: true });
+    expect(hasNoWork(await work(setUpTree))).toBe(true);
+    put('generated/1', 'mine');
+    put('generated/2', 'mine');
+    expect(await work(setUpTree)).toMatchObject({ changes: 2 });
+    rmSync(join(path, 'generated'), { recursive: true });
     put('a', '1');
-    expect(isNothing(await work(left))).toBe(true);
+    expect(hasNoWork(await work(setUpTree))).toBe(true);
   });
 
-  it('is no work beside what was committed since, but work where that was the same file', async () => {
+  it('counts a file of a set-up after a commit of that file, but not after other commits', async () => {
     await make();
-    const left = await setUp();
+    const setUpTree = await setUp();
     put('work');
     inTree('add', 'work');
     inTree('commit', '--quiet', '--message', 'work');
     git.git('merge', '--quiet', branch);
-    expect(isNothing(await work(left))).toBe(true);
+    expect(hasNoWork(await work(setUpTree))).toBe(true);
     put('a', 'by the agent');
     inTree('commit', '--quiet', '--message', 'a', '--', 'a');
     put('a', 'set up');
-    expect(await work(left)).toMatchObject({ changes: 1 });
+    expect(await work(setUpTree)).toMatchObject({ changes: 1 });
   });
 
-  it('is work where it is staged, or where nobody knows any more how it was', async () => {
+  it('counts files of a set-up that are staged, and all of them if its tree is gone', async () => {
     await make();
-    const left = await setUp();
-    inTree('add', 'litter');
-    expect(await work(left)).toMatchObject({ changes: 1 });
-    expect(await work({ ...left, tree: '1'.repeat(40) })).toMatchObject({ changes: 3 });
+    const setUpTree = await setUp();
+    inTree('add', 'generated');
+    expect(await work(setUpTree)).toMatchObject({ changes: 1 });
+    expect(await work({ ...setUpTree, tree: '1'.repeat(40) })).toMatchObject({ changes: 3 });
   });
 });
 
-describe('a tree that nobody has finished to make', () => {
-  it('is nothing as far as its files are those of its commit', async () => {
+describe('a half-made tree', () => {
+  it('finds no work in a half-made worktree whose files are those of its commit', async () => {
     git.write('b', '1');
     git.commits();
     await make();
@@ -245,7 +245,7 @@ describe('a tree that nobody has finished to make', () => {
     writeFileSync(git.path('.git/worktrees/it/locked'), 'initializing');
     rmSync(git.path('.git/worktrees/it/index'));
     rmSync(join(path, 'b'));
-    expect(isNothing(await work())).toBe(true);
+    expect(hasNoWork(await work())).toBe(true);
     appendFileSync(git.path('.git/info/exclude'), 'ignored\n');
     put('ignored');
     put('a', 'mine');

@@ -1,123 +1,129 @@
 /**
- * What would be lost with a tree and its branch.
+ * What would be lost if a worktree and its branch were removed.
  *
- * 1. Whatever is in a tree's folder is work unless it is known not to be: as in the last commit, ignored by git, or left
- *    there by a set-up. A folder that git cannot speak for any more is work as a whole.
- * 2. Only what has a name elsewhere is elsewhere: a branch, a tag or a remote. What is merely checked out has none.
- * 3. Nothing is touched: what needs another index has a copy of it.
+ * 1. Every file in the worktree is work unless it is known not to be: unchanged since the last commit, ignored by git, or
+ *    left by a set-up. A folder that is no longer a valid worktree is work as a whole.
+ * 2. A commit is saved elsewhere only if a branch, a tag or a remote has it. A detached HEAD does not count.
+ * 3. Nothing is changed: commands that need another index use a copy.
  */
 import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { A_REPOSITORY, differences } from './differences.ts';
-import { unpublished } from './nested.ts';
-import { ask, failed, GitError, resolve, tell, utf8, type Repository } from './git.ts';
-import { copyOfIndex, writeTree } from './tree.ts';
-import { isWhole, ownerOfTree, partOf, treeAt } from './worktree.ts';
+import { differences, GITLINK_MODE } from './differences.ts';
+import { unpublishedRepositories } from './nested.ts';
+import { execGit, GitError, gitFailure, gitOutput, resolveRevision, utf8, type Repository } from './git.ts';
+import { copyIndex, writeTree } from './tree.ts';
+import { adminFolderOf, isValidTree, ownerOfTree, treeAt } from './worktree.ts';
 
 export interface Work {
-  /** Files that differ from the last commit, or are new. */
+  /** The number of files that differ from the last commit or are new. */
   readonly changes: number;
-  /** Those of them that `git status` does not show, since git was told not to look (`git update-index`). */
+  /** Those of them that `git status` does not show (`git update-index --assume-unchanged`). */
   readonly hidden: readonly string[];
-  /** Commits that no other branch, tag or remote has. */
+  /** The number of commits that no other branch, tag or remote has. */
   readonly commits: number;
-  /** Repositories in the tree with commits that no remote has: all that there is of them goes with the tree. */
+  /** Nested repositories with commits that no remote has; removing the worktree deletes them. */
   readonly submodules: readonly string[];
-  /** Why nobody can tell what in the folder is new: it is no tree any more, or git cannot read it; null where one can. */
+  /** Why the changes in the folder cannot be determined: it is no longer a valid worktree, or git fails; else null. */
   readonly trouble: string | null;
 }
 
-/** Looks what is in a tree, where there is one, and on its branch; `repository` is the one in the workspace. */
+/** Inspects a worktree (`path` is null if there is none) and its branch; `repository` is the one in the workspace. */
 export async function workIn(
   repository: Repository,
   { path, branch }: { readonly path: string | null; readonly branch: string },
-  left: SetUpTree | null = null,
+  setUpTree: SetUpTree | null = null,
 ): Promise<Work> {
   const tree = path === null ? null : await treeAt(repository, path);
-  const hasBranch = (await resolve(repository, `refs/heads/${branch}`)) !== null;
+  const hasBranch = (await resolveRevision(repository, `refs/heads/${branch}`)) !== null;
   const head = tree === null || tree.head === null || /^0+$/.test(tree.head) ? null : tree.head;
   const tips = [
     ...(hasBranch ? [`refs/heads/${branch}`] : []),
     ...(tree?.branch === null && head !== null ? [head] : []),
   ];
-  const commits = tips.length === 0 ? 0 : await countOwn(repository, branch, tips);
+  const commits = tips.length === 0 ? 0 : await countUnmerged(repository, branch, tips);
   const none = { changes: 0, hidden: [], commits, submodules: [], trouble: null };
   if (tree === null || path === null) return none;
   const inTree: Repository = { ...repository, folder: path };
-  const part = await partOf(repository, path);
-  if (!(await isWhole(repository, path))) {
-    const trouble = isFilled(path) ? 'its .git is gone, or leads elsewhere' : null;
-    return { ...none, submodules: await unpublished(null, inTree, part), trouble };
+  const adminFolder = await adminFolderOf(repository, path);
+  if (!(await isValidTree(repository, path))) {
+    const trouble = hasContent(path) ? 'its .git is missing or points elsewhere' : null;
+    return { ...none, submodules: await unpublishedRepositories(null, inTree, adminFolder), trouble };
   }
   try {
-    const isHalf = tree.isUnfinished && (await ownerOfTree(repository, path)) === null;
-    const changes = isHalf ? await strangeFiles(inTree, head) : await changedFiles(inTree, { left });
+    const isHalfMade = tree.isUnfinished && (await ownerOfTree(repository, path)) === null;
+    const changes = isHalfMade
+      ? await filesDifferingFrom(inTree, head)
+      : await changedFiles(inTree, { setUpTree });
     const hidden = changes.filter(({ isHidden }) => isHidden).map((change) => utf8(change.path));
-    return { ...none, changes: changes.length, hidden, submodules: await unpublished(path, inTree, part) };
+    const submodules = await unpublishedRepositories(path, inTree, adminFolder);
+    return { ...none, changes: changes.length, hidden, submodules };
   } catch (error) {
     if (error instanceof GitError) return { ...none, trouble: error.message };
     throw error;
   }
 }
 
-export function isNothing({ changes, commits, submodules, trouble }: Work): boolean {
+export function hasNoWork({ changes, commits, submodules, trouble }: Work): boolean {
   return changes === 0 && commits === 0 && submodules.length === 0 && trouble === null;
 }
 
-/** Whether there is anything at a place but a link to a repository. */
-function isFilled(path: string): boolean {
+/** Whether there is anything at a path besides the `.git` file of a worktree. */
+function hasContent(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true) return found !== undefined;
-  return readdirSync(path, { withFileTypes: true }).some((one) => one.name !== '.git' || !one.isFile());
+  return readdirSync(path, { withFileTypes: true }).some((entry) => entry.name !== '.git' || !entry.isFile());
 }
 
-async function countOwn(repository: Repository, branch: string, tips: readonly string[]): Promise<number> {
+async function countUnmerged(
+  repository: Repository,
+  branch: string,
+  tips: readonly string[],
+): Promise<number> {
   const others = ['--not', `--exclude=${branch}`, '--branches', '--remotes', '--tags'];
-  return Number(await tell(repository, ['rev-list', '--count', ...tips, ...others]));
+  return Number(await gitOutput(repository, ['rev-list', '--count', ...tips, ...others]));
 }
 
-/** How a set-up has left a tree that was clean before it. */
+/** The state of a worktree after its set-up, if it was clean before. */
 export interface SetUpTree {
   readonly tree: string;
   /** The commit that was checked out. */
   readonly base: string;
 }
 
-/** Puts down how everything in a tree is now. */
 export async function recordSetUpTree(repository: Repository): Promise<SetUpTree> {
-  const tree = await withScratch((index) => writeTree(repository, index));
-  return { tree, base: (await resolve(repository, 'HEAD^{commit}')) ?? '' };
+  const tree = await withScratchIndex((index) => writeTree(repository, index));
+  return { tree, base: (await resolveRevision(repository, 'HEAD^{commit}')) ?? '' };
 }
 
 /**
- * The files of a tree that are not as in its last commit, and the new ones, but for some, and for those that are as a
- * set-up has left them; not what git ignores. The repository's folder is its top.
+ * The files that differ from the last commit, new files included, without ignored files and without files that are still
+ * as the set-up left them. `repository.folder` is the top of the tree; `except` has pathspecs.
  */
 export async function changedFiles(
   repository: Repository,
   {
     except = [],
-    left = null,
-  }: { readonly except?: readonly string[]; readonly left?: SetUpTree | null } = {},
-): Promise<readonly Changed[]> {
+    setUpTree = null,
+  }: { readonly except?: readonly string[]; readonly setUpTree?: SetUpTree | null } = {},
+): Promise<readonly ChangedFile[]> {
   const hidden = new Set(await hiddenFiles(repository));
   const args = ['--untracked-files=all', '--', ':/', ...except];
   const changes =
     hidden.size === 0
       ? await status(repository, args)
-      : await withScratch(async (index) => {
-          await uncover(repository, [...hidden], index);
+      : await withScratchIndex(async (index) => {
+          await copyIndexUnhidden(repository, [...hidden], index);
           return status(repository, args, index, hidden);
         });
-  const isLitter = await litter(repository, changes, left);
-  return changes.filter((change) => !isLitter(change));
+  const isFromSetUp = await setUpFilter(repository, changes, setUpTree);
+  return changes.filter((change) => !isFromSetUp(change));
 }
 
-interface Changed {
-  /** As `git status` has it: `??`, ` M`. */
+interface ChangedFile {
+  /** As in `git status`: `??`, ` M`. */
   readonly code: string;
-  /** From the top, in Latin 1. */
+  /** From the top, in Latin-1. */
   readonly path: string;
   readonly isHidden: boolean;
 }
@@ -127,11 +133,15 @@ async function status(
   args: readonly string[],
   index: string | null = null,
   hidden: ReadonlySet<string> = new Set(),
-): Promise<readonly Changed[]> {
-  const how = ['status', '--porcelain', '--no-renames', '--ignore-submodules=none', '-z'];
-  // Our look must not get into the way of anybody's own git commands.
+): Promise<readonly ChangedFile[]> {
+  const options = ['--porcelain', '--no-renames', '--ignore-submodules=none', '-z'];
+  // Without locks, so that other git commands do not fail meanwhile.
   const env = { GIT_OPTIONAL_LOCKS: '0', ...(index === null ? {} : { GIT_INDEX_FILE: index }) };
-  const found = await tell(repository, ['-c', 'core.fsmonitor=false', ...how, ...args], env);
+  const found = await gitOutput(
+    repository,
+    ['-c', 'core.fsmonitor=false', 'status', ...options, ...args],
+    env,
+  );
   const lines = found.split('\0').slice(0, -1);
   return lines.map((line) => {
     const path = line.slice(3);
@@ -139,17 +149,18 @@ async function status(
   });
 }
 
-/** The files that git was told not to look at (`--assume-unchanged`, `--skip-worktree`) and that are there. */
-async function hiddenFiles({ folder, ...rest }: Repository): Promise<readonly string[]> {
-  const listed = await tell({ folder, ...rest }, ['ls-files', '-v', '-z']);
+/** The existing files that `git status` skips (`--assume-unchanged`, `--skip-worktree`). */
+async function hiddenFiles(repository: Repository): Promise<readonly string[]> {
+  const listed = await gitOutput(repository, ['ls-files', '-v', '-z']);
+  const top = Buffer.from(`${repository.folder}/`);
   return listed
     .split('\0')
     .filter((line) => /^[a-zS] /.test(line))
     .map((line) => line.slice(2))
-    .filter((path) => isThere(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, 'latin1')])));
+    .filter((path) => exists(Buffer.concat([top, Buffer.from(path, 'latin1')])));
 }
 
-function isThere(path: Buffer): boolean {
+function exists(path: Buffer): boolean {
   try {
     lstatSync(path);
     return true;
@@ -158,59 +169,64 @@ function isThere(path: Buffer): boolean {
   }
 }
 
-/** A copy of the index in which nothing is hidden. */
-async function uncover(repository: Repository, hidden: readonly string[], copy: string): Promise<void> {
-  await copyOfIndex(repository, copy);
+/** Copies the index and clears the flags that hide files from `git status`. */
+async function copyIndexUnhidden(
+  repository: Repository,
+  hidden: readonly string[],
+  copy: string,
+): Promise<void> {
+  await copyIndex(repository, copy);
   const input = Buffer.from(hidden.map((path) => `${path}\0`).join(''), 'latin1');
-  for (const how of ['--no-assume-unchanged', '--no-skip-worktree']) {
-    const args = ['-c', 'core.splitIndex=false', 'update-index', how, '-z', '--stdin'];
+  for (const flag of ['--no-assume-unchanged', '--no-skip-worktree']) {
+    const args = ['-c', 'core.splitIndex=false', 'update-index', flag, '-z', '--stdin'];
     // oxlint-disable-next-line no-await-in-loop -- both write the same file
-    const answer = await ask(repository, args, { GIT_INDEX_FILE: copy }, { input });
-    if (answer.code !== 0) throw failed(['update-index'], answer);
+    const answer = await execGit(repository, args, { GIT_INDEX_FILE: copy }, { input });
+    if (answer.code !== 0) throw gitFailure(['update-index'], answer);
   }
 }
 
-const nothing = (): boolean => false;
+const selectNothing = (): boolean => false;
 
-/** Tells what is still as a set-up has left it. What is staged, or committed since, was in somebody's hands. */
-async function litter(
+/** Selects the changes that are still as the set-up left them. A file that was staged or committed since is work. */
+async function setUpFilter(
   repository: Repository,
-  changes: readonly Changed[],
-  left: SetUpTree | null,
-): Promise<(change: Changed) => boolean> {
-  if (left === null || changes.length === 0) return nothing;
-  // Nothing holds on to it: after some weeks git may have thrown it away.
-  const isKnown = async (what: string): Promise<boolean> => (await resolve(repository, what)) !== null;
-  if (!(await isKnown(`${left.tree}^{tree}`)) || !(await isKnown(`${left.base}^{commit}`))) return nothing;
-  const now = await withScratch((index) => writeTree(repository, index));
-  const bySetUp = new Map(
-    (await differences(repository, left.base, left.tree)).map((one) => [one.path, one] as const),
-  );
+  changes: readonly ChangedFile[],
+  setUpTree: SetUpTree | null,
+): Promise<(change: ChangedFile) => boolean> {
+  if (setUpTree === null || changes.length === 0) return selectNothing;
+  const { tree, base } = setUpTree;
+  // No ref protects the tree: git may have garbage-collected it.
+  const isKnown = async (revision: string): Promise<boolean> =>
+    (await resolveRevision(repository, revision)) !== null;
+  if (!(await isKnown(`${tree}^{tree}`)) || !(await isKnown(`${base}^{commit}`))) return selectNothing;
+  const now = await withScratchIndex((index) => writeTree(repository, index));
+  const bySetUp = new Map((await differences(repository, base, tree)).map((one) => [one.path, one] as const));
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const since = await names(left.tree, now);
-  const committed = await names(left.base, 'HEAD');
+  const changedSince = await names(tree, now);
+  const committedSince = await names(base, 'HEAD');
   return ({ code, path }) => {
     const made = bySetUp.get(path);
-    if (made === undefined || since.has(path) || committed.has(path)) return false;
-    // What is in a repository is not on record with it.
-    if (made.modes.includes(A_REPOSITORY)) return false;
-    // A file that could not be recorded looks as if it were gone.
+    if (made === undefined || changedSince.has(path) || committedSince.has(path)) return false;
+    // The tree has only the commit of a nested repository, not its files.
+    if (made.modes.includes(GITLINK_MODE)) return false;
+    // A file that could not be read is missing in the tree, as if the set-up had removed it.
     return made.kind === 'gone' ? code === ' D' : code === '??' || code === ' M';
   };
 }
 
-/** The files in a tree that nobody has finished to make that are not as in its commit, whatever git knows of them. */
-function strangeFiles(repository: Repository, head: string | null): Promise<readonly Changed[]> {
-  return withScratch(async (index) => {
-    const read = head === null ? ['--empty'] : [head];
-    await tell(repository, ['-c', 'core.splitIndex=false', 'read-tree', ...read], { GIT_INDEX_FILE: index });
+/** The files in a half-made worktree that differ from its commit, ignored files included. Its index may be missing. */
+function filesDifferingFrom(repository: Repository, head: string | null): Promise<readonly ChangedFile[]> {
+  return withScratchIndex(async (index) => {
+    const tree = head === null ? ['--empty'] : [head];
+    const read = ['-c', 'core.splitIndex=false', 'read-tree', ...tree];
+    await gitOutput(repository, read, { GIT_INDEX_FILE: index });
     const found = await status(repository, ['--untracked-files=all', '--ignored', '--', ':/'], index);
     return found.filter(({ code }) => code !== ' D');
   });
 }
 
-async function withScratch<T>(use: (index: string) => Promise<T>): Promise<T> {
+async function withScratchIndex<T>(use: (index: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-index-'));
   try {
     return await use(join(folder, 'index'));

@@ -7,14 +7,14 @@ import {
   addTree,
   isInside,
   isTaken,
-  isWhole,
+  isValidTree,
   listTrees,
   ownerOfBranch,
   ownerOfTree,
   refPart,
   removeBranch,
   removeTree,
-  signTree,
+  setTreeOwner,
   treeAt,
 } from './worktree.ts';
 import { GitError } from './git.ts';
@@ -33,7 +33,7 @@ const inTree = (...args: string[]) =>
 const make = () => addTree(git.repository(), { path, branch, at: 'HEAD' });
 
 describe('a tree', () => {
-  it('is made on a branch of its own, found at its place, and goes as a whole', async () => {
+  it('creates a worktree on its own branch, finds it by its path, and removes it completely', async () => {
     await make();
     expect(await treeAt(git.repository(), path)).toMatchObject({ path, branch, isUnfinished: false });
     symlinkSync(join(git.folder, 'trees of ours'), join(git.folder, 'link'));
@@ -49,7 +49,7 @@ describe('a tree', () => {
     expect(await removeBranch(git.repository(), branch)).toBe(false);
   });
 
-  it('in the tree of its user is no news there, said once', async () => {
+  it('hides a worktree inside of the main tree with one line in info/exclude', async () => {
     const inside = git.path('.architect-ralph-worktree');
     await addTree(git.repository(), { path: inside, branch, at: 'HEAD' });
     expect(git.status).toEqual([]);
@@ -62,7 +62,7 @@ describe('a tree', () => {
     expect(lines.filter((line) => line === '/.architect-ralph-worktree/')).toHaveLength(1);
   });
 
-  it('is not made over another, which is told from any other trouble', async () => {
+  it('refuses to create a worktree over another one, with an error that isTaken recognises', async () => {
     await make();
     const trouble = await make().catch((error: unknown) => error);
     expect(trouble).toBeInstanceOf(GitError);
@@ -79,10 +79,10 @@ describe('a tree', () => {
     ['its folder is gone', () => rmSync(path, { recursive: true })],
     ['it has lost its .git', () => rmSync(join(path, '.git'))],
     [
-      'somebody was killed while they made it',
+      'git was killed while creating it',
       () => writeFileSync(git.path('.git/worktrees/it/locked'), 'initializing'),
     ],
-  ])('is taken off the list also where %s', async (_, happens) => {
+  ])('removes a worktree even if %s', async (_, happens) => {
     await make();
     happens();
     expect(await removeTree(git.repository(), path)).toBe(true);
@@ -92,22 +92,22 @@ describe('a tree', () => {
     });
   });
 
-  it('that its user has locked stays', async () => {
+  it('does not remove a worktree that the user has locked', async () => {
     await make();
     git.git('worktree', 'lock', path);
     await expect(removeTree(git.repository(), path)).rejects.toThrow('locked');
     expect(existsSync(path)).toBe(true);
   });
 
-  it('says whose it is, until it is removed', async () => {
+  it('remembers the owner of a worktree and its branch until they are removed', async () => {
     await make();
     expect(await ownerOfTree(git.repository(), path)).toBeNull();
     const owner = { id: 'it-1', name: 'it', workspace: git.work };
-    await signTree(git.repository(), path, owner);
+    await setTreeOwner(git.repository(), path, owner);
     expect(await ownerOfTree(git.repository(), path)).toEqual(owner);
     expect(await ownerOfBranch(git.repository(), branch)).toBe('it-1');
     expect(inTree('status', '--porcelain')).toBe('');
-    // Also where git would speak of another repository in its folder.
+    // Even if git finds another repository from its folder.
     rmSync(join(path, '.git'));
     expect(await ownerOfTree(git.repository(), path)).toEqual(owner);
     await removeTree(git.repository(), path);
@@ -117,35 +117,35 @@ describe('a tree', () => {
     expect(await ownerOfBranch(git.repository(), branch)).toBeNull();
   });
 
-  it('is whole only while git speaks of it in its folder', async () => {
+  it('calls a worktree valid only while git finds it from its folder', async () => {
     await make();
-    const whole = () => isWhole(git.repository(), path);
-    expect(await whole()).toBe(true);
+    const valid = () => isValidTree(git.repository(), path);
+    expect(await valid()).toBe(true);
     rmSync(join(path, '.git'));
-    expect(await whole()).toBe(false);
+    expect(await valid()).toBe(false);
     inTree('init', '--quiet');
-    expect(await whole()).toBe(false);
+    expect(await valid()).toBe(false);
     rmSync(join(path, '.git'), { recursive: true });
     writeFileSync(join(path, '.git'), `gitdir: ${git.path('.git')}\n`);
-    expect(await whole()).toBe(false);
+    expect(await valid()).toBe(false);
     git.git('worktree', 'repair');
-    expect(await whole()).toBe(true);
+    expect(await valid()).toBe(true);
   });
 });
 
-describe('names and places', () => {
+describe('names and paths', () => {
   it.each(['a', 'a.b', 'a..b', 'a...b', 'x.lock', 'x.LOCK', 'end.', 'end..', 'a..lock', 'a.lock.'])(
-    '%s becomes a part of a name that git takes',
+    '%s becomes a valid part of a branch name',
     (name) => {
       expect(() => git.git('check-ref-format', '--branch', `ralph/${refPart(name)}`)).not.toThrow();
     },
   );
 
-  it('keeps a name that git takes as it is', () => {
+  it('refPart keeps a valid name', () => {
     expect(['a', 'A-1_b.c', 'lock'].map(refPart)).toEqual(['a', 'A-1_b.c', 'lock']);
   });
 
-  it('tells what is inside of a folder', () => {
+  it('isInside is true only below the folder', () => {
     expect(['/a/b', '/a/..b', '/a', '/ab', '/', '/b/a'].map((one) => isInside('/a', one))).toEqual([
       true,
       true,

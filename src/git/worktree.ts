@@ -1,10 +1,10 @@
 /**
- * Trees of a repository besides the one that a person works in, each on a branch of its own.
+ * Linked worktrees of a repository, each on a branch of its own. "Tree" is short for worktree here.
  *
- * 1. Whose a tree is stands in its own part of the repository (`.git/worktrees/…/ralph.json`), and whose its branch is in
- *    that branch's settings: each goes with what it stands for, however that is removed.
- * 2. Nothing is removed here that was not looked into with `workIn` (work.ts) before, except by somebody who says so.
- * 3. Only the tree that is meant is taken off the repository's list: others may lie on a disk that is away.
+ * 1. The owner of a tree is noted in its admin folder (`.git/worktrees/…/ralph.json`), the owner of a branch in the
+ *    branch's config section. Git removes each note together with the tree or the branch.
+ * 2. Callers inspect a tree with `workIn` (work.ts) before they remove it, unless the user forces the removal.
+ * 3. Only the given tree is unregistered, never all missing ones: another may be on a disk that is not mounted.
  */
 import {
   appendFileSync,
@@ -19,20 +19,29 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { ask, GitError, resolve, tell, type Repository, topOf as topBytes, whereIs, utf8 } from './git.ts';
+import {
+  execGit,
+  GitError,
+  gitOutput,
+  gitPath,
+  resolveRevision,
+  topOf as topInLatin1,
+  utf8,
+  type Repository,
+} from './git.ts';
 
 export interface LinkedTree {
   readonly path: string;
-  /** Null where none is checked out. */
+  /** Null if HEAD is detached. */
   readonly branch: string | null;
   readonly head: string | null;
-  /** Somebody was killed while they made it. */
+  /** Git was killed while it created the tree. */
   readonly isUnfinished: boolean;
 }
 
-/** All trees of the repository: the main one first. */
+/** All trees of the repository, the main one first. */
 export async function listTrees(repository: Repository): Promise<readonly LinkedTree[]> {
-  const listed = utf8(await tell(repository, ['worktree', 'list', '--porcelain']));
+  const listed = utf8(await gitOutput(repository, ['worktree', 'list', '--porcelain']));
   return listed
     .split('\n\n')
     .filter((block) => block.startsWith('worktree '))
@@ -47,24 +56,24 @@ export async function listTrees(repository: Repository): Promise<readonly Linked
     });
 }
 
-/** The tree at a place, however the way there is written. */
+/** The tree at a path; resolves symbolic links. */
 export async function treeAt(repository: Repository, path: string): Promise<LinkedTree | null> {
-  const place = real(path);
-  return (await listTrees(repository)).find((tree) => real(tree.path) === place) ?? null;
+  const place = realPath(path);
+  return (await listTrees(repository)).find((tree) => realPath(tree.path) === place) ?? null;
 }
 
-/** The top of the tree that a folder is in. */
+/** The top of the tree that contains the folder. */
 export async function topOf(repository: Repository): Promise<string> {
-  return utf8(await topBytes(repository));
+  return utf8(await topInLatin1(repository));
 }
 
-/** The branch that is checked out; null on none. */
+/** The branch that is checked out; null if HEAD is detached. */
 export async function branchOf(repository: Repository): Promise<string | null> {
-  const answer = await ask(repository, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const answer = await execGit(repository, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
   return answer.code === 0 ? answer.stdout.toString('utf8').trim() : null;
 }
 
-/** Makes a tree: on a new branch at what is checked out here, or on none at a commit. */
+/** Creates a tree at a commit, on a new branch or with a detached HEAD. */
 export async function addTree(
   repository: Repository,
   { path, branch, at }: { readonly path: string; readonly branch: string | null; readonly at: string },
@@ -72,26 +81,26 @@ export async function addTree(
   const top = await topOf(repository);
   if (isInside(top, path)) await exclude(repository, relative(top, path));
   mkdirSync(dirname(path), { recursive: true });
-  await tell(
+  await gitOutput(
     { ...repository, folder: top },
     ['worktree', 'add', ...(branch === null ? ['--detach'] : ['-b', branch]), path, at],
     { LC_ALL: 'C' },
   );
 }
 
-/** Whether a tree could not be made because somebody else has its place or its branch. */
+/** Whether creating a tree failed because its path or its branch already exists. */
 export function isTaken({ message }: GitError): boolean {
   return /already (?:exists|checked out|used)/.test(message);
 }
 
-/** The part of the repository that all of its trees share. */
+/** The git folder that all trees of the repository share. */
 export async function commonFolder(repository: Repository): Promise<string> {
-  return utf8(await whereIs(repository, ['--git-common-dir']));
+  return utf8(await gitPath(repository, ['--git-common-dir']));
 }
 
-/** A tree in a tree must not show as something new there, in no status and no `git add`. */
+/** Hides a tree inside another tree from that tree's `git status` and `git add`. */
 async function exclude(repository: Repository, name: string): Promise<void> {
-  const answer = await tell(repository, [
+  const answer = await gitOutput(repository, [
     'rev-parse',
     '--path-format=absolute',
     '--git-path',
@@ -105,110 +114,114 @@ async function exclude(repository: Repository, name: string): Promise<void> {
   appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`);
 }
 
-/** Takes a tree away, its folder and its place on the list; whether there was any. */
+/** Removes a tree, its folder and its registration; false if there was none. */
 export async function removeTree(repository: Repository, path: string): Promise<boolean> {
   const tree = await treeAt(repository, path);
   if (tree !== null) {
-    // What has lost its `.git` is no tree to git any more, and would stay on the list.
-    if (existsSync(path) && !(await isWhole(repository, path)))
+    // Git refuses to remove a folder without a valid `.git`, and the tree would stay registered.
+    if (existsSync(path) && !(await isValidTree(repository, path)))
       rmSync(path, { recursive: true, force: true });
-    // Forced, since it refuses any tree with submodules; what is in it was looked at.
+    // Forced, because git refuses any tree with submodules; callers have inspected it.
     const force = tree.isUnfinished ? ['--force', '--force'] : ['--force'];
-    await tell(repository, ['worktree', 'remove', ...force, tree.path]);
+    await gitOutput(repository, ['worktree', 'remove', ...force, tree.path]);
     removeEmpty(dirname(path));
   }
   return tree !== null;
 }
 
-/** The folder that all trees of a repository lie in goes with the last of them. */
+/** Removes the folder of a repository's trees with the last of them. */
 function removeEmpty(folder: string): void {
   try {
     if (readdirSync(folder).length === 0) rmdirSync(folder);
   } catch {
-    // Somebody was quicker, or it is none of ours.
+    // Another process removed it, or it is not Ralph's to remove.
   }
 }
 
-/** Removes a branch; whether there was one. */
+/** Removes a branch; false if there was none. */
 export async function removeBranch(repository: Repository, branch: string): Promise<boolean> {
-  if ((await resolve(repository, `refs/heads/${branch}`)) === null) return false;
-  await tell(repository, ['branch', '-D', '--quiet', branch]);
+  if ((await resolveRevision(repository, `refs/heads/${branch}`)) === null) return false;
+  await gitOutput(repository, ['branch', '-D', '--quiet', branch]);
   return true;
 }
 
-/** Whose a tree is. */
+/** The loop that a tree belongs to. */
 export interface TreeOwner {
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
 }
 
-/** Writes down whose a tree and its branch are. */
-export async function signTree(repository: Repository, path: string, owner: TreeOwner): Promise<void> {
-  const [part, tree] = await Promise.all([partOf(repository, path), treeAt(repository, path)]);
-  if (part === null) throw new GitError(`${path} is no worktree of ${repository.folder}`);
-  writeFileSync(join(part, SIGNATURE), `${JSON.stringify(owner)}\n`);
+/** Notes the owner of a tree and of its branch. */
+export async function setTreeOwner(repository: Repository, path: string, owner: TreeOwner): Promise<void> {
+  const [adminFolder, tree] = await Promise.all([adminFolderOf(repository, path), treeAt(repository, path)]);
+  if (adminFolder === null) throw new GitError(`${path} is not a worktree of ${repository.folder}`);
+  writeFileSync(join(adminFolder, OWNER_FILE), `${JSON.stringify(owner)}\n`);
   if (tree?.branch !== null && tree?.branch !== undefined)
-    await tell(repository, ['config', '--local', branchKey(tree.branch), owner.id]);
+    await gitOutput(repository, ['config', '--local', branchKey(tree.branch), owner.id]);
 }
 
-/** Whose the tree at a place is, also where its folder is gone; null where nobody has signed it. */
+/** The owner of the tree at a path, even if its folder is gone; null if none is noted. */
 export async function ownerOfTree(repository: Repository, path: string): Promise<TreeOwner | null> {
   try {
-    const file = join((await partOf(repository, path)) ?? '', SIGNATURE);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `signTree`
+    const file = join((await adminFolderOf(repository, path)) ?? '', OWNER_FILE);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `setTreeOwner`
     return JSON.parse(readFileSync(file, 'utf8')) as TreeOwner;
   } catch {
     return null;
   }
 }
 
-/** The id of the loop that a branch was made for; null where it was made for none. */
+/** The id of the loop that a branch belongs to; null if none is noted. */
 export async function ownerOfBranch(repository: Repository, branch: string): Promise<string | null> {
-  const { code, stdout } = await ask(repository, ['config', '--local', '--get', branchKey(branch)]);
+  const { code, stdout } = await execGit(repository, ['config', '--local', '--get', branchKey(branch)]);
   return code === 0 ? stdout.toString('utf8').trim() : null;
 }
 
-const SIGNATURE = 'ralph.json';
+const OWNER_FILE = 'ralph.json';
 
-/** Git removes it with the branch. */
+/** In the branch's section, which git removes with the branch. */
 function branchKey(branch: string): string {
   return `branch.${branch}.ralphLoop`;
 }
 
-/** The tree's own part of the repository, also where its folder is gone; null where there is none. */
-export async function partOf(repository: Repository, path: string): Promise<string | null> {
-  const parts = join(await commonFolder(repository), 'worktrees');
-  const place = real(path);
-  const names = existsSync(parts) ? readdirSync(parts) : [];
-  return names.map((name) => join(parts, name)).find((part) => placeOf(part) === place) ?? null;
+/** The tree's admin folder (`.git/worktrees/…`), even if the tree itself is gone; null if there is none. */
+export async function adminFolderOf(repository: Repository, path: string): Promise<string | null> {
+  const parent = join(await commonFolder(repository), 'worktrees');
+  const place = realPath(path);
+  const names = existsSync(parent) ? readdirSync(parent) : [];
+  const folders = names.map((name) => join(parent, name));
+  return folders.find((folder) => treePathIn(folder) === place) ?? null;
 }
 
-function placeOf(part: string): string | null {
+function treePathIn(adminFolder: string): string | null {
   try {
-    const link = readFileSync(join(part, 'gitdir'), 'utf8').replace(/\n$/, '');
-    return real(dirname(resolvePath(part, link)));
+    const link = readFileSync(join(adminFolder, 'gitdir'), 'utf8').replace(/\n$/, '');
+    return realPath(dirname(resolvePath(adminFolder, link)));
   } catch {
     return null;
   }
 }
 
-/** Whether git, asked in a tree's folder, speaks of that tree: its `.git` may be gone by now, or lead elsewhere. */
-export async function isWhole(repository: Repository, path: string): Promise<boolean> {
-  const part = await partOf(repository, path);
+/** Whether git, run in the tree's folder, finds that tree: its `.git` may be missing or point elsewhere. */
+export async function isValidTree(repository: Repository, path: string): Promise<boolean> {
+  const adminFolder = await adminFolderOf(repository, path);
   const link = lstatSync(join(path, '.git'), { throwIfNoEntry: false });
-  if (part === null || link?.isFile() !== true) return false;
-  const { code, stdout } = await ask({ ...repository, folder: path }, ['rev-parse', '--absolute-git-dir']);
-  return code === 0 && real(stdout.toString('utf8').replace(/\n$/, '')) === real(part);
+  if (adminFolder === null || link?.isFile() !== true) return false;
+  const { code, stdout } = await execGit({ ...repository, folder: path }, [
+    'rev-parse',
+    '--absolute-git-dir',
+  ]);
+  return code === 0 && realPath(stdout.toString('utf8').replace(/\n$/, '')) === realPath(adminFolder);
 }
 
-/** Whether a path leads into a folder. */
+/** Whether a path is below a folder. */
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== '' && way !== '..' && !way.startsWith('../');
+  const route = relative(folder, path);
+  return route !== '' && route !== '..' && !route.startsWith('../');
 }
 
-/** A name as a part of a branch's name: git does not take them all. */
+/** Replaces what git does not allow in a part of a branch name. */
 export function refPart(name: string): string {
   return name
     .replaceAll(/\.{2,}/g, (dots) => '-'.repeat(dots.length))
@@ -216,12 +229,12 @@ export function refPart(name: string): string {
     .replace(/\.lock$/i, '-lock');
 }
 
-/** The real path of what may not be there. */
-export function real(path: string): string {
+/** The real path, even if the last parts do not exist. */
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(real(parent), relative(parent, resolvePath(path)));
+    return parent === path ? path : join(realPath(parent), relative(parent, resolvePath(path)));
   }
 }

@@ -4,7 +4,7 @@ import { createLoop } from '../owner/create-loop.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { removeWorktree } from '../views/worktrees.ts';
+import { removeWorktree } from '../commands/remove-worktree.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './library.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';

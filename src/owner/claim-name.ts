@@ -12,7 +12,8 @@ import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { archiveFolder, loopFolder, LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
-import { clearPlace, freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
+import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
+import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
 import { alreadyOwned, asUserError } from './refusals.ts';
 
 export interface NameRequest {
@@ -128,7 +129,7 @@ async function endEarlier(earlier: LoopReading, request: NameRequest, notes: str
   const { policy, env, workspace } = request;
   const place = request.worktree === true ? await placeFor(policy, earlier.spec.name, workspace, env) : null;
   await refuseToStrand(earlier, place, env);
-  if (place !== null) await clearPlace(place, null, earlier);
+  if (place !== null) await refuseOccupiedPlace(place, earlier);
   await endLeftovers(earlier);
   if (place !== null) await freePlace(place, earlier, notes);
 }

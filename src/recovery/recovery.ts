@@ -1,3 +1,4 @@
+/** Ends the processes and undoes the half-done work that a loop left behind when its owner died. */
 import { rmSync } from 'node:fs';
 import { loopFolder, type LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
@@ -8,14 +9,13 @@ import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { checkMarker, runMarker, startersEnvironment } from '../store/run-environment.ts';
-import { tidyIndex } from '../scm/progress.ts';
-import { gitOf } from '../scm/start.ts';
-import { setUpMarker } from '../store/run-environment.ts';
+import { checkMarker, runMarker, setUpMarker, startersEnvironment } from '../store/run-environment.ts';
+import { userGit } from '../scm/start.ts';
+import { tidyIndex } from '../scm/task-progress.ts';
 
-/** Ends what a loop without an owner may still have running, before it is put aside for good. */
+/** Ends everything that a loop without an owner may still have running, before it is archived or removed. */
 export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
-  // What runs for a loop whose folder was copied belongs to the original.
+  // The processes of a loop whose folder was copied belong to the original.
   if (loopFolder(spec.workspace, spec.name).path !== folder.path) return;
   if (trouble !== null) return killAll(() => processes.markedByPrefix(runMarker(spec, '')));
   const open = openRun(state);
@@ -33,16 +33,16 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.close('leave');
   }
   await endStep(state, spec, folder);
-  // Nobody will go on with a commit that was never made.
-  await tidyIndex(folder, gitOf(state.policy, treeOf(spec), startersEnvironment(process.env)));
+  // A commit that was only prepared will never be made.
+  await tidyIndex(folder, userGit(state.policy, treeOf(spec), startersEnvironment(process.env)));
 }
 
-/** Carried by every git of a rewind; a loop whose folder was copied has its own. */
+/** Carried by every git of a rewind. Includes the folder, because a copied loop has the same id. */
 export function rewindMarker(spec: Spec, { path }: LoopFolder): Marker {
   return checkMarker(spec, `rewind:${path}`);
 }
 
-/** Ends what a rewind that was killed has left: it would go on to change files under whoever comes next. */
+/** Ends the git processes of a rewind that was killed, which would continue to change files. */
 async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
   const marker = rewindMarker(spec, folder);
   await killAll(() => processes.marked(marker), GIT_GRACE_MS);
@@ -50,8 +50,8 @@ async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
 }
 
 /**
- * Ends the set-up, check, commit or checkpoint that an owner did not live to finish: it is made again, if it is wanted.
- * So does a rewind end of which nobody lives to hear.
+ * Ends the set-up, check, commit or checkpoint that a dead owner left running; the loop starts it again if it is still
+ * needed. Also ends a rewind whose process died.
  */
 export async function endStep(
   { turn, policy, iteration, baseline }: LoopState,
@@ -76,8 +76,8 @@ export async function endStep(
     ...(policy.checkpoint && !turn.checkpointed ? ['checkpoint'] : []),
   ];
   const markers = steps.map((step) => checkMarker(spec, `${step}:${turn.iteration}`));
-  // Whoever has locked the repository gets to unlock it.
   await Promise.all(markers.map((marker) => killAll(() => processes.marked(marker), GIT_GRACE_MS)));
 }
 
+/** Gives git time to release its locks. */
 const GIT_GRACE_MS = 5000;

@@ -1,8 +1,8 @@
-/** The tree of a loop after each iteration, and what has become of it since the start: as git has it on record. */
+/** Records the tree of a loop after each iteration, and makes the diff since the start for prompts. */
 import { join } from 'node:path';
 import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
-import { hideSecrets } from '../store/secrets.ts';
+import { hideSecrets, masked } from '../store/secrets.ts';
 import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
@@ -13,19 +13,18 @@ import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
 import { bytesFor, fewOf } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
-import { gitOf, startOf } from './start.ts';
-import { masked } from '../store/secrets.ts';
+import { startRef, userGit } from './start.ts';
 
 interface LoopInGit {
   readonly spec: Spec;
   readonly folder: LoopFolder;
-  /** Of whoever started the loop. */
+  /** The environment of the process that started the loop. */
   readonly env: Readonly<Record<string, string>>;
-  /** As it is now. */
+  /** The current policy. */
   readonly policy: () => Policy;
 }
 
-/** Puts the tree on record; whatever goes wrong ends nothing. */
+/** Records the tree. A failure is reported and does not end the loop; null when interrupted. */
 export async function checkpoint(
   loop: LoopInGit,
   { iteration, key }: EffectOf<'checkpoint'>,
@@ -45,18 +44,18 @@ export async function checkpoint(
 }
 
 function unreadable(paths: readonly string[]): string {
-  return `git may not read ${fewOf(paths, MOST_NAMES)}; what it need not have on record, let it ignore (.gitignore)`;
+  return `git cannot read ${fewOf(paths, MAX_NAMES)}; make them readable, or add them to .gitignore`;
 }
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
-/** What has changed since the start, for a prompt: as much of it as is wanted, without secrets; nothing where it is not known. */
+/** The diff since the start, cut for a prompt and without secrets; empty if there is none. */
 export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<string> {
   const { spec, folder, env } = loop;
   if (!isInRepository(treeOf(spec))) return '';
   try {
     const scratch = join(folder.path, 'diff-index');
-    const diff = await diffSince(repositoryOf(loop), startOf(spec), { scratch, bytes: bytesFor(excerpt) });
+    const diff = await diffSince(repositoryOf(loop), startRef(spec), { scratch, bytes: bytesFor(excerpt) });
     return masked(diff.toString('utf8'), env);
   } catch {
     return '';
@@ -64,5 +63,5 @@ export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<
 }
 
 function repositoryOf({ spec, env, policy }: LoopInGit): Repository {
-  return gitOf(policy(), treeOf(spec), env);
+  return userGit(policy(), treeOf(spec), env);
 }

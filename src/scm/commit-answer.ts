@@ -5,7 +5,7 @@ import { inTextMode } from '../agents/text-mode.ts';
 import { COMMIT_MESSAGE_REQUEST } from '../loop/prompt.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 
-/** What an agent answered that was asked for a commit message, as far as anybody would read it. */
+/** The beginning of an agent's answer to the request for a commit message. */
 export function answerIn(folder: string, agent: Agent): string {
   const file = answerFile(folder, agent);
   const stated = file === null ? '' : readExcerpt(file, START);
@@ -25,13 +25,12 @@ export function answerIn(folder: string, agent: Agent): string {
   return result ?? said;
 }
 
-/** It has been read. */
 export function removeAnswer(folder: string, agent: Agent): void {
   const file = answerFile(folder, agent);
   if (file !== null) rmSync(file, { force: true });
 }
 
-/** Whether a run was asked for a commit message, by what it was asked. */
+/** Whether the prompt of a run is the request for a commit message. */
 export function isMessageRun(folder: string): boolean {
   try {
     return readFileSync(join(folder, 'prompt.md'), 'utf8') === COMMIT_MESSAGE_REQUEST;

@@ -1,7 +1,7 @@
 import type { Committed } from '../engine/ports.ts';
-import { GitError, tell, utf8, type Repository } from '../git/git.ts';
+import { GitError, gitOutput, utf8, type Repository } from '../git/git.ts';
 
-/** The same commit with what people want to know of it, as far as git tells; `hide` takes secrets out. */
+/** Adds the subject and the number of changed files, if git can tell them; `hide` removes secrets. */
 export async function withSubject(
   made: Committed,
   repository: Repository,
@@ -9,9 +9,9 @@ export async function withSubject(
 ): Promise<Committed> {
   if (made.commit === null) return made;
   try {
-    const listed = await tell(repository, [...LIST, made.commit]);
+    const listed = await gitOutput(repository, [...LIST_FILES, made.commit]);
     const [subject = '', names = ''] = utf8(listed).split(/\n(.*)/s);
-    // Of a merge nothing is listed.
+    // Git prints nothing for a merge.
     return subject === '' ? made : { ...made, subject: hide(subject), files: names.split('\0').length - 1 };
   } catch (error) {
     if (error instanceof GitError) return made;
@@ -19,5 +19,5 @@ export async function withSubject(
   }
 }
 
-/** Its subject on a line, then the files that are not as they were before it. */
-const LIST = ['diff-tree', '--root', '-r', '--no-renames', '--name-only', '-z', '--pretty=format:%s'];
+/** Prints the subject on a line, then the changed files. */
+const LIST_FILES = ['diff-tree', '--root', '-r', '--no-renames', '--name-only', '-z', '--pretty=format:%s'];

@@ -1,19 +1,19 @@
-import { GitError, quietGit, type Repository } from '../git/git.ts';
+import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 
-/** Runs git where it is needed, and says so where it is missing. */
+/** Runs git and returns its stdout; throws a `UserError` if git fails or is not installed. */
 export async function runGit(cwd: string, args: readonly string[]): Promise<string> {
   const result = await exec(['git', ...args], { cwd, env: startersEnvironment(process.env) });
-  if (result === null) throw new UserError('git is needed and not installed');
+  if (result === null) throw new UserError('git is required but not installed');
   if (result.code !== 0) throw new UserError(`git ${args.join(' ')} failed: ${result.stderr.trim()}`);
   return result.stdout.toString('utf8');
 }
 
-/** What git refuses is for people to put right. */
-export async function inWords<T>(work: () => Promise<T>): Promise<T> {
+/** Turns a `GitError` into a `UserError`: the user can fix what git refuses. */
+export async function withGitErrorsForUser<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -22,7 +22,7 @@ export async function inWords<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Git in a workspace, or in one of its worktrees, for the commands that Ralph runs itself. */
+/** Git in a workspace or worktree, for commands that Ralph runs itself. */
 export function gitIn(folder: string, env: Readonly<Record<string, string>>): Repository {
-  return { command: ['git'], folder, env: quietGit(withoutGitLocation(env)) };
+  return { command: ['git'], folder, env: nonInteractiveEnv(withoutGitLocation(env)) };
 }

@@ -3,13 +3,13 @@ import { splitWords } from '../loop/words.ts';
 import type { CommitPolicy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 
-/** The program of a version control, with options of the user's own. */
+/** The SCM program with the user's own options. */
 export interface ScmProgram {
   readonly command: readonly [string, ...string[]];
   readonly isGit: boolean;
 }
 
-/** Where it is, or why it cannot be run. */
+/** Finds the program, or says why it cannot be run. */
 export function scmProgram(
   { command }: CommitPolicy,
   workspace: string,
@@ -18,8 +18,8 @@ export function scmProgram(
   const [name = '', ...options] = splitWords(command) ?? [];
   const found = findCommand(name, env['PATH'] ?? '', workspace);
   if (found.found === 'nothing')
-    return { problem: `the SCM command is not there: ${name} (looked in PATH from ${workspace})` };
+    return { problem: `SCM command not found: ${name} (looked in PATH from ${workspace})` };
   if (found.found === 'not-executable')
-    return { problem: `the SCM command is not executable: ${found.path} (chmod +x it)` };
+    return { problem: `SCM command is not executable: ${found.path} (make it executable with chmod +x)` };
   return { command: [found.path, ...options], isGit: basename(name) === 'git' };
 }

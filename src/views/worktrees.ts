@@ -1,46 +1,39 @@
-/** The trees of the loops of a workspace: which there are, and how to get rid of one. */
+/** The worktrees of the loops of a workspace, as people see them. */
 import type { LoopReading } from '../store/read-loop.ts';
 import { readLoops } from '../store/read-loop.ts';
 import { loopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
-import { GitError, resolve } from '../git/git.ts';
-import { isNothing, workIn, type Work } from '../git/work.ts';
-import { removeBranch, removeTree } from '../git/worktree.ts';
-import { UserError } from '../user-error.ts';
+import { GitError, resolveRevision } from '../git/git.ts';
+import { workIn, type Work } from '../git/work.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
-import { withIdleLoop } from '../recovery/idle-loop.ts';
-import { tidyMerge } from '../worktree/merge.ts';
-import { inWords } from '../scm/git.ts';
-import { startOf } from '../scm/start.ts';
-import { withPlaces } from '../worktree/lock-places.ts';
+import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
+import { startRef } from '../scm/start.ts';
 import { readSetUpTree } from '../worktree/set-up.ts';
-import { refuseInside } from '../worktree/place.ts';
-import { brokenTree, describeWork, isOwn, ownsBranch, worktreeStatus, tipOf } from '../worktree/worktree.ts';
-import { gitIn } from '../scm/git.ts';
+import { isOwn, ownsBranch, tipOf, worktreeStatus } from '../worktree/worktree.ts';
 
 export interface WorktreeSummary {
-  /** The loop's. */
+  /** The loop's name. */
   readonly name: string;
   readonly branch: string;
   readonly path: string;
-  /** `gone` when its folder was removed, `broken` when that is no tree any more, `clean` when all is committed. */
+  /** `gone` if the folder was removed, `broken` if it is no valid worktree, `clean` if everything is committed. */
   readonly state: 'clean' | 'dirty' | 'broken' | 'gone';
-  /** Whether the branch has got commits since it was made, and all of them are elsewhere too. */
+  /** Whether the branch has commits of its own, and all of them are merged. */
   readonly isMerged: boolean;
   readonly work: Work;
-  /** The loop's. */
+  /** The loop's status. */
   readonly status: LoopSummary['status'];
 }
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The trees that are there, as a whole or only by their branch. */
+/** Lists the worktrees of which the folder, the registration or the branch exists. */
 export async function listWorktrees(
   workspace: string,
   env: Environment,
 ): Promise<readonly WorktreeSummary[]> {
   const loops = readLoops(workspace).filter(({ spec }) => spec.worktree !== undefined);
-  const found = await inWords(() => Promise.all(loops.map((loop) => describe(loop, env))));
+  const found = await withGitErrorsForUser(() => Promise.all(loops.map((loop) => describe(loop, env))));
   return found.filter((one) => one !== null);
 }
 
@@ -61,11 +54,11 @@ async function describe(loop: LoopReading, env: Environment): Promise<WorktreeSu
   return { name, branch, path, state, isMerged, work, status: summaryOf(loop).status };
 }
 
-/** Whether its branch is not any more where it was when the loop began. */
+/** Whether the branch has moved since the loop started. */
 async function hasMoved({ spec, report }: LoopReading, env: Environment): Promise<boolean> {
   const repository = gitIn(spec.workspace, env);
-  const start = await resolve(repository, `${startOf(spec)}^`);
-  // Without a record the agent has not begun, or nothing could be put on record.
+  const start = await resolveRevision(repository, `${startRef(spec)}^`);
+  // There is no record if the agent has not started yet, or if recording failed.
   if (start === null) return report.commits > 0;
   return start !== (await tipOf(repository, spec.worktree?.branch ?? ''));
 }
@@ -75,7 +68,7 @@ function stateOf({ trouble, changes }: Work): WorktreeSummary['state'] {
   return changes > 0 ? 'dirty' : 'clean';
 }
 
-/** What is in a loop's tree and nowhere else; null where it has none, or nobody can tell. */
+/** The work in a loop's worktree that is saved nowhere else; null if it has no worktree or git fails. */
 export async function workOf(spec: Spec, env: Environment): Promise<Work | null> {
   if (spec.worktree === undefined) return null;
   try {
@@ -86,42 +79,4 @@ export async function workOf(spec: Spec, env: Environment): Promise<Work | null>
     if (error instanceof GitError) return null;
     throw error;
   }
-}
-
-/** Removes the tree and the branch of a loop, and tells what was thrown away with them; null where there was nothing. */
-export async function removeWorktree(
-  loop: LoopReading,
-  force: boolean,
-  env: Environment,
-): Promise<{ readonly lost: string } | null> {
-  const { spec } = loop;
-  const { worktree, name } = spec;
-  if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it works in the workspace`);
-  const { path, branch } = worktree;
-  const repository = gitIn(spec.workspace, env);
-  const remove = async (): Promise<{ readonly lost: string } | null> => {
-    const found = await worktreeStatus(spec, env);
-    const isBranchOurs = await ownsBranch(spec, env);
-    if (found === 'none' && !isBranchOurs) return null;
-    if (found !== 'none') refuseInside(path);
-    await tidyMerge(spec, worktree, repository);
-    const work = await workIn(
-      repository,
-      { path: found === 'none' ? null : path, branch },
-      readSetUpTree(loop),
-    );
-    if (work.trouble !== null && !force)
-      throw brokenTree(path, work.trouble, `ralph worktree rm ${name} --force`);
-    if (!isNothing(work) && !force) {
-      const isMergeable = work.changes > 0 || work.commits > 0;
-      const keep = isMergeable ? `ralph worktree merge ${name}` : 'git push there';
-      throw new UserError(
-        `${path} (branch ${branch}) has work that is nowhere else: ${describeWork(work)}; keep it with: ${keep}, throw it away with: ralph worktree rm ${name} --force`,
-      );
-    }
-    if (found !== 'none') await removeTree(repository, path);
-    if (isBranchOurs) await removeBranch(repository, branch);
-    return { lost: describeWork(work) };
-  };
-  return inWords(() => withIdleLoop(loop, () => withPlaces(repository, remove)));
 }

@@ -1,10 +1,10 @@
 /**
- * The work of a loop's tree goes where its user works, once it is known to be good there.
+ * Merges a loop's branch into the branch that is checked out in the workspace.
  *
- * 1. The merge and the checks on its result happen in a tree that is made for it and always removed: whatever goes wrong,
- *    both sides are as they were.
- * 2. Only what was tried out is what the user's branch is moved to; if it has moved meanwhile, nothing is done.
- * 3. Nobody drives the loop meanwhile: we have its lock. What somebody who was killed left behind is removed first.
+ * 1. The merge and the checks on its result happen in a temporary worktree that is always removed: if anything fails, both
+ *    branches stay as they were.
+ * 2. The user's branch is moved exactly to the commit that passed; if the branch has moved meanwhile, nothing is merged.
+ * 3. The loop cannot run meanwhile, because its lock is held. The remains of a merge that was killed are removed first.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -12,9 +12,9 @@ import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { Spec, Worktree } from '../store/spec.ts';
 import { changesSince } from '../git/changes.ts';
-import { prepareCommit, settle, takeBack } from '../git/commit.ts';
+import { cancelCommit, finishCommit, prepareCommit } from '../git/commit.ts';
 import { moveBranch } from '../git/move.ts';
-import { ask, failed, resolve, type Repository } from '../git/git.ts';
+import { execGit, gitFailure, resolveRevision, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
@@ -28,17 +28,16 @@ import { withIdleLoop } from '../recovery/idle-loop.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
-import { startOf } from '../scm/start.ts';
+import { startRef } from '../scm/start.ts';
 import { masked } from '../store/secrets.ts';
 import { setUp } from './set-up.ts';
-import { inWords } from '../scm/git.ts';
-import { withPlaces } from './lock-places.ts';
-import { ahead, isOwn, mergeFolder, ownsBranch, tipOf } from './worktree.ts';
-import { gitIn } from '../scm/git.ts';
+import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
+import { withWorktreeLock } from './worktree-lock.ts';
+import { ahead, count, isOwn, mergeFolder, ownsBranch, tipOf } from './worktree.ts';
 
 export interface MergeRequest {
   readonly env: Readonly<Record<string, string>>;
-  /** Whether set-up and checks are run on the result. */
+  /** Whether to run set-up and checks on the result. */
   readonly checks: boolean;
   readonly say: (line: string) => void;
   readonly interrupt: AbortSignal;
@@ -48,19 +47,19 @@ export interface Merged {
   readonly branch: string;
   readonly into: string;
   readonly commit: string;
-  /** How many came in; none where everything was there already. */
+  /** How many commits were merged; 0 if the target already had all of them. */
   readonly commits: number;
 }
 
-/** Merges; what keeps it from being done is a `UserError`, with exit code 1 where it is the work itself. */
+/** Merges; throws a `UserError` otherwise, with exit code 1 if the work itself is the reason. */
 export async function mergeWorktree(loop: LoopReading, request: MergeRequest): Promise<Merged> {
   const { worktree } = loop.spec;
   if (worktree === undefined)
-    throw new UserError(`"${loop.spec.name}" has no worktree: it works in the workspace`);
-  return inWords(() => withIdleLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
+    throw new UserError(`"${loop.spec.name}" has no worktree: it runs in the workspace`);
+  return withGitErrorsForUser(() => withIdleLoop(loop, () => new Merge(loop, worktree, request).carryOut()));
 }
 
-/** Removes what a merge that was killed has left behind. */
+/** Removes the remains of a merge that was killed. */
 export async function tidyMerge(spec: Spec, { path }: Worktree, repository: Repository): Promise<void> {
   await killAll(() => processes.marked(mergeMarker(spec)));
   await removeTree(repository, mergeFolder(path));
@@ -75,9 +74,9 @@ class Merge {
   readonly #loop: LoopReading;
   readonly #worktree: Worktree;
   readonly #request: MergeRequest;
-  /** In the workspace, where the user works. */
+  /** Git in the workspace. */
   readonly #here: Repository;
-  /** Where it is tried out. */
+  /** Git in the temporary worktree. */
   readonly #trial: Repository;
 
   constructor(loop: LoopReading, worktree: Worktree, request: MergeRequest) {
@@ -86,7 +85,7 @@ class Merge {
     this.#request = request;
     const { name, value } = mergeMarker(loop.spec);
     this.#here = gitIn(loop.spec.workspace, request.env);
-    // Only what is tried out may be ended by whoever comes after us.
+    // Marks only the trial: `tidyMerge` kills marked processes, which must not hit the move of the user's branch.
     const env = { ...this.#here.env, [name]: value };
     this.#trial = { ...this.#here, env, folder: mergeFolder(worktree.path), interrupt: request.interrupt };
   }
@@ -99,16 +98,16 @@ class Merge {
     const into = (await branchOf(this.#here)) ?? '';
     if (into === branch)
       throw new UserError(
-        `${branch} itself is checked out here; go to the branch that it shall be merged into: git switch NAME`,
+        `${branch} itself is checked out here; switch to the target branch first: git switch NAME`,
       );
-    await this.#refuseForeign();
-    await this.#commitRest();
+    await this.#refuseForeignBranch();
+    await this.#commitUncommitted();
     const from = (await tipOf(this.#here, into)) ?? '';
     const commits = await ahead(this.#here, from, `refs/heads/${branch}`);
     if (commits === 0) return { branch, into, commit: from, commits };
     try {
       const commit = await this.#tryOut(from, into);
-      await withPlaces(this.#here, () => this.#moveTo(commit, from, into));
+      await withWorktreeLock(this.#here, () => this.#moveTo(commit, from, into));
       return { branch, into, commit, commits };
     } catch (error) {
       throw this.#request.interrupt.aborted ? new UserError('interrupted: nothing was merged', 130) : error;
@@ -117,62 +116,62 @@ class Merge {
     }
   }
 
-  /** By now the branch may be that of another loop, or of its user. */
-  async #refuseForeign(): Promise<void> {
+  /** The branch may belong to another loop or to the user by now. */
+  async #refuseForeignBranch(): Promise<void> {
     const { spec } = this.#loop;
     const { branch } = this.#worktree;
     if (await ownsBranch(spec, this.#request.env)) return;
     if ((await tipOf(this.#here, branch)) === null)
       throw new UserError(`the branch ${branch} is gone: there is nothing to merge`);
     throw new UserError(
-      `the branch ${branch} is not that of "${spec.name}" any more, which is gone; what is on it now can be merged with: git merge ${branch}`,
+      `the branch ${branch} no longer belongs to "${spec.name}"; its own branch is gone. To merge the new one, run: git merge ${branch}`,
     );
   }
 
-  /** What is not committed in the tree goes onto its branch: what the loop has changed, and not what its set-up has. */
-  async #commitRest(): Promise<void> {
+  /** Commits the loop's uncommitted changes to its branch, without those of its set-up. */
+  async #commitUncommitted(): Promise<void> {
     const { spec, folder } = this.#loop;
     const { path, branch } = this.#worktree;
     if (!(await isOwn(spec, this.#request.env))) {
-      // Its folder may have been removed by hand: the branch still has all that was committed.
+      // The user may have removed the folder; the branch still has all commits.
       if (!existsSync(path)) return;
-      throw new UserError(`${path} is not the worktree of "${spec.name}" any more`);
+      throw new UserError(`${path} is no longer the worktree of "${spec.name}"`);
     }
     const tree: Repository = { ...this.#here, folder: path };
-    const known = (await resolve(tree, startOf(spec))) === null ? 'HEAD' : startOf(spec);
+    const start = (await resolveRevision(tree, startRef(spec))) === null ? 'HEAD' : startRef(spec);
     const place = join(folder.path, 'merge');
     const now = await writeTree(tree, join(place, 'index'));
-    const changes = await changesSince(tree, { start: known, tree: now });
+    const changes = await changesSince(tree, { start, tree: now });
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(
-        `${path} is not on its branch ${branch} any more${checkedOut === null ? '' : `, but on ${checkedOut}`}; its commits go onto it with: git -C ${shellQuote(path)} switch -C ${branch}`,
+        `${path} is no longer on its branch ${branch}${checkedOut === null ? '' : `, but on ${checkedOut}`}; to move the branch to its commits, run: git -C ${shellQuote(path)} switch -C ${branch}`,
       );
     }
     if (changes.length === 0) return;
     const problem = await problemWith(tree);
-    if (problem !== null) throw new UserError(`cannot commit what is left in ${path}: ${problem}`);
-    const message = `ralph: ${spec.name}, what was left in the worktree`;
+    if (problem !== null) throw new UserError(`cannot commit the uncommitted changes in ${path}: ${problem}`);
+    const message = `ralph: ${spec.name}, uncommitted changes of the worktree`;
     const { args, env } = await prepareCommit(tree, changes, { folder: place, message });
-    const answer = await ask(tree, args, env);
+    const answer = await execGit(tree, args, env);
     if (answer.code !== 0) {
-      await takeBack(tree, place);
-      throw new UserError(`what is left in ${path} cannot be committed: ${failed(args, answer).message}`, 1);
+      await cancelCommit(tree, place);
+      const { message: reason } = gitFailure(args, answer);
+      throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}`, 1);
     }
-    await settle(tree, place, (await resolve(tree, 'HEAD^{commit}')) ?? '');
-    this.#request.say(`committed on ${branch} what was left in the worktree: ${changes.length} files`);
+    await finishCommit(tree, place, (await resolveRevision(tree, 'HEAD^{commit}')) ?? '');
+    this.#request.say(`committed ${count(changes.length, 'uncommitted file')} of the worktree to ${branch}`);
   }
 
-  /** The merge and the checks in a tree of their own; the commit that has passed. */
+  /** Merges and checks in the temporary worktree, and returns the commit that passed. */
   async #tryOut(from: string, into: string): Promise<string> {
     const { branch } = this.#worktree;
     const trial = this.#trial;
-    const making = { ...trial, folder: this.#here.folder };
-    await addTree(making, { path: trial.folder, branch: null, at: from });
+    await addTree({ ...trial, folder: this.#here.folder }, { path: trial.folder, branch: null, at: from });
     const args = ['merge', '--no-edit', '-m', `Merge branch '${branch}'`, `refs/heads/${branch}`];
-    const answer = await ask(trial, args);
-    if (answer.code !== 0) throw await this.#conflict(into, failed(args, answer).message);
-    const commit = (await resolve(trial, 'HEAD^{commit}')) ?? '';
+    const answer = await execGit(trial, args);
+    if (answer.code !== 0) throw await this.#conflict(into, gitFailure(args, answer).message);
+    const commit = (await resolveRevision(trial, 'HEAD^{commit}')) ?? '';
     await this.#refuseOverwriting(from, commit);
     if (this.#request.checks) await this.#check();
     return commit;
@@ -181,29 +180,37 @@ class Merge {
   async #conflict(into: string, message: string): Promise<UserError> {
     const { path, branch } = this.#worktree;
     const { name } = this.#loop.spec;
-    const files = (await lines(this.#trial, ['diff', '--name-only', '--diff-filter=U', '-z'])).join(', ');
+    const files = (await nulSeparated(this.#trial, ['diff', '--name-only', '--diff-filter=U', '-z'])).join(
+      ', ',
+    );
     const what = files === '' ? message : `conflicts in ${files}`;
     return new UserError(
       [
-        `${branch} cannot be merged into ${into}: ${what}. Both are as they were`,
-        `go on      git -C ${shellQuote(path)} merge ${into}      (resolve, commit, then: ralph worktree merge ${name})`,
+        `${branch} cannot be merged into ${into}: ${what}. Both branches are unchanged`,
+        `continue   git -C ${shellQuote(path)} merge ${into}      (resolve, commit, then: ralph worktree merge ${name})`,
         `by hand    git merge ${branch}`,
       ].join('\n  '),
       1,
     );
   }
 
-  /** Git would refuse it too, but only after the checks, which may take long. */
+  /** Git would refuse this too, but only after the checks, which may take long. */
   async #refuseOverwriting(from: string, commit: string): Promise<void> {
     const changed = new Set(
-      await lines(this.#here, ['diff', '--name-only', '-z', '--no-renames', from, commit]),
+      await nulSeparated(this.#here, ['diff', '--name-only', '-z', '--no-renames', from, commit]),
     );
     const top = { ...this.#here, folder: await topOf(this.#here) };
-    const status = await lines(top, ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all']);
+    const status = await nulSeparated(top, [
+      'status',
+      '--porcelain',
+      '-z',
+      '--no-renames',
+      '--untracked-files=all',
+    ]);
     const files = status.map((entry) => entry.slice(3)).filter((file) => changed.has(file));
     if (files.length === 0) return;
     throw new UserError(
-      `local changes would be overwritten: ${files.join(', ')}; commit them or put them away (git stash), then merge again`,
+      `the merge would overwrite local changes: ${files.join(', ')}; commit or stash them, then merge again`,
       1,
     );
   }
@@ -229,59 +236,59 @@ class Merge {
     if (ready !== 'done')
       throw new UserError(ready === 'interrupted' ? ready : `${ready.failed}. Nothing was merged`, 1);
     const commands = policy.checks.commands.map(({ command }) => command);
-    const red: string[] = [];
+    const failures: string[] = [];
     for (const [index, command] of commands.entries()) {
       const log = join(logs, 'checks', `${checkSlug(commands, index)}.log`);
       say(`check started: ${command}`);
       const checking = { ...where, command, log, shownAs: log, timeoutMs: policy.checks.timeoutMs };
-      // oxlint-disable-next-line no-await-in-loop -- checks may get into each other's way
+      // oxlint-disable-next-line no-await-in-loop -- checks may interfere with each other
       const result = await runCheck(checking, processes, interrupt);
       if (result === null) throw new UserError('interrupted', 1);
       if (result.code === 0) {
         say(`check passed: ${command}`);
         continue;
       }
-      const words = masked(lastLines(log, 3), env);
-      red.push(
-        `failed     ${command} (${howItFailed(result.code, result.timedOut)})${words === '' ? '' : `: ${words}`} — ${log}`,
+      const output = masked(lastLines(log, 3), env);
+      failures.push(
+        `failed     ${command} (${howItFailed(result.code, result.timedOut)})${output === '' ? '' : `: ${output}`} — ${log}`,
       );
     }
-    if (red.length > 0) throw this.#red(red);
+    if (failures.length > 0) throw this.#checksFailed(failures);
   }
 
-  #red(red: readonly string[]): UserError {
+  #checksFailed(failures: readonly string[]): UserError {
     const { name } = this.#loop.spec;
     const { path, branch, from } = this.#worktree;
     const merge = `git -C ${shellQuote(path)} merge ${from ?? 'HEAD'}`;
     return new UserError(
       [
-        `the merged result does not pass the checks: nothing was merged`,
-        ...red,
-        `go on      ${merge}      (put it right there, by hand or with ralph resume ${name}, then merge again)`,
+        `the merged result fails the checks: nothing was merged`,
+        ...failures,
+        `continue   ${merge}      (fix it there, by hand or with ralph resume ${name}, then merge again)`,
         `anyway     ralph worktree merge ${name} --no-checks, or: git merge ${branch}`,
       ].join('\n  '),
       1,
     );
   }
 
-  /** The user's own branch, files and index, to what was tried out. */
+  /** Moves the user's branch, files and index to the commit that passed. */
   async #moveTo(commit: string, from: string, into: string): Promise<void> {
     if (this.#request.interrupt.aborted) throw new UserError('interrupted', 130);
     const problem = await problemWith(this.#here);
-    const isSame = (await branchOf(this.#here)) === into && (await tipOf(this.#here, into)) === from;
-    if (problem !== null || !isSame)
+    const isUnmoved = (await branchOf(this.#here)) === into && (await tipOf(this.#here, into)) === from;
+    if (problem !== null || !isUnmoved)
       throw new UserError(
-        `${into} is not as it was when the merge began${problem === null ? '' : ` (${problem})`}; nothing was merged, try again`,
+        `${into} has changed since the merge began${problem === null ? '' : ` (${problem})`}; nothing was merged, try again`,
         1,
       );
-    const why = await moveBranch(this.#here, { branch: into, from, to: commit });
-    if (why !== null) throw new UserError(why, 1);
+    const failure = await moveBranch(this.#here, { branch: into, from, to: commit });
+    if (failure !== null) throw new UserError(failure, 1);
   }
 }
 
-/** What git prints with a NUL between two. */
-async function lines(repository: Repository, args: readonly string[]): Promise<readonly string[]> {
-  const { code, stdout } = await ask(repository, args);
+/** The NUL-separated output of git; empty if it fails. */
+async function nulSeparated(repository: Repository, args: readonly string[]): Promise<readonly string[]> {
+  const { code, stdout } = await execGit(repository, args);
   return code === 0
     ? stdout
         .toString('utf8')

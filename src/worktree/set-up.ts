@@ -1,4 +1,4 @@
-/** What makes a fresh worktree fit to work in: the user's own commands, each behind the same shim as a check. */
+/** Sets up a new worktree: runs the user's commands, each behind the same shim as a check. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSlug } from '../checks/slug.ts';
@@ -14,12 +14,12 @@ import { lastLines } from '../store/excerpts.ts';
 import { masked } from '../store/secrets.ts';
 import { gitIn } from '../scm/git.ts';
 
-/** Whether a loop that is about to begin has something to set up. */
+/** Whether a loop has a set-up. */
 export function wantsSetUp({ worktree }: Spec, policy: Policy): boolean {
   return worktree !== undefined && policy.worktree.setup.length > 0;
 }
 
-/** Whether it was set up; where that is not known for sure it is done again. */
+/** Whether the set-up was completed; if it was killed, it runs again. */
 export function isSetUp(folder: LoopFolder): boolean {
   return existsSync(join(setUpFolder(folder), 'done'));
 }
@@ -33,23 +33,25 @@ export function setUpFolder(folder: LoopFolder): string {
   return join(folder.path, 'setup');
 }
 
-/** Looks at a tree before its set-up, and puts down afterwards what that has left there, unless others had a hand in it. */
+/** Call before the set-up; the returned function records afterwards what it left, if the tree was clean before. */
 export async function watchSetUp(
   { spec, folder }: { readonly spec: Spec; readonly folder: LoopFolder },
   env: Readonly<Record<string, string>>,
 ): Promise<() => Promise<void>> {
   const repository = gitIn(spec.worktree?.path ?? spec.workspace, env);
-  const known = readSetUpTree({ folder });
-  const isClean = await orNull(async () => (await changedFiles(repository, { left: known })).length === 0);
+  const earlier = readSetUpTree({ folder });
+  const isClean = await nullIfGitFails(
+    async () => (await changedFiles(repository, { setUpTree: earlier })).length === 0,
+  );
   return async () => {
-    const left = isClean === true ? await orNull(() => recordSetUpTree(repository)) : null;
+    const setUpTree = isClean === true ? await nullIfGitFails(() => recordSetUpTree(repository)) : null;
     mkdirSync(setUpFolder(folder), { recursive: true });
-    writeFileSync(leftFile(folder), `${JSON.stringify(left)}\n`);
+    writeFileSync(setUpTreeFile(folder), `${JSON.stringify(setUpTree)}\n`);
   };
 }
 
-/** What is not known is taken for somebody's work. */
-async function orNull<T>(look: () => Promise<T>): Promise<T | null> {
+/** Without a record, every file that the set-up left counts as work. */
+async function nullIfGitFails<T>(look: () => Promise<T>): Promise<T | null> {
   try {
     return await look();
   } catch (error) {
@@ -58,22 +60,22 @@ async function orNull<T>(look: () => Promise<T>): Promise<T | null> {
   }
 }
 
-function leftFile(folder: LoopFolder): string {
+function setUpTreeFile(folder: LoopFolder): string {
   return join(setUpFolder(folder), 'left.json');
 }
 
-/** How a loop's set-up has left the tree; null where that is not known. */
+/** The tree after a loop's set-up; null if it was not recorded. */
 export function readSetUpTree({ folder }: { readonly folder: LoopFolder }): SetUpTree | null {
   try {
-    const left: unknown = JSON.parse(readFileSync(leftFile(folder), 'utf8'));
-    if (typeof left !== 'object' || left === null || !('tree' in left) || !('base' in left)) return null;
-    return { tree: String(left.tree), base: String(left.base) };
+    const read: unknown = JSON.parse(readFileSync(setUpTreeFile(folder), 'utf8'));
+    if (typeof read !== 'object' || read === null || !('tree' in read) || !('base' in read)) return null;
+    return { tree: String(read.tree), base: String(read.base) };
   } catch {
     return null;
   }
 }
 
-/** Runs the commands one after the other, until one fails. */
+/** Runs the commands in order until one fails. */
 export async function setUp(
   { commands, timeoutMs, logs, ...where }: SetUp,
   say: (line: string) => void,
@@ -83,17 +85,17 @@ export async function setUp(
     const log = join(logs, `${checkSlug(commands, index)}.log`);
     say(`set-up started: ${command}`);
     const spec = { ...where, argv: ['/bin/sh', '-c', command] as const, log, timeoutMs };
-    // oxlint-disable-next-line no-await-in-loop -- one after the other is what was asked for
+    // oxlint-disable-next-line no-await-in-loop -- commands run in order
     const result = await runLogged(spec, processes, interrupt);
     if (result === null) return 'interrupted';
     const took = `${(result.durationMs / 1000).toFixed(1)}s`;
     if (result.code !== 0) {
       const how = result.timedOut
-        ? `no end after ${(timeoutMs ?? 0) / 1000} s`
+        ? `timed out after ${(timeoutMs ?? 0) / 1000} s`
         : `exit code ${result.code ?? 'unknown'}`;
-      const words = masked(lastLines(log, 5), where.env);
+      const output = masked(lastLines(log, 5), where.env);
       return {
-        failed: `set-up failed: ${command} (${how})${words === '' ? '' : `: ${words}`} — ${log}; with other set-up commands in the settings it has to begin anew: --fresh`,
+        failed: `set-up failed: ${command} (${how})${output === '' ? '' : `: ${output}`} — ${log}; after changing the set-up commands in the settings, start over with: --fresh`,
       };
     }
     say(`set-up done: ${command} (${took})`);
@@ -108,7 +110,7 @@ export interface SetUp {
   readonly env: Readonly<Record<string, string>>;
   readonly marker: Marker;
   readonly graceMs: number;
-  /** The folder of their logs. */
+  /** The folder for the logs. */
   readonly logs: string;
 }
 

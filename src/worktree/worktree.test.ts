@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import type { Spec } from '../store/spec.ts';
-import { addTree, removeBranch, removeTree, signTree } from '../git/worktree.ts';
+import { addTree, removeBranch, removeTree, setTreeOwner } from '../git/worktree.ts';
 import { hasTree, isOwn, ownsBranch, worktreeStatus } from './worktree.ts';
 
 let git: GitFolder;
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => git.close());
 
-/** A loop of the same name, in this or in another workspace of the repository. */
+/** A loop named `it` whose worktree is at `path` or elsewhere. */
 const loop = (id: string, at = path): Spec => ({
   version: 1,
   id,
@@ -30,12 +30,12 @@ const loop = (id: string, at = path): Spec => ({
 const make = async ({ id, name, workspace, worktree }: Spec): Promise<void> => {
   const at = worktree?.path ?? '';
   await addTree(git.repository(), { path: at, branch, at: 'HEAD' });
-  await signTree(git.repository(), at, { id, name, workspace });
+  await setTreeOwner(git.repository(), at, { id, name, workspace });
 };
 const look = async (spec: Spec) => [await worktreeStatus(spec, git.env), await ownsBranch(spec, git.env)];
 
-describe('the tree and the branch of a loop', () => {
-  it('are its own until they are removed, or are another loop’s at the same place', async () => {
+describe('the worktree and the branch of a loop', () => {
+  it('gives a worktree and its branch to one loop until they are removed, then to the next one', async () => {
     const [first, second] = [loop('it-1'), loop('it-2')];
     await make(first);
     expect([await look(first), await look(second)]).toEqual([
@@ -52,7 +52,7 @@ describe('the tree and the branch of a loop', () => {
     ]);
   });
 
-  it('are not those of a loop at another place, nor a user’s own', async () => {
+  it('does not give a loop a worktree at another path, nor one of the user', async () => {
     const first = loop('it-1');
     await make(loop('it-2', join(git.folder, 'others', 'it')));
     expect(await look(first)).toEqual(['none', false]);
@@ -62,7 +62,7 @@ describe('the tree and the branch of a loop', () => {
     expect(await look(first)).toEqual(['none', false]);
   });
 
-  it('are still known where the folder is gone, was brought back by hand, or has lost its .git', async () => {
+  it('recognises a worktree whose folder is gone, was added again by hand, or lost its .git', async () => {
     const spec = loop('it-1');
     await make(spec);
     rmSync(path, { recursive: true });

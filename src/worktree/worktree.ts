@@ -1,11 +1,11 @@
-/** The tree of its own that a loop works in, where it has one. */
+/** The worktree of a loop: its state, and whether it still belongs to that loop. */
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { Spec, Worktree } from '../store/spec.ts';
-import { GitError, resolve, tell, type Repository } from '../git/git.ts';
+import { GitError, gitOutput, resolveRevision, type Repository } from '../git/git.ts';
 import {
   isInside,
-  isWhole,
+  isValidTree,
   ownerOfBranch,
   ownerOfTree,
   removeBranch,
@@ -21,7 +21,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Takes a tree and its branch away, whatever is in them, as far as they are there. */
+/** Removes a worktree and its branch, if they exist, whatever is in them. */
 export async function discard(
   repository: Repository,
   { path, branch }: Pick<Worktree, 'path' | 'branch'>,
@@ -31,23 +31,23 @@ export async function discard(
   await removeBranch(repository, branch);
 }
 
-/** Where a merge is tried out; a loop's name never begins like this. */
+/** Where a merge is tried. A loop's name never starts with a dot. */
 export function mergeFolder(path: string): string {
   return join(path, '..', `.merge-${basename(path)}`);
 }
 
-/** `2 uncommitted changes, 1 commit`. */
+/** `2 uncommitted changes, 1 unmerged commit`. */
 export function describeWork({ changes, hidden, commits, submodules, trouble }: Work): string {
   return [
-    ...(trouble !== null ? ['whatever is in the folder'] : []),
-    ...(changes > 0 ? [`${count(changes, 'uncommitted change')}${unseen(hidden)}`] : []),
+    ...(trouble !== null ? ['everything in the folder'] : []),
+    ...(changes > 0 ? [`${count(changes, 'uncommitted change')}${hiddenNote(hidden)}`] : []),
     ...(commits > 0 ? [count(commits, 'unmerged commit')] : []),
     ...(submodules.length > 0 ? [`unpushed commits in ${submodules.join(', ')}`] : []),
   ].join(', ');
 }
 
-/** What nobody would find with `git status`. */
-function unseen(files: readonly string[]): string {
+/** How to see the changes that `git status` hides. */
+function hiddenNote(files: readonly string[]): string {
   return files.length === 0
     ? ''
     : ` (git status shows ${files.join(', ')} only after git update-index --no-assume-unchanged, or --no-skip-worktree)`;
@@ -58,19 +58,19 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Whether a loop's tree is there and is still its own. */
+/** Whether a loop's worktree exists and still belongs to it. */
 export async function isOwn(spec: Spec, env: Environment): Promise<boolean> {
   return (await worktreeStatus(spec, env)) === 'own';
 }
 
-/** Whether something is there that is a loop's tree, or was. */
+/** Whether a loop's worktree exists, valid or broken. */
 export async function hasTree(spec: Spec, env: Environment): Promise<boolean> {
   return ['own', 'broken'].includes(await worktreeStatus(spec, env));
 }
 
 /**
- * What is at the place of a loop's tree: its own; a folder that was its own and has lost its tie to the repository; none,
- * though the repository has it on its list; or nothing of this loop's.
+ * What is at the path of a loop's worktree: `own`, its worktree; `broken`, a folder that is no longer a valid worktree;
+ * `gone`, only the registration in the repository; `none`, nothing that belongs to this loop.
  */
 export async function worktreeStatus(
   spec: Spec,
@@ -83,17 +83,17 @@ export async function worktreeStatus(
   const tree = await findTree(repository, path);
   if (tree === null) return 'none';
   const owner = await ownerOfTree(repository, path);
-  // One that was removed and brought back by hand is signed by nobody.
-  const isOurs =
+  // A worktree that the user removed and added again has no owner noted.
+  const belongsToLoop =
     owner === null
       ? tree.branch === branch && (await ownerOfBranch(repository, branch)) === id
       : owner.id === id;
-  if (!isOurs) return 'none';
+  if (!belongsToLoop) return 'none';
   if (!existsSync(path)) return 'gone';
-  return (await isWhole(repository, path)) ? 'own' : 'broken';
+  return (await isValidTree(repository, path)) ? 'own' : 'broken';
 }
 
-/** Whether a loop's branch is there, and is neither another loop's by now nor one that its user has made. */
+/** Whether a loop's branch exists and belongs neither to another loop nor to the user. */
 export async function ownsBranch({ worktree, workspace, id }: Spec, env: Environment): Promise<boolean> {
   if (worktree === undefined) return false;
   const { path, branch } = worktree;
@@ -103,19 +103,19 @@ export async function ownsBranch({ worktree, workspace, id }: Spec, env: Environ
   return owner === id;
 }
 
-/** Why a folder that git cannot speak for is not removed, and what to do about it. */
+/** The error for a folder that is no longer a valid worktree, so that its changes are unknown. */
 export function brokenTree(path: string, trouble: string, discardWith: string): UserError {
   return new UserError(
     [
-      `nobody can tell what in ${path} is new, it is no sound worktree any more: ${trouble}`,
-      `mend it    git worktree repair`,
-      `keep it    mv ${shellQuote(path)} SOMEWHERE`,
-      `discard    ${discardWith}      (removes the folder with all that is in it)`,
+      `cannot inspect ${path}: it is no longer a valid git worktree: ${trouble}`,
+      `repair     git worktree repair`,
+      `keep       mv ${shellQuote(path)} SOMEWHERE`,
+      `discard    ${discardWith}      (removes the folder and everything in it)`,
     ].join('\n  '),
   );
 }
 
-/** Where there is no repository any more, there is no tree of it either. */
+/** Null also if the repository itself is gone. */
 async function findTree(repository: Repository, path: string): Promise<LinkedTree | null> {
   try {
     return await treeAt(repository, path);
@@ -125,27 +125,27 @@ async function findTree(repository: Repository, path: string): Promise<LinkedTre
   }
 }
 
-/** Refuses to go on with a loop whose tree is gone. */
+/** Refuses to resume a loop whose worktree is gone. */
 export async function requireWorktree(spec: Spec, env: Environment): Promise<void> {
   const { worktree, name } = spec;
   if (worktree === undefined || (existsSync(worktree.folder) && (await isOwn(spec, env)))) return;
   const { path, branch } = worktree;
-  const where = shellQuote(path);
+  const quotedPath = shellQuote(path);
   if (existsSync(path)) {
     const owner = await ownerOfTree(gitIn(spec.workspace, env), path);
     throw new UserError(
       owner === null || owner.id === spec.id
-        ? `${path}, where "${name}" works, is no worktree of ${spec.workspace} any more; if one of them was moved: git worktree repair ${where}`
-        : `${path} is now the worktree of another loop, "${owner.name}"; "${name}" cannot go on there; start over with: ralph run --fresh`,
+        ? `${path}, the worktree of "${name}", is no longer a worktree of ${spec.workspace}; if one of them was moved, run: git worktree repair ${quotedPath}`
+        : `${path} is now the worktree of another loop, "${owner.name}", so "${name}" cannot be resumed; start over with: ralph run --fresh`,
     );
   }
   throw new UserError(
     `the worktree of "${name}" is gone: ${path}; its commits are on the branch ${branch}. ` +
-      `Bring it back with: git worktree prune && git worktree add ${where} ${branch}, then go on with: ralph resume ${name}`,
+      `Restore it with: git worktree prune && git worktree add ${quotedPath} ${branch}, then run: ralph resume ${name}`,
   );
 }
 
-/** A file that a user names stands for one in the tree that the agent works in. */
+/** Moves the marker files of a policy from the workspace to the worktree. */
 export function inTree(policy: Policy, workspace: string, { folder }: Worktree): Policy {
   const moved = (file: string): string =>
     isInside(workspace, file) && !isInside(join(workspace, '.ralph'), file)
@@ -157,12 +157,12 @@ export function inTree(policy: Policy, workspace: string, { folder }: Worktree):
   return { ...policy, completion: { ...policy.completion, detectors } };
 }
 
-/** The last commit of a branch; null where there is none. */
+/** The last commit of a branch; null if the branch does not exist. */
 export function tipOf(repository: Repository, branch: string): Promise<string | null> {
-  return resolve(repository, `refs/heads/${branch}^{commit}`);
+  return resolveRevision(repository, `refs/heads/${branch}^{commit}`);
 }
 
-/** How many commits one has that the other has not. */
+/** How many commits `to` has that `from` does not have. */
 export async function ahead(repository: Repository, from: string, to: string): Promise<number> {
-  return Number(await tell(repository, ['rev-list', '--count', `${from}..${to}`]));
+  return Number(await gitOutput(repository, ['rev-list', '--count', `${from}..${to}`]));
 }

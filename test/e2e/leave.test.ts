@@ -1,14 +1,18 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits, type Program } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+import { until } from '../rig/cli/until.ts';
 
 let rig: Rig;
 beforeEach(async () => {
   rig = await setUpRig();
 });
 afterEach(() => rig.tearDown());
+
+/** Waits until the shim of an agent that has no owner is gone too. */
+const nothingIsLeft = (): Promise<true> => until('nothing is left', () => rig.left().length === 0 || null);
 
 /** A loop called `a` that is not finished and has no owner, with an agent that the test controls. */
 async function unowned(...options: readonly string[]): Promise<void> {
@@ -73,6 +77,7 @@ describe('an owner that leaves', () => {
     const turn = await rig.nextTurn();
     expect(await leaves(next)).toBe('owned\nleft\n');
     await turn.exits(0);
+    await nothingIsLeft();
   });
 
   it('leaves an agent that ralph stop --now ends', async () => {
@@ -89,8 +94,8 @@ describe('an owner that leaves', () => {
 
 describe('an owner in the background', () => {
   const keptFile = (): string => {
-    const { id } = JSON.parse(readFileSync(rig.path('.ralph/loops/a/spec.json'), 'utf8')) as { id: string };
-    return join(rig.folder, 'state', 'ralph', 'kept', `${id}.json`);
+    const folder = join(rig.folder, 'state', 'ralph', 'kept');
+    return join(folder, readdirSync(folder)[0] ?? '');
   };
 
   it('refuses a loop whose environment is not kept, and names the command that continues it', async () => {
@@ -130,5 +135,6 @@ describe('an owner in the background', () => {
     expect(statSync(rig.path('made')).mode & 0o777).toBe(0o640);
     await leaves(owner);
     await turn.exits(0);
+    await nothingIsLeft();
   });
 });

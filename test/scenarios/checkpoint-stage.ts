@@ -1,10 +1,11 @@
-/** What the scenarios with checkpoints have in common. */
+/** The stage of the scenarios with checkpoints. */
 import { openStage, type Stage } from './stage.ts';
 
 export const done = "echo '<promise>DONE</promise>'";
-export const works = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
+/** Changes the same file in every iteration, and creates a new one. */
+export const writeFiles = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
 
-/** A user in the middle of something: a file is staged, one is changed, one is new. */
+/** A stage with a staged, a changed and a new file of the user. */
 export function openDirty(): Stage {
   const stage = openStage();
   stage.write('staged', '1\n');
@@ -22,10 +23,11 @@ export const records = (stage: Stage): readonly string[] =>
     .map((ref) => ref.replace(/^refs\/ralph\/it-[0-9a-f]{8}\//, ''));
 export const ref = (stage: Stage, name: string): string =>
   stage.git('for-each-ref', '--format=%(refname)', `refs/ralph/*/${name}`).trim();
-/** Without `.ralph`, whose settings are the user's. */
+/** `git status` without `.ralph`. */
 export const status = (stage: Stage): readonly string[] =>
   stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
-export const left = (stage: Stage): readonly string[] => [
+/** HEAD, branch, index and stash: what Ralph must not change. */
+export const gitState = (stage: Stage): readonly string[] => [
   stage.git('rev-parse', 'HEAD'),
   stage.git('symbolic-ref', 'HEAD'),
   stage.git('ls-files', '--stage'),

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { done, left, openDirty, records, ref, status, works } from './checkpoint-stage.ts';
+import { done, gitState, openDirty, records, ref, status, writeFiles } from './checkpoint-stage.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const architect = ['-p', 'build it', '--preset', 'architect', '--check', 'false'];
@@ -18,13 +18,13 @@ function wrapGit(stage: Stage, line: string): void {
 describe('checkpoints', () => {
   it('S3.16 are taken after every iteration, and nothing of the user’s is touched', async () => {
     const stage = openDirty();
-    stage.plans('default', works);
-    stage.plans(3, `${works}; ${done}`);
-    const before = [status(stage), left(stage)];
+    stage.plans('default', writeFiles);
+    stage.plans(3, `${writeFiles}; ${done}`);
+    const before = [status(stage), gitState(stage)];
     expect((await stage.run('-p', 'work')).code).toBe(0);
     expect(records(stage)).toEqual(['1', '2', '3', 'start']);
     for (const name of ['log', 'new-1', 'new-2', 'new-3']) rmSync(stage.path(name));
-    expect([status(stage), left(stage)]).toEqual(before);
+    expect([status(stage), gitState(stage)]).toEqual(before);
     expect(stage.git('ls-tree', '--name-only', ref(stage, '2')).split('\n').slice(0, -1)).toEqual([
       'README.md',
       'log',
@@ -57,10 +57,13 @@ describe('checkpoints', () => {
   it('are taken whatever the agent does with git, and of runs that failed', async () => {
     const stage = openStage();
     const git = 'git -c user.name=a -c user.email=a@b';
-    stage.plans(1, `${works}; git add -A; ${git} stash --quiet`);
-    stage.plans(2, `git checkout --quiet -b other; ${works}; git add new-2; ${git} commit --quiet -m two`);
-    stage.plans(3, `${works}; git checkout --quiet --force --detach; exit 3`);
-    stage.plans(4, `rm -rf .git; git init --quiet; ${works}; ${done}`);
+    stage.plans(1, `${writeFiles}; git add -A; ${git} stash --quiet`);
+    stage.plans(
+      2,
+      `git checkout --quiet -b other; ${writeFiles}; git add new-2; ${git} commit --quiet -m two`,
+    );
+    stage.plans(3, `${writeFiles}; git checkout --quiet --force --detach; exit 3`);
+    stage.plans(4, `rm -rf .git; git init --quiet; ${writeFiles}; ${done}`);
     const { code, stderr } = await stage.run('-p', 'work');
     expect(code).toBe(0);
     expect(stderr).not.toContain('warning');
@@ -86,7 +89,7 @@ describe('checkpoints', () => {
       // oxlint-disable-next-line no-await-in-loop -- two short commands
       const refused = await stage.ralph(...command).ended;
       expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain('is not in a git repository: there are no diffs and no checkpoints');
+      expect(refused.stderr).toContain('is not in a git repository, so "it" has no diffs and no checkpoints');
     }
   });
 
@@ -99,7 +102,7 @@ describe('checkpoints', () => {
     const { code, stderr } = await stage.run('-p', 'work');
     expect(code).toBe(0);
     expect(stderr).toMatch(/warning: no checkpoint of iteration 1: git add failed: .*index/);
-    expect(stderr).toMatch(/warning: not all is in the checkpoint of iteration 2: git may not read data\/;/);
+    expect(stderr).toMatch(/warning: not all is in the checkpoint of iteration 2: git cannot read data\/;/);
     expect(records(stage)).toEqual(['2', 'start']);
     expect(stage.git('log', '--format=%s', ref(stage, '2')).split('\n')[1]).toContain('before its first');
   });
@@ -115,8 +118,8 @@ describe('checkpoints', () => {
 
   it('go on after a kill between two iterations and in the middle of one', async () => {
     const stage = openStage();
-    stage.plans('default', works);
-    stage.plans(3, `${waitFor()}; ${works}; ${done}`);
+    stage.plans('default', writeFiles);
+    stage.plans(3, `${waitFor()}; ${writeFiles}; ${done}`);
     const ralph = stage.starts('-p', 'work');
     await stage.called(3);
     ralph.signal('SIGKILL');
@@ -127,7 +130,7 @@ describe('checkpoints', () => {
     const refused = await stage.ralph('rewind', 'it', '1').ended;
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
-      /the agent of "it" \(process \d+\) is still at work; .*ralph stop it --now/,
+      /the agent of "it" \(process \d+\) is still running; .*ralph stop it --now/,
     );
     const resumed = stage.ralph('resume', 'it');
     await resumed.until('found again');
@@ -142,7 +145,7 @@ describe('checkpoints', () => {
     const stage = openStage();
     const slow = `: >"$FAKE_PLAN/taking"; ${waitFor()}`;
     wrapGit(stage, `case " $* " in *' write-tree '*) [ ! -e "$FAKE_PLAN/slow" ] || { ${slow}; } ;; esac`);
-    stage.plans(1, `${works}; : >"$FAKE_PLAN/slow"; ${done}`);
+    stage.plans(1, `${writeFiles}; : >"$FAKE_PLAN/slow"; ${done}`);
     const ralph = stage.starts('-p', 'work');
     await stage.appears(join(stage.plan, 'taking'));
     ralph.signal('SIGKILL');
@@ -156,7 +159,7 @@ describe('checkpoints', () => {
 
   it('of a loop that was put aside keep their last name only', async () => {
     const stage = openStage();
-    stage.plans('default', works);
+    stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '2');
     await stage.run('-p', 'work', '-m', '1');
     expect(records(stage).toSorted()).toEqual(['1', '2', 'start']);
@@ -212,7 +215,7 @@ describe('ralph diff', () => {
 
   it('shows what the loop has changed: until now, in an iteration, and between two', async () => {
     const stage = openDirty();
-    stage.plans('default', works);
+    stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
     stage.write('later', 'x\n');
     stage.git('config', 'color.ui', 'auto');
@@ -231,7 +234,7 @@ describe('ralph diff', () => {
 
   it('names what there is when asked for something else', async () => {
     const stage = openStage();
-    stage.plans('default', works);
+    stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
     for (const [asked, word] of [
       ['7', '7'],
@@ -244,11 +247,11 @@ describe('ralph diff', () => {
       const { code, stderr } = await shows(stage, asked);
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: `ralph: error: "it" has no checkpoint "${word}"; there are: start, 1 to 3\n`,
+        stderr: `ralph: error: "it" has no checkpoint "${word}"; it has: start, 1 to 3\n`,
       });
     }
     expect((await shows(stage, '1..2..3')).stderr).toContain(
-      'expected the number of an iteration, or two ends',
+      'expected the number of an iteration or a range',
     );
     expect((await stage.ralph('diff', 'other').ended).code).toBe(2);
   });
@@ -256,8 +259,8 @@ describe('ralph diff', () => {
   it('works while the loop runs, in a folder of the repository, and for one that is elsewhere', async () => {
     const stage = openStage();
     mkdirSync(stage.path('sub'));
-    stage.plans('default', works);
-    stage.plans(2, `${works}; ${waitFor()}`);
+    stage.plans('default', writeFiles);
+    stage.plans(2, `${writeFiles}; ${waitFor()}`);
     const args = ['-p', 'work', '-m', '2', '--cwd', stage.path('sub')];
     const ralph = stage.starts(...args);
     await stage.called(2);

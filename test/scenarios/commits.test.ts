@@ -176,7 +176,7 @@ describe('a commit', () => {
     const { code, stderr } = await stage.run(...ralphCli);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      'SCM error: no branch is checked out (detached HEAD); begin one with: git switch -c NAME',
+      'SCM error: no branch is checked out (detached HEAD); create one with: git switch -c NAME',
     );
     expect(subjects(stage)).toEqual(['Work', 'begin']);
   });
@@ -240,7 +240,7 @@ describe('a task that hangs', () => {
     const stage = hanging('300ms');
     const { code, stderr } = await stage.run(...ralphCli);
     expect(code).toBe(0);
-    expect(stderr).toContain('SCM task "push" failed: no end after 0.3 s');
+    expect(stderr).toContain('SCM task "push" failed: timed out after 0.3 s');
     expect(subjects(stage)).toEqual(['Work', 'begin']);
   });
 

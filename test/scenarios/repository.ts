@@ -5,7 +5,7 @@ import { openStage, type Stage } from './stage.ts';
 export const done = "echo '<response>DONE</response>'";
 export const ralphCli: readonly string[] = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
 
-/** A stage whose workspace commits, and pushes to a remote of its own. */
+/** A stage with SCM settings and a git identity. */
 export function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
   const stage = openStage();
   stage.write('.ralph/settings.json', JSON.stringify({ scm }));
@@ -25,7 +25,7 @@ export function remoteOf(stage: Stage): string {
 
 export const subjects = (stage: Stage): readonly string[] =>
   stage.git('log', '--format=%s').split('\n').slice(0, -1);
-/** Without the settings, which are the user's. */
+/** `git status` without `.ralph`. */
 export const status = (stage: Stage): readonly string[] =>
   stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
 

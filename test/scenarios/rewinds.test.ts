@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { done, left, openDirty, records, status, works } from './checkpoint-stage.ts';
+import { done, gitState, openDirty, records, status, writeFiles } from './checkpoint-stage.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 describe('ralph rewind', () => {
@@ -11,9 +11,9 @@ describe('ralph rewind', () => {
     const stage = openDirty();
     stage.write('.git/info/exclude', 'ignored\n');
     stage.write('ignored', 'x');
-    stage.plans('default', `${works}; rm -f mine; echo "by $RALPH_ITERATION" >README.md`);
+    stage.plans('default', `${writeFiles}; rm -f mine; echo "by $RALPH_ITERATION" >README.md`);
     await stage.run('-p', 'work', '-m', '3');
-    const kept = left(stage);
+    const kept = gitState(stage);
     const { code, stdout } = await rewinds(stage, '1');
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -30,12 +30,12 @@ describe('ralph rewind', () => {
     expect(stage.read('README.md')).toBe('changed by hand\n');
     expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
     expect([stage.read('log'), existsSync(stage.path('new-3'))]).toEqual(['1\n2\n3\n', true]);
-    expect(left(stage)).toEqual(kept);
+    expect(gitState(stage)).toEqual(kept);
     expect((await rewinds(stage, 'rewind-1')).stdout).toContain('already; nothing was changed');
     expect(records(stage)).toEqual(['1', '2', '3', 'rewind-1', 'rewind-2', 'rewind-3', 'start']);
     const unknown = await rewinds(stage, '4');
     expect(unknown.code).toBe(2);
-    expect(unknown.stderr).toContain('there are: start, 1 to 3, rewind-1, rewind-2, rewind-3');
+    expect(unknown.stderr).toContain('it has: start, 1 to 3, rewind-1, rewind-2, rewind-3');
   });
 
   it('names ten of the files, and says how many more there are', async () => {
@@ -44,15 +44,15 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '1');
     const named = /: 12 files changed.*\n(?: {2}removed {2}file-\d+\n){10} {2}and 2 more\nbranch and/;
     expect((await rewinds(stage, 'start')).stdout).toMatch(named);
-    expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(/\n {2}back {5}file-1\n/);
+    expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(/\n {2}added {4}file-1\n/);
   });
 
   it('lets a loop go on from there', async () => {
     const stage = openStage();
-    stage.plans('default', works);
+    stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
     await rewinds(stage, '1');
-    stage.plans(4, `${works}; ${done}`);
+    stage.plans(4, `${writeFiles}; ${done}`);
     expect((await stage.ralph('resume', 'it', '-m', '5').ended).code).toBe(0);
     expect(stage.read('log')).toBe('1\n4\n');
     const { stdout } = await stage.ralph('diff', 'it', '1..4').ended;
@@ -76,7 +76,7 @@ describe('ralph rewind', () => {
     stage.write('a/precious', 'x');
     const blocked = await rewinds(stage, '1');
     expect(blocked.code).toBe(2);
-    expect(blocked.stderr).toContain('cannot rewind to 1, and nothing was changed: a is a folder now');
+    expect(blocked.stderr).toContain('cannot rewind to 1, nothing was changed: a is now a folder');
     expect(records(stage)).not.toContain('rewind-1');
   });
 
@@ -92,7 +92,7 @@ describe('ralph rewind', () => {
     const { code, stderr } = await rewinds(stage, '1');
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /"it" is only partly rewound to 1: .*; get back what was there with: ralph rewind it rewind-1/,
+      /"it" is only partly rewound to 1: .*; restore the files from before with: ralph rewind it rewind-1/,
     );
     stage.git('config', 'filter.bad.smudge', 'cat');
     expect((await rewinds(stage, 'rewind-1')).code).toBe(0);

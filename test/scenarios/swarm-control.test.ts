@@ -166,7 +166,7 @@ describe('pause and resume', () => {
     await Promise.all([one.ended, two.ended]);
     expect(one.stderr).not.toContain('warning:');
     expect(two.stderr).toContain(
-      "[ralph] it-2: warning: the loop it is at work on the same files; they may get into each other's way (--worktree gives a loop files of its own)\n",
+      '[ralph] it-2: warning: the loop it is running on the same files; the two may interfere (--worktree gives a loop its own files)\n',
     );
   });
 

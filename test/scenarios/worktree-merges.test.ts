@@ -30,7 +30,7 @@ describe('the making of a worktree', () => {
     await killed.ended;
     stage.git('config', '--unset', 'filter.slow.smudge');
     stage.plans('default', work);
-    expect(await runs(stage)).toMatchObject({ code: 0, stderr: says('it is made anew') });
+    expect(await runs(stage)).toMatchObject({ code: 0, stderr: says('replaced the old worktree') });
     expect({ running: stage.running, trees: worktrees(stage) }).toEqual({ running: [], trees: 2 });
   });
 });
@@ -65,7 +65,7 @@ describe('the set-up', () => {
     // Nobody has worked in it: it is made anew.
     const again = await runs(stage);
     expect(again.code).toBe(2);
-    expect(again.stderr).toMatch(/made anew[^]*set-up failed/);
+    expect(again.stderr).toMatch(/replaced the old worktree[^]*set-up failed/);
     // What a person has done there since is not thrown away, neither at once nor after another attempt.
     writeFileSync(treeOf(stage)('README.md'), 'by hand');
     const refused = { code: 2, stderr: says('nowhere else: 1 uncommitted change\n') };
@@ -82,7 +82,7 @@ describe('the set-up', () => {
     const stage = openRepository({ setup: ['sleep 300 & sleep 300'], setupTimeout: '200ms' });
     const { code, stderr } = await runs(stage);
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
-    expect(stderr).toContain('no end after 0.2 s');
+    expect(stderr).toContain('timed out after 0.2 s');
   });
 
   it('is ended by Ctrl-C, and run again by resume, also after a crash in the middle of it', async () => {
@@ -125,7 +125,7 @@ describe('a merge', () => {
     stage.write('README.md', 'changed by hand');
     writeFileSync(treeOf(stage)('rest'), 'not committed');
     const { code, stdout, stderr } = await worktree(stage, 'merge', 'it');
-    expect(stderr).toContain('committed on ralph/it what was left in the worktree: 1 files');
+    expect(stderr).toContain('committed 1 uncommitted file of the worktree to ralph/it');
     expect(stderr).toContain('check passed: test -e README.md');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^merged ralph\/it into main \([0-9a-f]{7}\): 2 commits\n/);
@@ -166,7 +166,7 @@ describe('a merge', () => {
     const before = stage.git('for-each-ref');
     const { code, stderr } = await worktree(stage, 'merge', 'it');
     expect(code).toBe(1);
-    expect(stderr).toContain('the merged result does not pass the checks: nothing was merged');
+    expect(stderr).toContain('the merged result fails the checks: nothing was merged');
     expect(stderr).toMatch(/failed +test ! -e theirs .*\(exit 1\): both are here/);
     expect({ refs: stage.git('for-each-ref'), trees: worktrees(stage) }).toEqual({ refs: before, trees: 2 });
     expect((await worktree(stage, 'merge', 'it', '--no-checks')).code).toBe(0);
@@ -190,14 +190,14 @@ describe('a merge', () => {
     await stage.called(2);
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({
       code: 2,
-      stderr: says(`the loop "in" of ${sibling(stage)} works in`),
+      stderr: says(`the loop "in" of ${sibling(stage)} is running in`),
     });
     stage.release('on');
     await inside.ended;
     stage.write('work', 'mine, not committed');
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({
       code: 1,
-      stderr: says('local changes would be overwritten: work'),
+      stderr: says('the merge would overwrite local changes: work'),
     });
     expect(stage.read('work')).toBe('mine, not committed');
     stage.write('.git/MERGE_HEAD', stage.git('rev-parse', 'HEAD'));
@@ -260,7 +260,7 @@ describe('a merge', () => {
     stage.git('branch', 'ralph/it');
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({
       code: 2,
-      stderr: says('not that of "it" any more'),
+      stderr: says('no longer belongs to "it"'),
     });
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({ stdout: says('gone already') });
     expect(stage.git('branch', '--list', 'ralph/it')).toContain('ralph/it');

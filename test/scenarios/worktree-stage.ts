@@ -1,4 +1,4 @@
-/** What the scenarios with worktrees have in common. */
+/** The stage of the scenarios with worktrees. */
 import { join, dirname } from 'node:path';
 import { expect } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
@@ -7,7 +7,7 @@ import type { Ended } from './ralph.ts';
 export const done = "echo '<promise>DONE</promise>'";
 export const work: string = `echo 1 >work; ${done}`;
 
-/** A stage whose user git knows. */
+/** A stage with a git identity and the branch `main`. */
 export function openRepository(settings: object | null = null): Stage {
   const stage = openStage();
   stage.git('config', 'user.name', 'Some Body');
@@ -24,7 +24,7 @@ export const architect: readonly string[] = ['--preset', 'architect', '--complet
 export const treeOf = (stage: Stage, name = 'it'): ((file: string) => string) => {
   return (file) => join(sibling(stage, name), file);
 };
-/** The main tree as `git status` has it, without the settings that a test has put there. */
+/** `git status` of the main tree, without `.ralph`. */
 export const status = (stage: Stage): string =>
   stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph');
 export const subjects = (stage: Stage, branch: string): readonly string[] =>

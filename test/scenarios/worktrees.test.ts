@@ -77,7 +77,9 @@ describe('a worktree', () => {
     stage.plans(3, work);
     const { code, stderr } = await runs(stage);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
-    expect(stderr).toContain('the workspace has 1 uncommitted change, which the worktree does not have');
+    expect(stderr).toContain(
+      'the workspace has 1 uncommitted change; the worktree starts from the last commit, without it',
+    );
     expect(existsSync(treeOf(stage)('mine'))).toBe(false);
     // Two of the three passed the check; nobody was asked for a message.
     expect(subjects(stage, 'ralph/it')).toEqual(['Make the work', 'Make the work', 'begin']);
@@ -108,15 +110,15 @@ describe('a worktree', () => {
     stage.git('branch', 'ralph');
     const { code, stderr } = await runs(stage);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/the worktree .* cannot be made: git worktree failed: .*ralph/);
+    expect(stderr).toMatch(/cannot create the worktree .*: git worktree failed: .*ralph/);
     expect({ trees: worktrees(stage), calls: stage.calls }).toEqual({ trees: 1, calls: 0 });
     stage.git('branch', '-D', 'ralph');
     rmSync(stage.path('.ralph'), { recursive: true });
     stage.git('config', '--unset', 'user.name');
     stage.git('config', 'user.useConfigOnly', 'true');
-    await refused('cannot commit: git does not know who commits');
+    await refused('cannot commit: git has no name and email to commit with');
     stage.git('checkout', '--quiet', '--orphan', 'empty');
-    await refused('there is none yet; make one with: git add --all && git commit -m begin');
+    await refused('there is none yet; create one with: git add --all && git commit -m begin');
     rmSync(stage.path('.git'), { recursive: true });
     await refused('--worktree needs a git repository');
     // Without it everything works, but for the diff.
@@ -226,7 +228,7 @@ describe('a worktree', () => {
     await stage.called(3);
     const refused = await run('d', ...third).ended;
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(`the loop "c" of ${stage.workspace} works in ${inside(stage)}`);
+    expect(refused.stderr).toContain(`the loop "c" of ${stage.workspace} is running in ${inside(stage)}`);
     stage.release();
     expect(await Promise.all([...both, holder].map(async ({ ended }) => (await ended).code))).toEqual([
       0, 0, 0,
@@ -246,7 +248,7 @@ describe('an old worktree', () => {
     const again = () => runs(stage, ...architect);
     const unmerged = await again();
     expect(unmerged.code).toBe(2);
-    expect(unmerged.stderr).toContain('has work that is nowhere else: 1 unmerged commit');
+    expect(unmerged.stderr).toContain('has work that is saved nowhere else: 1 unmerged commit');
     expect(unmerged.stderr).toContain('git log main..architect/ralph-loop');
     expect(unmerged.stderr).toContain('ralph worktree merge it');
     expect(unmerged.stderr).toContain('ralph worktree rm it --force');
@@ -282,7 +284,7 @@ describe('an old worktree', () => {
     stage.plans(2, `echo 2 >work; ${done}`);
     const anew = await again();
     expect(anew.code).toBe(0);
-    expect(anew.stderr).toContain('had nothing in it that is not elsewhere: it is made anew');
+    expect(anew.stderr).toContain('replaced the old worktree');
   });
 
   it('S3.57 that is somebody else’s, or in the way, is left alone', async () => {
@@ -360,7 +362,7 @@ describe('an old worktree', () => {
     rmSync(treeOf(stage)('.git'));
     stage.git('tag', 'kept', 'ralph/it');
     expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +broken +merged/);
-    const broken = says(`nobody can tell what in ${sibling(stage)} is new`);
+    const broken = says(`cannot inspect ${sibling(stage)}: it is no longer a valid git worktree`);
     expect(await worktree(stage, 'rm', 'it')).toMatchObject({ code: 2, stderr: broken });
     expect(await runs(stage)).toMatchObject({ code: 2, stderr: broken });
     stage.git('worktree', 'repair');

@@ -24,15 +24,15 @@ const restores = (to: string, kept: string, folder?: string) =>
   });
 const text = (name: string) => readFileSync(at.path(name), 'latin1');
 const mode = (name: string) => (statSync(at.path(name)).mode & 0o777).toString(8);
-/** Of notebooks only what is no output is on record. */
+/** A clean filter that strips the output of notebooks. */
 const strips = () => {
   at.git('config', 'filter.strip.clean', 'grep -v OUT');
   at.git('config', 'filter.strip.smudge', 'cat');
   at.write('.gitattributes', '*.nb filter=strip\n');
 };
 
-describe('a rewind and the way back from it', () => {
-  it('have what a filter has taken out, in any folder and under any name', async () => {
+describe('a rewind and the rewind back', () => {
+  it('restore what a clean filter removed, in any folder and under any name', async () => {
     strips();
     at.write('deep/a.nb', 'in\nOUT 1\n');
     at.write('plain', '1\n');
@@ -55,7 +55,7 @@ describe('a rewind and the way back from it', () => {
     expect(readdirSync(dirname(at.scratch)).toSorted()).toEqual(['rewind-1', 'rewind-2', 'rewind-3']);
   });
 
-  it('have line ends and permissions as they were', async () => {
+  it('restore line ends and permissions', async () => {
     at.git('config', 'core.autocrlf', 'true');
     at.write('mixed', 'a\r\nb\n');
     at.write('key', '1\r\n');
@@ -71,7 +71,7 @@ describe('a rewind and the way back from it', () => {
     expect([text('mixed'), text('key'), mode('key')]).toEqual(['a\r\nb\nc\r\nd\n', '2\r\n', '600']);
   });
 
-  it('have permissions as they were without any conversion', async () => {
+  it('restore permissions without any conversion', async () => {
     at.write('key', '1');
     at.write('other', '1');
     await records('start');
@@ -83,7 +83,7 @@ describe('a rewind and the way back from it', () => {
     expect([text('key'), mode('key'), text('other')]).toEqual(['2', '600', '2']);
   });
 
-  it('differ also where git sees no difference', async () => {
+  it('restore a file in which git sees no difference', async () => {
     strips();
     at.write('a.nb', 'in\n');
     await records('start');
@@ -100,7 +100,7 @@ describe('a rewind and the way back from it', () => {
     expect(text('a.nb')).toBe('in\nmore\nOUT other\n');
   });
 
-  it('keep a copy where git could not give anything back', async () => {
+  it('keep a copy if git cannot restore the file', async () => {
     strips();
     at.write('a.nb', 'in\n');
     await records('start');

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { withPlaces } from './lock-places.ts';
+import { withWorktreeLock } from './worktree-lock.ts';
 
-it('one at a time in a repository, also after one that failed', async () => {
+it('lets one process at a time change worktrees, and releases the lock after a failure', async () => {
   const git = new GitFolder();
   git.commits();
   git.git('worktree', 'add', '--quiet', '../other');
   const said: string[] = [];
   const step = (folder: string, name: string) =>
-    withPlaces(git.repository(folder), async () => {
+    withWorktreeLock(git.repository(folder), async () => {
       said.push(`${name} begins`);
       await sleep(20);
       said.push(`${name} ends`);

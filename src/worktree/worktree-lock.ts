@@ -7,17 +7,17 @@ import { UserError } from '../user-error.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 
 /**
- * One at a time takes a place for a tree, frees one, or moves a user's branch: two at once would look at what the other is
- * about to change.
+ * Runs `work` with the repository's worktree lock. It protects checking a place and then creating or removing a worktree
+ * there, and moving the user's branch.
  */
-export async function withPlaces<T>(repository: Repository, work: () => Promise<T>): Promise<T> {
+export async function withWorktreeLock<T>(repository: Repository, work: () => Promise<T>): Promise<T> {
   const file = join(await commonFolder(repository), 'ralph-worktrees.lock');
-  for (const deadline = performance.now() + PATIENCE_MS; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- the kernel wakes nobody who waits for a lock
+  for (const deadline = performance.now() + TIMEOUT_MS; ;) {
+    // oxlint-disable-next-line no-await-in-loop -- polls, because the lock cannot be waited for
     const lock = await takeLock(file, thisProcess());
     if (lock.taken) {
       try {
-        // oxlint-disable-next-line no-await-in-loop -- it is the last time
+        // oxlint-disable-next-line no-await-in-loop -- returns
         return await work();
       } finally {
         lock.release();
@@ -25,12 +25,13 @@ export async function withPlaces<T>(repository: Repository, work: () => Promise<
     }
     if (performance.now() > deadline) {
       throw new UserError(
-        `process ${lock.owner?.pid ?? '?'} is busy with the worktrees of this repository and does not get done (${file})`,
+        `process ${lock.owner?.pid ?? '?'} has held the worktree lock of this repository for ${TIMEOUT_MS / 1000} s (${file}); try again when it is done`,
       );
     }
     // oxlint-disable-next-line no-await-in-loop -- as above
-    await sleep(50);
+    await sleep(POLL_MS);
   }
 }
 
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
+const POLL_MS = 50;

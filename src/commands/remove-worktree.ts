@@ -1,0 +1,57 @@
+import { hasNoWork, workIn } from '../git/work.ts';
+import type { Repository } from '../git/git.ts';
+import { removeBranch, removeTree } from '../git/worktree.ts';
+import { withIdleLoop } from '../recovery/idle-loop.ts';
+import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import type { Worktree } from '../store/spec.ts';
+import { UserError } from '../user-error.ts';
+import { tidyMerge } from '../worktree/merge.ts';
+import { refuseInside } from '../worktree/occupied-place.ts';
+import { readSetUpTree } from '../worktree/set-up.ts';
+import { brokenTree, describeWork, ownsBranch, worktreeStatus } from '../worktree/worktree.ts';
+import { withWorktreeLock } from '../worktree/worktree-lock.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Removes the worktree and the branch of a loop, and returns what was lost with them; null if there was nothing. */
+export async function removeWorktree(
+  loop: LoopReading,
+  force: boolean,
+  env: Environment,
+): Promise<{ readonly lost: string } | null> {
+  const { worktree, name, workspace } = loop.spec;
+  if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it runs in the workspace`);
+  const repository = gitIn(workspace, env);
+  const remove = () => removeIdle(loop, worktree, { repository, force, env });
+  return withGitErrorsForUser(() => withIdleLoop(loop, () => withWorktreeLock(repository, remove)));
+}
+
+async function removeIdle(
+  loop: LoopReading,
+  worktree: Worktree,
+  how: { readonly repository: Repository; readonly force: boolean; readonly env: Environment },
+): Promise<{ readonly lost: string } | null> {
+  const { repository, force, env } = how;
+  const { spec } = loop;
+  const { path, branch } = worktree;
+  const status = await worktreeStatus(spec, env);
+  const hasBranch = await ownsBranch(spec, env);
+  if (status === 'none' && !hasBranch) return null;
+  if (status !== 'none') refuseInside(path);
+  await tidyMerge(spec, worktree, repository);
+  const place = { path: status === 'none' ? null : path, branch };
+  const work = await workIn(repository, place, readSetUpTree(loop));
+  if (work.trouble !== null && !force)
+    throw brokenTree(path, work.trouble, `ralph worktree rm ${spec.name} --force`);
+  if (!hasNoWork(work) && !force) {
+    const isMergeable = work.changes > 0 || work.commits > 0;
+    const keep = isMergeable ? `ralph worktree merge ${spec.name}` : 'git push there';
+    throw new UserError(
+      `${path} (branch ${branch}) has work that is saved nowhere else: ${describeWork(work)}; keep it with: ${keep}, discard it with: ralph worktree rm ${spec.name} --force`,
+    );
+  }
+  if (status !== 'none') await removeTree(repository, path);
+  if (hasBranch) await removeBranch(repository, branch);
+  return { lost: describeWork(work) };
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { begun, given, plain } from '../../test/rig/given.ts';
+import { NOTHING_KNOWN } from '../loop/report.ts';
+import { processes } from '../process/process.ts';
+import { takeLock } from '../store/lock.ts';
+import { thisProcess } from '../store/lock-owner.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import { loopFolder } from '../store/store.ts';
+import { withIdleLoop } from './idle-loop.ts';
+import { rewindMarker } from './recovery.ts';
+
+let workspace: string;
+let loop: LoopReading;
+beforeEach(() => {
+  workspace = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-idle-')));
+  loop = {
+    folder: loopFolder(workspace, 'it'),
+    spec: {
+      version: 1,
+      id: 'it-1a2b3c4d',
+      name: 'it',
+      workspace,
+      created: '2026-01-01T00:00:00.000Z',
+      agent: { kind: 'custom', argv: ['true'] },
+      prompt: { text: '' },
+      parent: null,
+    },
+    ...NOTHING_KNOWN,
+    owner: null,
+    trouble: null,
+  };
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+
+const lock = () => takeLock(loop.folder.lock, thisProcess());
+
+describe('withIdleLoop', () => {
+  it('holds the lock of the loop while the work is done, and releases it after a failure', async () => {
+    const work = withIdleLoop(loop, async () => {
+      expect((await lock()).taken).toBe(false);
+      throw new Error('failed');
+    });
+    await expect(work).rejects.toThrow('failed');
+    expect((await lock()).taken).toBe(true);
+  });
+
+  it('refuses a loop that is running', async () => {
+    const held = await lock();
+    await expect(withIdleLoop(loop, async () => {})).rejects.toThrow(
+      `"it" is running, owned by process ${process.pid}; pause it first: ralph pause it`,
+    );
+    if (held.taken) held.release();
+  });
+
+  it('refuses a loop whose agent has outlived its owner', async () => {
+    const receipt = processes.birth(process.pid);
+    if (receipt === null) throw new Error('this process has no birth');
+    const [iteration, planned] = begun;
+    if (iteration === undefined || planned === undefined) throw new Error('no run to start');
+    const state = given(plain, iteration, planned, { type: 'run.started', run: '1.1', receipt });
+    await expect(withIdleLoop({ ...loop, state }, async () => {})).rejects.toThrow(
+      `the agent of "it" (process ${process.pid}) is still running`,
+    );
+  });
+
+  it('ends the rewind of a process that died', async () => {
+    const { name, value } = rewindMarker(loop.spec, loop.folder);
+    const git = spawn('sleep', ['60'], { env: { PATH: process.env['PATH'], [name]: value } });
+    const ended = once(git, 'exit');
+    await once(git, 'spawn');
+    await withIdleLoop(loop, async () => {});
+    expect(await ended).toEqual([null, 'SIGTERM']);
+  });
+});

@@ -1,0 +1,144 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { noteHead } from '../git/commit.ts';
+import { recordTree, writeTree } from '../git/tree.ts';
+import { commitWithGit, type GitCommitOrder } from './git-commit.ts';
+
+const START = 'refs/ralph/it/start';
+let at: GitFolder;
+let folder: string;
+let commands: number;
+beforeEach(async () => {
+  at = GitFolder.begun();
+  folder = join(at.folder, 'notes');
+  mkdirSync(folder);
+  commands = 0;
+  const tree = await writeTree(at.repository(), at.scratch);
+  await recordTree(at.repository(), { ref: START, tree, message: 'start' });
+});
+afterEach(() => at.close());
+
+/** Runs git as the task does. */
+const run: GitCommitOrder['run'] = async (args, env) => {
+  commands++;
+  try {
+    at.gitWith(env, ...args);
+    return 'done';
+  } catch (error) {
+    return { error: String(error) };
+  }
+};
+const commit = (order: Partial<GitCommitOrder> = {}, interrupt = new AbortController().signal) =>
+  commitWithGit({
+    repository: { ...at.repository(), interrupt },
+    folder,
+    start: START,
+    message: () => 'Add b',
+    isMessageByAgent: false,
+    run,
+    ...order,
+  });
+/** Notes the tree that the checks saw. */
+const note = async () =>
+  noteHead(at.repository(), folder, { tree: await writeTree(at.repository(), at.scratch) });
+const containing = (text: string): unknown => expect.stringContaining(text);
+const head = () => at.git('rev-parse', 'HEAD').trim();
+const subjects = () => at.git('log', '--format=%s').split('\n').slice(0, -1);
+const hook = (name: string, script: string) => {
+  at.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(at.path(`.git/hooks/${name}`), 0o755);
+};
+
+describe('a commit with git', () => {
+  it('contains what the checks saw', async () => {
+    at.write('b', 'checked');
+    await note();
+    at.write('b', 'later');
+    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(at.git('show', 'HEAD:b')).toBe('checked');
+  });
+
+  it('is not made without changes or without a message', async () => {
+    expect(await commit()).toEqual({ ending: 'nothing', warning: null });
+    at.write('b', '1');
+    expect(await commit({ message: () => null })).toEqual({
+      error: 'agent did not provide a valid commit message',
+    });
+    expect(commands).toBe(0);
+  });
+
+  it('is found after a crash and not made twice', async () => {
+    at.write('b', '1');
+    await note();
+    // The commit is made, but its owner never hears of it.
+    await new Promise<void>((crash) => {
+      const dying: GitCommitOrder['run'] = async (args, env) => {
+        await run(args, env);
+        crash();
+        return new Promise(() => {});
+      };
+      void commit({ run: dying });
+    });
+    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect({ commands, subjects: subjects(), status: at.status }).toEqual({
+      commands: 1,
+      subjects: ['Add b', 'begin'],
+      status: [],
+    });
+  });
+
+  it('counts although the command failed after it', async () => {
+    at.write('b', '1');
+    const failing: GitCommitOrder['run'] = async (args, env) => {
+      await run(args, env);
+      return { error: 'exit code 1' };
+    };
+    expect(await commit({ run: failing })).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(at.status).toEqual([]);
+  });
+
+  it('that a hook refuses leaves the index as it was, and can be made later', async () => {
+    at.write('b', '1');
+    hook('pre-commit', 'exit 1');
+    expect(await commit()).toMatchObject({ error: containing('Command failed') });
+    expect(at.status).toEqual(['?? b']);
+    hook('pre-commit', 'exit 0');
+    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+  });
+
+  it('that is interrupted leaves the index as it was', async () => {
+    at.write('b', '1');
+    await note();
+    expect(await commit({ run: async () => 'interrupted' })).toBe('interrupted');
+    expect(at.status).toEqual(['?? b']);
+    expect(await commit({}, AbortSignal.abort())).toBe('interrupted');
+    expect(subjects()).toEqual(['begin']);
+  });
+
+  it('warns of files that the agent changed after the checks', async () => {
+    at.write('b', '1');
+    await note();
+    at.write('c', '1');
+    expect(await commit({ isMessageByAgent: true })).toMatchObject({
+      ending: 'done',
+      warning: containing('after the checks, when asked for a commit message: c'),
+    });
+    expect(at.status).toEqual(['?? c']);
+  });
+
+  it('may be one that the agent made itself', async () => {
+    at.write('b', '1');
+    await note();
+    at.commits('by the agent');
+    expect(await commit({ isMessageByAgent: true })).toMatchObject({ ending: 'done', commit: head() });
+    expect(subjects()).toEqual(['by the agent', 'begin']);
+  });
+
+  it('reports a problem with the repository', async () => {
+    at.write('b', '1');
+    at.git('checkout', '--quiet', '--detach');
+    expect(await commit()).toMatchObject({ error: containing('detached HEAD') });
+  });
+});

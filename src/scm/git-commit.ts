@@ -1,0 +1,140 @@
+/**
+ * The `commit` task with git, which may be killed at any moment and is then carried out again.
+ *
+ * How a commit is recovered after a crash:
+ * 1. Before the commit, its folder has a note of HEAD, of the tree that the checks saw, and of the message.
+ * 2. When the task is carried out again, a commit with that message on top of the noted HEAD is the one that was made.
+ *    Only the user's index still has to be updated. Otherwise the same tree is committed again.
+ * 3. A commit command that fails or is interrupted may have committed nevertheless, for instance if a post-commit hook
+ *    failed. So the same search follows every failure.
+ * 4. If no commit was made, the changes that were staged for it are taken out of the user's index. While another process
+ *    holds the index this fails; then the next commit does it (`tidyIndex`).
+ */
+import { join } from 'node:path';
+import { changesSince } from '../git/changes.ts';
+import {
+  cancelCommit,
+  findAttemptedCommit,
+  finishCommit,
+  movedHead,
+  prepareCommit,
+  readNote,
+} from '../git/commit.ts';
+import { differences, type Difference } from '../git/differences.ts';
+import { GitError, resolveRevision, utf8, type Repository } from '../git/git.ts';
+import { problemWith } from '../git/state.ts';
+import { writeTree } from '../git/tree.ts';
+import { fewOf } from '../store/excerpts.ts';
+import { explainGitError } from './scm-spec.ts';
+
+export interface GitCommitOrder {
+  readonly repository: Repository & { readonly interrupt: AbortSignal };
+  /** Where the attempt is noted. */
+  readonly folder: string;
+  /** The record of the loop's start. */
+  readonly start: string;
+  /** The commit message; null if the agent gave none. */
+  readonly message: () => string | null;
+  /** Whether the agent ran after the checks, to write the message. */
+  readonly isMessageByAgent: boolean;
+  /** Runs git with these arguments and more variables. */
+  readonly run: (
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ) => Promise<'done' | 'interrupted' | { readonly error: string }>;
+}
+
+export type GitCommitResult =
+  | { readonly ending: 'done'; readonly commit: string; readonly warning: string | null }
+  | { readonly ending: 'nothing'; readonly warning: string | null }
+  | 'interrupted'
+  | { readonly error: string };
+
+/** Commits what the loop has changed, or finds the commit that an earlier attempt made. */
+export async function commitWithGit(order: GitCommitOrder): Promise<GitCommitResult> {
+  const { repository, folder } = order;
+  try {
+    const earlier = await findAttemptedCommit(repository, folder);
+    return earlier === null ? await commitChanges(order) : await finish(order, earlier, null);
+  } catch (error) {
+    await cancel(order);
+    if (repository.interrupt.aborted) return 'interrupted';
+    return { error: await explainGitError(error, repository) };
+  }
+}
+
+async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
+  const { repository, folder, start } = order;
+  const note = readNote(folder);
+  const tree = note?.tree ?? (await writeTree(repository, join(folder, 'index')));
+  const since = { start, tree };
+  const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
+  const warning = await changedAfterChecks(order, tree);
+  if (changes.length > 0) return makeCommit(order, changes, warning);
+  // An agent that is asked for a message may commit by itself.
+  const byAgent = await movedHead(repository, folder);
+  await cancel(order);
+  return byAgent === null ? { ending: 'nothing', warning } : { ending: 'done', commit: byAgent, warning };
+}
+
+async function makeCommit(
+  order: GitCommitOrder,
+  changes: readonly Difference[],
+  warning: string | null,
+): Promise<GitCommitResult> {
+  const { repository, folder } = order;
+  const message = order.message();
+  if (message === null) return NO_MESSAGE;
+  const problem = await problemWith(repository);
+  if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
+  const { args, env } = await prepareCommit(repository, changes, { folder, message });
+  const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
+  if (ending === 'done')
+    return finish(order, (await resolveRevision(repository, 'HEAD^{commit}')) ?? '', warning);
+  const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
+  if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
+  await cancel(order);
+  return ending;
+}
+
+export const NO_MESSAGE = { error: 'agent did not provide a valid commit message' } as const;
+const NEVER = new AbortController().signal;
+
+/** Updates the user's index; a failure to do so is only a warning, because the commit exists. */
+async function finish(
+  { repository, folder }: GitCommitOrder,
+  commit: string,
+  warning: string | null,
+): Promise<GitCommitResult> {
+  try {
+    await finishCommit(repository, folder, commit);
+    return { ending: 'done', commit, warning };
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    const failure = `committed ${commit.slice(0, 7)}, but could not update the index: ${error.message}`;
+    return { ending: 'done', commit, warning: failure };
+  }
+}
+
+async function cancel({ repository, folder }: GitCommitOrder): Promise<void> {
+  try {
+    await cancelCommit(repository, folder);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+  }
+}
+
+/** Names the files that the agent changed after the checks, which are not committed. */
+async function changedAfterChecks(
+  { repository, folder, isMessageByAgent }: GitCommitOrder,
+  tree: string,
+): Promise<string | null> {
+  if (!isMessageByAgent) return null;
+  const now = await writeTree(repository, join(folder, 'index'));
+  const files = (await differences(repository, tree, now)).map(({ path }) => path);
+  if (files.length === 0) return null;
+  const names = fewOf(files.map(utf8), MAX_NAMES);
+  return `not committed, because the agent changed them after the checks, when asked for a commit message: ${names}`;
+}
+
+const MAX_NAMES = 10;

@@ -1,0 +1,43 @@
+import type { Agent } from '../agents/agent.ts';
+import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
+import { problemWith } from '../git/state.ts';
+import type { Policy } from '../loop/policy.ts';
+import { checkMarker, runEnvironment } from '../store/run-environment.ts';
+import { treeOf, type Spec } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+import type { ScmProgram } from './program.ts';
+
+/** What the SCM tasks need to know about their loop. */
+export interface ScmSpec {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  /** The environment of the process that started the loop. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly agent: Agent;
+  /** The current policy. */
+  readonly policy: () => Policy;
+}
+
+export function taskEnvironment(
+  { spec, folder, env, policy }: ScmSpec,
+  iteration: number,
+): Record<string, string> {
+  return nonInteractiveEnv(runEnvironment({ spec, folder, env, policy: policy(), run: `${iteration}.1` }));
+}
+
+/** Git in the loop's tree. The marker lets a later owner find and end its processes. */
+export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration: number): Repository {
+  const marker = checkMarker(loop.spec, `commit:${iteration}`);
+  const env = { ...taskEnvironment(loop, iteration), [marker.name]: marker.value };
+  return { command, folder: treeOf(loop.spec), env };
+}
+
+/** Prefers a problem with the repository to the message of the command that failed because of it. */
+export async function explainGitError(error: unknown, repository: Repository): Promise<string> {
+  if (!(error instanceof GitError)) throw error;
+  try {
+    return (await problemWith(repository)) ?? error.message;
+  } catch {
+    return error.message;
+  }
+}
