@@ -7,8 +7,12 @@
  */
 import { fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Account, AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
-import { openRun } from '../index.ts';
+import type { AgentEvent } from '../agents/agent.ts';
+import type { Account } from '../journal/account.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import type { LoopState } from '../loop/state.ts';
+import { openRun } from '../loop/run.ts';
 import { endOf } from '../store/excerpts.ts';
 import type { OwnedLoop, Viewer } from '../owner/owner.ts';
 import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';

@@ -12,7 +12,7 @@ const openBus = () => {
   const messages: BusMessage[] = [];
   return { messages, append: (message: BusMessage) => void messages.push(message) };
 };
-/** A task whose runner does what it is told, with the attempts that were made. */
+/** A task with the given runner, its attempts and its messages. */
 const openTask = (run: RalphLoopOptions['rootRunner'], options: Partial<RalphLoopOptions> = {}) => {
   const folder = openLibraryFolder();
   const bus = openBus();
@@ -25,11 +25,11 @@ const openTask = (run: RalphLoopOptions['rootRunner'], options: Partial<RalphLoo
       return run(context, attempt);
     },
   });
-  return { folder, attempts, loop, said: () => bus.messages.map(({ type, body }) => `${type} ${body}`) };
+  return { folder, attempts, loop, messages: () => bus.messages.map(({ type, body }) => `${type} ${body}`) };
 };
 
 describe('the constructor', () => {
-  it('S1.2 S1.4 S1.5 S1.50 needs a folder, a bus and a runner, and infers the rest', () => {
+  it('S1.2 S1.4 S1.5 S1.50 requires a folder, a bus and a runner, and derives the rest', () => {
     const runDir = openLibraryFolder();
     const bus = openBus();
     const loop = new RalphLoop(runDir, bus, { rootRunner });
@@ -47,7 +47,7 @@ describe('the constructor', () => {
     expect(loop.advice).toEqual([]);
   });
 
-  it('S1.3 S1.47 takes every option, and advises against some of their values', () => {
+  it('S1.3 S1.47 accepts every option and advises against extreme values', () => {
     const projectTask = { projectId: 'my-project', taskId: 'task-001' };
     const options = { maxRestarts: 1000, waitTimeout: '10m', pollInterval: 2, restartDelay: 0, projectTask };
     const loop = new RalphLoop(openLibraryFolder(), openBus(), { ...options, rootRunner });
@@ -58,41 +58,52 @@ describe('the constructor', () => {
       restartDelay: 0,
       ...projectTask,
     });
-    expect(loop.advice.join()).toMatch(/1000 restarts are too many.*without a restart delay/);
+    expect(loop.advice.join()).toMatch(/1000 restarts are too many.*a restart delay of 0/);
   });
 
   it.each<[string, object]>([
-    ['wait timeout must be positive', { waitTimeout: 0 }],
-    ['poll interval must be positive', { pollInterval: 0 }],
-    ['restart delay must not be negative', { restartDelay: -1 }],
-    ['max restarts must not be negative', { maxRestarts: -1 }],
-    ['root runner is nil', Object.assign({}, { rootRunner: undefined })],
-    ['project id is empty', { projectTask: { projectId: '', taskId: 'x' } }],
-  ])('S1.49 refuses: %s', (message, options) => {
+    ['waitTimeout must be a time > 0, got 0', { waitTimeout: 0 }],
+    ['pollInterval must be a time > 0, got "0s"', { pollInterval: '0s' }],
+    ['waitTimeout must be a time such as 90, 90s, 15m or 2h, got "soon"', { waitTimeout: 'soon' }],
+    ['restartDelay must be a time >= 0, got -1', { restartDelay: -1 }],
+    ['maxRestarts must be a whole number >= 0, got -1', { maxRestarts: -1 }],
+    ['rootRunner must be a function, got undefined', Object.assign({}, { rootRunner: undefined })],
+    [
+      'projectTask.projectId must be a string that is not empty, got ""',
+      { projectTask: { projectId: '', taskId: 'x' } },
+    ],
+    ['unknown option maxRestart (did you mean maxRestarts?)', { maxRestart: 3 }],
+  ])('S1.49 rejects an invalid option: %s', (message, options) => {
     const folder = openLibraryFolder();
     expect(() => new RalphLoop(folder, openBus(), { rootRunner, ...options })).toThrow(message);
   });
 
-  it('S1.49 S1.50 refuses a folder or a bus that is none', () => {
+  it('S1.49 S1.50 rejects an invalid run directory and an invalid bus', () => {
     const folder = openLibraryFolder();
     writeFileSync(join(folder, 'file'), '');
     const make =
       (runDir: string, bus: ReturnType<typeof openBus> = openBus()) =>
       () =>
         new RalphLoop(runDir, bus, { rootRunner });
-    expect(make('')).toThrow('run directory is empty');
-    expect(make('.')).toThrow('run directory is empty');
-    // @ts-expect-error -- what only a program without types would say
-    expect(make(folder, null)).toThrow('message bus is nil');
-    expect(make(join(folder, 'gone'))).toThrow(/^stat run directory/);
-    expect(make(join(folder, 'file'))).toThrow('run directory is not a directory');
-    expect(make('/')).toThrow('project id is empty');
+    expect(make('')).toThrow('RalphLoop needs the path of a run directory, got ""');
+    expect(make('.')).toThrow('RalphLoop needs the path of a run directory, got "."');
+    // @ts-expect-error -- possible in JavaScript
+    expect(make(folder, null)).toThrow('RalphLoop needs a message bus with an append() method, got null');
+    expect(make(join(folder, 'gone'))).toThrow(
+      `cannot read the run directory ${join(folder, 'gone')}: there is no such file`,
+    );
+    expect(make(join(folder, 'file'))).toThrow(
+      `the run directory ${join(folder, 'file')} is not a directory`,
+    );
+    expect(make('/')).toThrow(
+      'projectTask.projectId is required: the run directory / has no name to take it from',
+    );
   });
 });
 
 describe('run', () => {
-  it('S1.1 S1.6 S1.7 S1.14 restarts the runner until DONE is there, whatever it comes to', async () => {
-    const { folder, attempts, loop, said } = openTask(({ env }, attempt) => {
+  it('S1.1 S1.6 S1.7 S1.14 restarts the runner until DONE exists, also after errors', async () => {
+    const { folder, attempts, loop, messages } = openTask(({ env }, attempt) => {
       if (attempt === 0) throw new Error('exit status 1');
       if (attempt === 1) return new Error('returned');
       return writeFileSync(join(env['TASK_FOLDER'] ?? '', 'DONE'), '');
@@ -100,7 +111,7 @@ describe('run', () => {
     await expect(loop.run()).resolves.toBeUndefined();
     expect(attempts).toEqual([0, 1, 2]);
     expect(existsSync(join(folder, 'DONE'))).toBe(true);
-    expect(said()).toEqual([
+    expect(messages()).toEqual([
       'INFO starting root agent (restart #0)',
       'WARNING root agent failed on restart #0: exit status 1',
       'INFO starting root agent (restart #1)',
@@ -110,16 +121,16 @@ describe('run', () => {
     ]);
   });
 
-  it('S1.7 S1.14 fails when the restarts are used up, and says so on the bus', async () => {
-    const { attempts, loop, said } = openTask(rootRunner, { maxRestarts: 3 });
+  it('S1.7 S1.14 fails after the last restart and reports it on the bus', async () => {
+    const { attempts, loop, messages } = openTask(rootRunner, { maxRestarts: 3 });
     await expect(loop.run()).rejects.toThrow(/^max restarts exceeded$/);
     expect(attempts).toEqual([0, 1, 2]);
-    expect(said().at(-1)).toBe('ERROR task failed: max restarts (3) exceeded');
+    expect(messages().at(-1)).toBe('ERROR task failed: max restarts (3) exceeded');
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
     expect(attempts).toEqual([0, 1, 2, 0, 1, 2]);
   });
 
-  it('S1.10 runs nothing where DONE is there before; one that is a folder is an error', async () => {
+  it('S1.10 runs nothing if DONE exists, and fails if DONE is a directory', async () => {
     const done = openTask(rootRunner, { maxRestarts: 0 });
     writeFileSync(join(done.folder, 'DONE'), '');
     await done.loop.run();
@@ -129,18 +140,18 @@ describe('run', () => {
     expect([...done.attempts, ...odd.attempts]).toEqual([]);
   });
 
-  it('S1.7 S1.9 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
+  it('S1.7 S1.9 throws the reason of its signal, before the first run and during a run', async () => {
     const { folder, attempts, loop } = openTask(async ({ signal }: AgentContext) => {
       await once(signal, 'abort');
     });
-    await expect(loop.run(AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(loop.run(AbortSignal.timeout(1000))).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(attempts).toEqual([0]);
     writeFileSync(join(folder, 'DONE'), '');
     await expect(loop.run(AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
     expect(attempts).toEqual([0]);
   });
 
-  it('S1.7 cancels the delay between two runs too', async () => {
+  it('S1.7 cancels the delay between two runs', async () => {
     const cancelled = new AbortController();
     const { attempts, loop } = openTask(() => void setTimeout(() => cancelled.abort(), 50), {
       restartDelay: 60,
@@ -151,7 +162,7 @@ describe('run', () => {
     expect(attempts).toEqual([0]);
   });
 
-  it('S1.6 S1.14 ends on an error that no restart can help, and waits for a person where that is asked for', async () => {
+  it('S1.6 S1.14 fails on a fatal error, and returns when the runner asks to wait for a person', async () => {
     const missing = Object.assign(new Error('spawn nobody ENOENT'), {
       code: 'ENOENT',
       syscall: 'spawn nobody',
@@ -167,9 +178,9 @@ describe('run', () => {
     expect([fatal, waiting, marked].map(({ attempts }) => attempts)).toEqual([[0], [0], [0]]);
   });
 
-  it('S1.5 takes a run that is too long for a failed one', async () => {
-    const { loop, said } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
+  it('S1.5 counts a run that times out as failed', async () => {
+    const { loop, messages } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
-    expect(said()).toContain('WARNING root agent failed on restart #0: agent timeout');
+    expect(messages()).toContain('WARNING root agent failed on restart #0: agent timeout');
   });
 });

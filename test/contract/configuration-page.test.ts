@@ -44,10 +44,10 @@ comes from.
 \`\`\`json
 {
   "$schema": "https://unpkg.com/ralph-loop/settings.schema.json",
-  "maximumIterations": 20,
+  "maxIterations": 20,
   "maxCost": 5,
   "agent": { "command": "claude", "model": "opus" },
-  "guardrails": [
+  "checks": [
     { "command": "npm test", "failAction": "APPEND", "hint": "Fix the code, not the tests." }
   ],
   "scm": { "command": "git", "tasks": ["commit"] }
@@ -57,13 +57,13 @@ comes from.
 - A number, text or list in the local file takes the place of the shared one; objects are merged key by key.
 - A key that nobody knows is an error, with the one that was probably meant; a wrong value is told with its file and line.
   Nothing is begun then, and the exit code is 2.
-- In the shared file \`0\` and \`""\` for \`maximumIterations\`, \`completionResponse\`, \`outputTruncateChars\` and
+- In the shared file \`0\` and \`""\` for \`maxIterations\`, \`completionResponse\`, \`outputTruncateChars\` and
   \`agent.command\` mean the default; in the local file they are refused.
 - A loop keeps the settings that it began with; \`ralph set\` and \`ralph resume\` change its limits.
 - \`agent\` speaks of the agent that it names: with \`--agent\` for another one, or a command behind \`--\`, only
-  \`agent.env.drop\` still holds. \`--check\` takes the place of all \`guardrails\`.
+  \`agent.env.drop\` still holds. \`--check\` takes the place of all \`checks\`.
 - The other presets have other defaults ([presets.md](presets.md)).
-- Secrets do not belong here: write \`$NAME\` in a guardrail, and let the environment have the value.
+- Secrets do not belong here: write \`$NAME\` in a check, and let the environment have the value.
 
 A time is a number of seconds or a text such as \`"90s"\`, \`"15m"\`, \`"2h"\`; a size a number of bytes or \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split(
     '\n',
@@ -78,7 +78,7 @@ const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   outputLines: 3,
   outputChars: 120,
   'scm.timeout': '10m',
-  'guardrails[].failAction': 'APPEND',
+  'checks[].failAction': 'APPEND',
 };
 
 interface Described {
@@ -92,6 +92,8 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
   const properties = part(schema, 'properties');
   if (typeof properties !== 'object' || properties === null) return [];
   return Object.entries(properties).flatMap(([name, one]: [string, unknown]) => {
+    // The description of the setting names its alias.
+    if (part(one, 'deprecated') === true) return [];
     const key = path === '' ? name : `${path}.${name}`;
     const items = part(one, 'items');
     const inner = [...settingsIn(one, key), ...settingsIn(items, `${key}[]`)];
