@@ -7,7 +7,7 @@ try {
     prompt: 'Write "hello" into greeting.txt.',
     agent: { command: ['sh', '-c', agent] }, // or 'claude', or { name: 'codex', model: '…' }
     checks: ['grep -x hello greeting.txt'],
-    maximumIterations: 5,
+    maxIterations: 5,
     maxTime: '10m',
   });
   console.log(`${result.stopReason} in iteration ${result.totalIterations}`);

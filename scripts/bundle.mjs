@@ -1,41 +1,51 @@
-// The command as CommonJS in a few files: Node loads it much faster than many modules (docs/decisions/0006).
-import { copyFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+/**
+ * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
+ * files, because Node loads those much faster than many modules, and the price table for the library.
+ */
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
 
-// commander loads node:child_process for commands that are programs of their own; we have none, and it takes its time.
-const withoutPrograms = {
-  name: 'without-programs',
-  resolveId: (id, importer) =>
-    id === 'node:child_process' && importer?.includes('/commander/') ? '\0no-programs' : null,
-  load: (id) => (id === '\0no-programs' ? 'module.exports = {};' : null),
-};
+const PRICES = '@pydantic/genai-prices';
+const PRICES_FILE = 'genai-prices.js';
 
-const ANSWERS =
-  /src\/(?:user-error|control\/(?:names|owner|layout|spec|registry|replace)|compose\/(?:read-loop|loop-summary|spend|end-record|times)|cli\/(?:status|ls|columns|tokens|print|terminal|loops|workspace|errors)|journal\/(?:file|journal|snapshot|account|crc32|times)|process\/(?:processes|procfs|ps)|loop\/(?:evolve|decide|limits|outcome|failure|run|claim|default-policy|prompt-plan))\.ts$/;
+// tsc has compiled `prices.ts` with an import of the package; this version imports the bundled table instead.
+await build({
+  input: { prices: 'src/agents/prices.ts' },
+  platform: 'node',
+  output: { dir: 'dist/agents', format: 'esm', chunkFileNames: PRICES_FILE, minify: true },
+});
+copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
 
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
-  plugins: [withoutPrograms],
-  // Half a megabyte of prices, for the few who need it.
-  external: ['@pydantic/genai-prices'],
+  // The CommonJS build of jsonc-parser cannot be bundled.
+  resolve: { mainFields: ['module', 'main'] },
+  plugins: [withoutChildProcess(), withSharedPrices()],
   output: {
     dir: 'dist/cli',
     format: 'cjs',
     chunkFileNames: '[name].js',
-    // Every file costs its time: what answers short questions comes in one.
-    codeSplitting: { groups: [{ name: 'answers', test: ANSWERS }] },
-    // Half the text is half the time to read it; `node --enable-source-maps` makes a stack trace readable again.
+    // Each file costs time to load, so everything that `ralph status` and `ralph ls` need is in one.
+    codeSplitting: {
+      groups: [
+        {
+          name: 'answers',
+          test: withImports(['status', 'ls', 'errors'].map((name) => `src/cli/${name}.ts`)),
+        },
+      ],
+    },
     minify: true,
+    // Not in the package; for `node --enable-source-maps` in a checkout.
     sourcemap: true,
   },
 });
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
-// Their code is in the bundle, so their licences go with it.
 for (const file of [
   'commander/LICENSE',
   'js-yaml/LICENSE',
+  'jsonc-parser/LICENSE.md',
   'zod/LICENSE',
   '@clack/prompts/LICENSE',
   '@clack/core/LICENSE',
@@ -44,6 +54,43 @@ for (const file of [
   'fast-wrap-ansi/LICENSE',
   'sisteransi/license',
 ]) {
+  copyLicence(file, 'dist/cli');
+}
+
+/** commander imports node:child_process for commands that are separate programs; Ralph has none, and loading it is slow. */
+function withoutChildProcess() {
+  return {
+    name: 'without-child-process',
+    resolveId: (id, importer) =>
+      id === 'node:child_process' && importer?.includes('/commander/') ? '\0no-child-process' : null,
+    load: (id) => (id === '\0no-child-process' ? 'module.exports = {};' : null),
+  };
+}
+
+/** The price table is large, so the command imports the library's copy. */
+function withSharedPrices() {
+  return {
+    name: 'with-shared-prices',
+    resolveId: (id) => (id === PRICES ? { id: `../agents/${PRICES_FILE}`, external: 'absolute' } : null),
+  };
+}
+
+/** Matches the given source files and everything that they import statically. */
+function withImports(files) {
+  const found = new Set();
+  const add = (file) => {
+    if (found.has(file)) return;
+    found.add(file);
+    const imports = readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)';/gm,
+    );
+    for (const [, path] of imports) add(resolve(dirname(file), path));
+  };
+  for (const file of files) add(resolve(file));
+  return (id) => found.has(id);
+}
+
+function copyLicence(file, folder) {
   const name = dirname(file).replace('@', '').replace('/', '-');
-  copyFileSync(`node_modules/${file}`, `dist/cli/${name}.LICENSE`);
+  copyFileSync(`node_modules/${file}`, `${folder}/${name}.LICENSE`);
 }

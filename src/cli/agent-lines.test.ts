@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentEvent } from '../index.ts';
+import type { AgentEvent } from '../agents/agent.ts';
 import { AgentLines, tokenCount, wholeDuration, type LineOptions } from './agent-lines.ts';
 
 const options: LineOptions = {

@@ -4,7 +4,8 @@
  */
 import { cut } from '../loop/excerpt.ts';
 import { addTokens } from '../loop/limits.ts';
-import type { AgentEvent, Tokens } from '../index.ts';
+import type { AgentEvent } from '../agents/agent.ts';
+import type { Tokens } from '../loop/event.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 

@@ -7,9 +7,12 @@
  */
 import { fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { AgentEvent } from '../agents/agent.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { LoopEvent } from '../loop/event.ts';
 import type { LoopReport } from '../loop/report.ts';
-import type { AgentEvent, Effect, LoopEvent, LoopState } from '../index.ts';
-import { openRun } from '../index.ts';
+import type { LoopState } from '../loop/state.ts';
+import { openRun } from '../loop/run.ts';
 import { endOf } from '../store/excerpts.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';

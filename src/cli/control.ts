@@ -1,6 +1,6 @@
 import { checkSpendLimits } from '../owner/money.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import type { Control } from '../index.ts';
+import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { workspaceOf } from './workspace.ts';

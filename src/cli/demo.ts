@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createLoop } from '../owner/create-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { runGit } from '../scm/git.ts';
-import { resolvePolicy } from '../index.ts';
+import { resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { paint } from './console.ts';
 import { drive } from './drive.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createLoop } from '../owner/create-loop.ts';
-import { presets } from '../index.ts';
+import { presets } from '../loop/presets.ts';
 import { drive } from './drive.ts';
 
 it('S4.99 exits 0 after SIGTERM pauses the loop, and puts the previous signal handlers back', async () => {

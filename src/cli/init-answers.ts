@@ -1,6 +1,6 @@
 /** What the answers to `ralph init` mean. Whoever asks repeats the question while there is a problem. */
-import type { Guardrail } from '../config/config.ts';
-import { splitWords } from '../index.ts';
+import type { CheckSettings } from '../config/config.ts';
+import { splitWords } from '../loop/words.ts';
 
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -58,7 +58,7 @@ export function completionResponse(answer: string): Answer<string> {
     : { ok: true, value };
 }
 
-export function failAction(answer: string): Answer<NonNullable<Guardrail['failAction']>> {
+export function failAction(answer: string): Answer<NonNullable<CheckSettings['failAction']>> {
   const value = orElse(answer, 'APPEND').toUpperCase();
   return value === 'APPEND' || value === 'PREPEND' || value === 'REPLACE'
     ? { ok: true, value }

@@ -58,7 +58,7 @@ describe('the questions of init', () => {
     ]);
     expect(told).toEqual([]);
     expect(settings).toMatchObject({
-      guardrails: [{ command: 'make test', failAction: 'APPEND', hint: 'Fix it.' }],
+      checks: [{ command: 'make test', failAction: 'APPEND', hint: 'Fix it.' }],
       scm: { command: 'git', tasks: ['commit', 'push'] },
     });
   });
@@ -67,13 +67,13 @@ describe('the questions of init', () => {
     const { settings } = await talk(['amp', '', '', '', '', 'y', '', '']);
     expect(Object.keys(settings)).toEqual([
       '$schema',
-      'maximumIterations',
+      'maxIterations',
       'completionResponse',
       'outputTruncateChars',
       'streamAgentOutput',
       'includeIterationCountInPrompt',
       'agent',
-      'guardrails',
+      'checks',
       'scm',
     ]);
     expect(findSchemaProblems(settings)).toEqual([]);
@@ -83,7 +83,7 @@ describe('the questions of init', () => {
     const { asked, settings } = await talk(['amp', '', '', '', '', 'N']);
     expect(asked.at(-1)).toBe('Configure SCM? (y/N): ');
     expect(settings).not.toHaveProperty('scm');
-    expect(settings.guardrails).toEqual([]);
+    expect(settings.checks).toEqual([]);
   });
 
   it('says that an agent is not installed, and takes it all the same', async () => {
@@ -101,7 +101,7 @@ describe('the questions of init', () => {
     );
     expect(settings.agent?.command).toBe('codex');
     // `b` made room for what was typed, and `c` was there already.
-    expect(settings.guardrails?.map(({ command }) => command)).toEqual(['a', 'c', 'd']);
+    expect(settings.checks?.map(({ command }) => command)).toEqual(['a', 'c', 'd']);
   });
 });
 

@@ -1,6 +1,6 @@
 /** The questions of `ralph init`, in their order, and the settings that come of them. */
 import type { Surroundings } from '../views/look-around.ts';
-import type { Guardrail, ScmSettings, Settings } from '../config/config.ts';
+import type { CheckSettings, ScmSettings, Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';
 
@@ -33,7 +33,7 @@ export async function askForSettings(person: Person, found: Surroundings): Promi
     person.hears(`${command} is not installed here: ralph run needs it, ralph agents tells more`);
   const asked = await person.answers({ text: 'Agent flags (comma-separated, optional): ' });
   const flags = [...typed, ...answers.list(asked)];
-  const maximumIterations = await insist(
+  const maxIterations = await insist(
     person,
     { text: 'Maximum iterations [10]: ', otherwise: '10' },
     answers.iterations,
@@ -43,22 +43,22 @@ export async function askForSettings(person: Person, found: Surroundings): Promi
     { text: 'Completion response [DONE]: ', otherwise: 'DONE' },
     answers.completionResponse,
   );
-  const guardrails = await askForGuardrails(person, found);
+  const checks = await askForChecks(person, found);
   const scm = await askForScm(person);
   return settingsOf(found, {
-    maximumIterations,
+    maxIterations,
     completionResponse,
     agent: { command, flags },
-    guardrails,
+    checks,
     scm,
   });
 }
 
 export interface Chosen {
-  readonly maximumIterations: number;
+  readonly maxIterations: number;
   readonly completionResponse: string;
   readonly agent: { readonly command: string; readonly flags: readonly string[] };
-  readonly guardrails: readonly Guardrail[];
+  readonly checks: readonly CheckSettings[];
   readonly scm: ScmSettings | null;
 }
 
@@ -66,13 +66,13 @@ export interface Chosen {
 export function settingsOf({ schema }: Pick<Surroundings, 'schema'>, { scm, ...chosen }: Chosen): Settings {
   return {
     $schema: schema,
-    maximumIterations: chosen.maximumIterations,
+    maxIterations: chosen.maxIterations,
     completionResponse: chosen.completionResponse,
     outputTruncateChars: 5000,
     streamAgentOutput: true,
     includeIterationCountInPrompt: false,
     agent: chosen.agent,
-    guardrails: chosen.guardrails,
+    checks: chosen.checks,
     ...(scm === null ? {} : { scm }),
   };
 }
@@ -82,8 +82,8 @@ export function askToOverwrite(person: Person): Promise<boolean> {
   return insist(person, { text: 'Overwrite? (y/N): ', otherwise: 'n' }, answers.yesOrNo);
 }
 
-async function askForGuardrails(person: Person, found: Surroundings): Promise<readonly Guardrail[]> {
-  const taken: Guardrail[] = [];
+async function askForChecks(person: Person, found: Surroundings): Promise<readonly CheckSettings[]> {
+  const taken: CheckSettings[] = [];
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)
     person.hears(
@@ -97,13 +97,13 @@ async function askForGuardrails(person: Person, found: Surroundings): Promise<re
     const command = (await person.answers({ text: GUARDRAIL, suggestion })).trim();
     if (command === '') return taken;
     // oxlint-disable-next-line no-await-in-loop -- as above
-    taken.push(await askAboutGuardrail(person, command));
+    taken.push(await askAboutCheck(person, command));
   }
 }
 
 const GUARDRAIL = 'Add guardrail command (leave blank to finish): ';
 
-async function askAboutGuardrail(person: Person, command: string): Promise<Guardrail> {
+async function askAboutCheck(person: Person, command: string): Promise<CheckSettings> {
   const failAction = await insist(
     person,
     { text: '  Fail action (APPEND|PREPEND|REPLACE): ', otherwise: 'APPEND' },

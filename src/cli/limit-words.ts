@@ -1,5 +1,5 @@
 import { duration } from '../journal/times.ts';
-import type { Control } from '../index.ts';
+import type { Control } from '../loop/event.ts';
 
 /** The limits that somebody has changed: `at most 7 iterations, any cost`. */
 export function limitWords(limits: Limits): string {

@@ -1,7 +1,11 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import type { Effect } from '../loop/effect.ts';
+import type { LoopEvent } from '../loop/event.ts';
 import type { LoopReport } from '../loop/report.ts';
-import type { Effect, LoopEvent, LoopState } from '../index.ts';
-import { failureText, openRun, waitAfter } from '../index.ts';
+import type { LoopState } from '../loop/state.ts';
+import { failureText } from '../loop/failure.ts';
+import { waitAfter } from '../loop/limits.ts';
+import { openRun } from '../loop/run.ts';
 import { howItFailed, logOf, loopName } from '../store/end-record.ts';
 import { hideKeys } from '../store/secrets.ts';
 import { duration, localTime } from '../journal/times.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
-import type { Policy } from '../index.ts';
+import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { begin } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';

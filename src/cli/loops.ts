@@ -1,6 +1,6 @@
 import { readLoop, type LoopReading } from '../store/read-loop.ts';
 import { problemWithName } from '../store/names.ts';
-import type { Control } from '../index.ts';
+import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 

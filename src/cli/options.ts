@@ -2,7 +2,7 @@
 import { closest } from '../config/closest.ts';
 import { PROMPT_WAYS, type Settings } from '../config/config.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
-import { PRESET_NAMES, UNTILS } from '../index.ts';
+import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ViewOptions {
@@ -76,7 +76,7 @@ export function flagSettings(options: Partial<RunOptions>): Settings {
     donePattern: options.donePattern,
     doneFile: options.doneFile,
     until: options.until === undefined ? undefined : oneOf('--until', options.until, UNTILS),
-    guardrails: check.length === 0 ? undefined : check.map((command) => ({ command })),
+    checks: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
     worktree: options.worktree,
@@ -100,7 +100,7 @@ export function viewSettings(options: ViewOptions): Settings {
 export function limitSettings(options: LimitOptions): Settings {
   const { maxCost, maxOutput } = options;
   return {
-    maximumIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
+    maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
     maxFailures: whole('--max-failures', options.maxFailures, 1),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),

@@ -181,6 +181,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   add('init', 'write the settings of this workspace: looks around, then asks')
     .option('-y, --yes', 'ask nothing and take what is found')
     .option('--force', 'replace settings that are there; the old ones are kept beside them')
+    .option(
+      '--preset <name>',
+      'preset to write into the settings; ralph-cli writes the names of document 001',
+    )
     .option('--cwd <folder>', 'the workspace')
     .action(async (options: InitOptions) => {
       const { init } = await import('./init.ts');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { AgentEvent } from '../index.ts';
+import type { AgentEvent } from '../agents/agent.ts';
 import { ProviderLines } from './provider-lines.ts';
 
 type Kind = Extract<AgentEvent, { type: 'retry' }>['error']['kind'];

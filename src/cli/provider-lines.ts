@@ -1,5 +1,5 @@
 import { duration } from '../journal/times.ts';
-import type { AgentEvent } from '../index.ts';
+import type { AgentEvent } from '../agents/agent.ts';
 
 /** What happens between the agent and its provider: the loop's business, not the agent's words. */
 export class ProviderLines {

@@ -1,7 +1,7 @@
 /** A loop's result for others than the one who started it: a program, a page, a pull request. */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { costText } from '../loop/report.ts';
-import type { LoopResult } from '../index.ts';
+import type { LoopResult } from '../views/loop-result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { oneOf, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';

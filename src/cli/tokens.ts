@@ -1,4 +1,4 @@
-import type { Tokens } from '../index.ts';
+import type { Tokens } from '../loop/event.ts';
 
 /** Tokens by bucket; null where there are none. */
 export function tokensText({ input, output, cacheRead, cacheWrite }: Tokens): string | null {

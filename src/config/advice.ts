@@ -1,10 +1,10 @@
 import type { Settings } from './config.ts';
 
-/** What the documents advise against, of all that was asked for. */
-export function adviceOn({ maximumIterations }: Settings): readonly string[] {
-  if (maximumIterations === undefined || maximumIterations <= MANY) return [];
+/** Warnings about settings that the documents advise against. */
+export function adviceOn({ maxIterations }: Settings): readonly string[] {
+  if (maxIterations === undefined || maxIterations <= MANY) return [];
   return [
-    `${maximumIterations} iterations may cost a lot: 10 are enough for most tasks, ${MANY} for flaky ones; --max-cost and --max-time limit them, too`,
+    `${maxIterations} iterations can cost a lot: 10 are enough for most tasks, ${MANY} for flaky ones; set --max-cost or --max-time as well`,
   ];
 }
 

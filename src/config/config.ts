@@ -1,14 +1,14 @@
 import type { FailAction, PresetName, Until } from '../loop/policy.ts';
 
 /**
- * Everything that a user can set, as it stands in `.ralph/settings.json`: document 001's names, and one for every option
- * of `ralph run`. Flags are the same thing from another place (`FLAGS`), so that there is one way from a setting to what
- * the loop does (`policy.ts`). `schema.ts` says what is valid, and describes every key.
+ * Everything that a user can set in `.ralph/settings.json`, with one key per option of `ralph run`. The command line
+ * becomes the same object (`FLAGS`), so that `policy.ts` is the only way from a setting to the loop. `schema.ts`
+ * validates and describes every key; `aliases.ts` accepts second names.
  */
 export interface Settings {
   readonly $schema?: string | undefined;
   readonly preset?: PresetName | undefined;
-  readonly maximumIterations?: number | undefined;
+  readonly maxIterations?: number | undefined;
   readonly maxTime?: Time | undefined;
   readonly maxFailures?: number | undefined;
   readonly maxCost?: number | undefined;
@@ -24,7 +24,7 @@ export interface Settings {
   readonly donePattern?: string | undefined;
   readonly doneFile?: string | undefined;
   readonly until?: Until | undefined;
-  readonly guardrails?: readonly Guardrail[] | undefined;
+  readonly checks?: readonly CheckSettings[] | undefined;
   readonly checkTimeout?: Time | undefined;
   readonly baseline?: boolean | undefined;
   readonly outputTruncateChars?: number | undefined;
@@ -41,13 +41,12 @@ export interface Settings {
   readonly outputChars?: number | undefined;
 }
 
-/** Seconds, or a number with a unit: `90s`, `15m`, `2h`. */
+/** Seconds, or a string with a unit: `90s`, `15m`, `2h`. */
 export type Time = number | string;
-/** Bytes, or a number with a unit: `500k`, `20m`, `1g`. */
+/** Bytes, or a string with a unit: `500k`, `20m`, `1g`. */
 export type Size = number | string;
 
-/** A check, as document 001 calls it. */
-export interface Guardrail {
+export interface CheckSettings {
   readonly command: string;
   readonly failAction?: FailAction | undefined;
   readonly hint?: string | undefined;
@@ -70,16 +69,16 @@ export interface ScmSettings {
   readonly timeout?: Time | undefined;
 }
 
-/** Where a value comes from; the later ones come over the earlier ones. */
+/** Where a value comes from; later origins override earlier ones. */
 export type Origin = 'default' | 'preset' | 'file' | 'local' | 'flag';
 
 export const SETTINGS_FILE = '.ralph/settings.json';
 export const LOCAL_SETTINGS_FILE = '.ralph/settings.local.json';
 
-/** The option that sets the same thing, for a setting that has one. */
+/** The command-line option of each setting that has one. */
 export const FLAGS: Readonly<Record<string, string>> = {
   preset: '--preset',
-  maximumIterations: '--max-iterations',
+  maxIterations: '--max-iterations',
   maxTime: '--max-time',
   maxFailures: '--max-failures',
   maxCost: '--max-cost',
@@ -95,7 +94,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   donePattern: '--done-pattern',
   doneFile: '--done-file',
   until: '--until',
-  guardrails: '--check',
+  checks: '--check',
   checkTimeout: '--check-timeout',
   baseline: '--baseline',
   'agent.name': '--agent',
@@ -110,7 +109,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   outputChars: '--output-chars',
 };
 
-/** Objects merge key by key; a scalar or a list takes the place of what was there. */
+/** Objects merge key by key; scalars and lists are replaced. */
 export function mergeSettings(base: Settings, over: Settings): Settings {
   return mergeInto(base, over);
 }
@@ -125,7 +124,7 @@ function mergeInto<T extends object>(base: T, over: object): T {
   return Object.assign({}, base, Object.fromEntries(changed));
 }
 
-/** The values that are set, each under its whole name: `agent.flags`. */
+/** The values that are set, each under its full path: `agent.flags`. */
 export function leaves(settings: object): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
   const add = (path: string, value: unknown): void => {

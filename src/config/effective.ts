@@ -1,4 +1,4 @@
-/** What holds in a workspace: flags over the local file over the shared one over the preset, and where each value is from. */
+/** The settings in effect (flags override the local file, that overrides the shared file, that overrides the preset) and their origins. */
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
@@ -8,24 +8,24 @@ import { policyInput, settingOf, settingsOf } from './policy.ts';
 import type { SettingsFiles } from './read.ts';
 import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './config.ts';
 
-/** The settings of a workspace with what the command line says over them. */
+/** The settings of a workspace, overridden by the command line. */
 export function effective(files: SettingsFiles, flags: Settings, workspace: string): Effective {
   const merged = mergeSettings(files.merged, flags);
   const name = merged.preset ?? 'default';
   const preset = Object.values(presets).find(({ policy }) => policy.preset === name);
-  // To some a limit of nothing is as good as none that was given.
-  const isUnset = preset?.iterations.zeroIsUnset === true && merged.maximumIterations === 0;
+  // Some presets treat a limit of 0 as not given.
+  const isUnset = preset?.iterations.zeroIsUnset === true && merged.maxIterations === 0;
   const settings = {
     ...merged,
-    ...(isUnset ? { maximumIterations: files.merged.maximumIterations } : {}),
+    ...(isUnset ? { maxIterations: files.merged.maxIterations } : {}),
     ...withAllDrops(merged, files.shared, files.local, flags),
   };
-  const given = isUnset ? { ...flags, maximumIterations: undefined } : flags;
+  const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
   const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
   return { settings, flags: given, policy };
 }
 
-/** What an agent may not see is never taken back by naming something else that it may not see. */
+/** Hidden variables add up over all layers, so that no layer can reveal what another one hides. */
 function withAllDrops(merged: Settings, ...layers: readonly (Settings | null)[]): Pick<Settings, 'agent'> {
   const drop = [...new Set(layers.flatMap((layer) => layer?.agent?.env?.drop ?? []))];
   return drop.length === 0 ? {} : { agent: { ...merged.agent, env: { drop } } };
@@ -33,12 +33,12 @@ function withAllDrops(merged: Settings, ...layers: readonly (Settings | null)[])
 
 export interface Effective {
   readonly settings: Settings;
-  /** What of the command line counts. */
+  /** The flags that apply. */
   readonly flags: Settings;
   readonly policy: Policy;
 }
 
-/** Every setting, what it is, and where it comes from. */
+/** Every setting with its value and its origin. */
 export function provenance(files: SettingsFiles, { settings, flags, policy }: Effective): readonly Setting[] {
   const byDefault = settingsOf(DEFAULT_POLICY);
   const byPreset = settingsOf(presets[policy.preset].policy);
@@ -46,19 +46,21 @@ export function provenance(files: SettingsFiles, { settings, flags, policy }: Ef
   const inFlags = leaves(flags);
   const values = {
     ...settingsOf(policy),
-    ...Object.fromEntries(Object.entries(APART).map(([key, value]) => [key, given.get(key) ?? value])),
+    ...Object.fromEntries(
+      Object.entries(OUTSIDE_POLICY).map(([key, value]) => [key, given.get(key) ?? value]),
+    ),
   };
   return Object.entries(values).map(([key, value]) => {
     if (inFlags.has(key)) return { key, value, origin: 'flag', place: FLAGS[key] ?? null };
-    const isByPreset = JSON.stringify(byPreset[key]) !== JSON.stringify(byDefault[key]);
-    const origin = files.origin(key) ?? (isByPreset ? 'preset' : 'default');
+    const isFromPreset = JSON.stringify(byPreset[key]) !== JSON.stringify(byDefault[key]);
+    const origin = files.origin(key) ?? (isFromPreset ? 'preset' : 'default');
     if (origin === 'preset') return { key, value, origin, place: `preset ${policy.preset}` };
-    const isByChecks = key === 'until' && origin === 'default';
-    return { key, value, origin, place: isByChecks ? untilByDefault(policy) : files.place(key) };
+    const isDefaultUntil = key === 'until' && origin === 'default';
+    return { key, value, origin, place: isDefaultUntil ? untilByDefault(policy) : files.place(key) };
   });
 }
 
-/** This default depends on something else. */
+/** The default of `until` depends on the checks. */
 function untilByDefault({ checks }: Policy): string {
   return checks.commands.length > 0 ? 'default with checks' : 'default without checks';
 }
@@ -67,12 +69,12 @@ export interface Setting {
   readonly key: string;
   readonly value: unknown;
   readonly origin: Origin;
-  /** The file and line, the preset or the option; null for a default, unless it depends on something. */
+  /** The position in a file, the preset or the option; null for a default, except that of `until`. */
   readonly place: string | null;
 }
 
-/** What is not part of a policy. */
-const APART: Readonly<Record<string, unknown>> = {
+/** The defaults of settings that are not part of a policy. */
+const OUTSIDE_POLICY: Readonly<Record<string, unknown>> = {
   worktree: false,
   streamAgentOutput: true,
   emoji: 'auto',
@@ -109,10 +111,10 @@ function policyOf(
   throw new UserError(problems.join('; '));
 }
 
-/** A setting by the name that its user knows it by. */
+/** The option, or the position in a file and the key as it is written there. */
 function place(key: string, files: SettingsFiles, flags: Settings): string {
   const stem = key.replace(/\[\d+\].*$/, '');
   const flag = FLAGS[stem];
   const where = leaves(flags).has(stem) ? null : files.place(key);
-  return where === null ? (flag ?? key) : `${where}: ${key}`;
+  return where === null ? (flag ?? key) : `${where}: ${files.written(key)}`;
 }

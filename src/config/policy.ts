@@ -1,4 +1,4 @@
-/** From settings to the policy that they mean, and back again for whoever wants to see what holds. */
+/** Turns settings into a policy, and a policy back into settings for `ralph config`. */
 import { isAbsolute, resolve } from 'node:path';
 import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
@@ -6,13 +6,13 @@ import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
 import { parseDuration, parseSize } from './values.ts';
 
-/** What the settings change in a policy; what they do not speak of stays as it is there. */
+/** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
-  const { guardrails, outputTruncateChars, includeIterationCountInPrompt, scm } = settings;
+  const { checks, outputTruncateChars, includeIterationCountInPrompt, scm } = settings;
   const delay = milliseconds(settings.restartDelay);
   return {
     limits: {
-      iterations: settings.maximumIterations,
+      iterations: settings.maxIterations,
       timeMs: milliseconds(settings.maxTime),
       failures: settings.maxFailures,
       costUsd: settings.maxCost,
@@ -20,8 +20,8 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       outputBytes: bytes(settings.maxOutput),
     },
     timeouts: {
-      runMs: orNone(milliseconds(settings.iterationTimeout)),
-      inactivityMs: orNone(milliseconds(settings.inactivityTimeout)),
+      runMs: nullIfZero(milliseconds(settings.iterationTimeout)),
+      inactivityMs: nullIfZero(milliseconds(settings.inactivityTimeout)),
       killGraceMs: milliseconds(settings.killGrace),
     },
     delay: {
@@ -32,21 +32,21 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     },
     completion: { until: settings.until, detectors: detectors(settings, base, workspace) },
     checks: {
-      commands: guardrails?.map(({ command, failAction, hint }): Check => ({
+      commands: checks?.map(({ command, failAction, hint }): Check => ({
         command,
         action: failAction ?? 'APPEND',
-        // Nothing to say is as good as no hint.
+        // An empty hint in a file is the same as none.
         hint: hint === undefined || hint === '' ? null : hint,
       })),
-      timeoutMs: orNone(milliseconds(settings.checkTimeout)),
+      timeoutMs: nullIfZero(milliseconds(settings.checkTimeout)),
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
     ...(includeIterationCountInPrompt === undefined
       ? {}
       : { prompt: { sections: sections(base, includeIterationCountInPrompt) } }),
-    worktree: { setup: settings.setup, setupTimeoutMs: orNone(milliseconds(settings.setupTimeout)) },
-    ...(settings.worktree === true && scm?.tasks === undefined ? { commit: BY_ITSELF } : {}),
+    worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
+    ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
       ? {}
       : {
@@ -54,13 +54,13 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
             command: scm.command,
             tasks: scm.tasks,
             message: 'agent',
-            timeoutMs: scm.timeout === undefined ? TASK_MS : orNone(milliseconds(scm.timeout)),
+            timeoutMs: scm.timeout === undefined ? TASK_MS : nullIfZero(milliseconds(scm.timeout)),
           },
         }),
   };
 }
 
-/** What a policy comes to, in the words of the settings; null where there is none. */
+/** A policy as settings; null for none. */
 export function settingsOf({
   completion,
   checks,
@@ -70,7 +70,7 @@ export function settingsOf({
   prompt,
   ...policy
 }: Policy): Shown {
-  const said = (kind: string): string | null => {
+  const wordOf = (kind: string): string | null => {
     for (const detector of completion.detectors)
       if (detector.kind === kind && 'value' in detector) return detector.value;
     return null;
@@ -78,7 +78,7 @@ export function settingsOf({
   const { commit } = policy;
   return {
     preset: policy.preset,
-    maximumIterations: limits.iterations,
+    maxIterations: limits.iterations,
     maxTime: time(limits.timeMs),
     maxFailures: limits.failures,
     maxCost: limits.costUsd,
@@ -88,13 +88,13 @@ export function settingsOf({
     inactivityTimeout: time(timeouts.inactivityMs),
     restartDelay: time(delay.afterOkMs),
     killGrace: time(timeouts.killGraceMs),
-    completionResponse: said('response-tag'),
-    completionPromise: said('promise-tag'),
-    completionTag: said('word'),
+    completionResponse: wordOf('response-tag'),
+    completionPromise: wordOf('promise-tag'),
+    completionTag: wordOf('word'),
     donePattern: completion.detectors.find((detector) => detector.kind === 'pattern')?.pattern ?? null,
     doneFile: completion.detectors.find((detector) => detector.kind === 'marker')?.file ?? null,
     until: completion.until,
-    guardrails: checks.commands.map(({ command, action, hint }) => ({
+    checks: checks.commands.map(({ command, action, hint }) => ({
       command,
       failAction: action,
       ...(hint === null ? {} : { hint }),
@@ -113,12 +113,13 @@ export function settingsOf({
 
 export type Shown = Readonly<Record<string, unknown>>;
 
-/** The setting that a field of the policy comes from. */
+/** The setting that sets a field of the policy; null if there is none. */
 export function settingOf(field: string, settings: Settings): string | null {
   const detector = /^completion\.detectors\[(\d+)\]/.exec(field)?.[1];
   if (detector !== undefined)
-    return WORDS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
-  if (field.startsWith('checks.commands')) return field.replace('checks.commands', 'guardrails');
+    return DETECTOR_SETTINGS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
+  if (field.startsWith('checks.commands'))
+    return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
   return FIELDS[field] ?? null;
 }
@@ -126,7 +127,7 @@ export function settingOf(field: string, settings: Settings): string | null {
 const FIELDS: Readonly<Record<string, string>> = {
   preset: 'preset',
   'completion.until': 'until',
-  'limits.iterations': 'maximumIterations',
+  'limits.iterations': 'maxIterations',
   'limits.timeMs': 'maxTime',
   'limits.failures': 'maxFailures',
   'limits.costUsd': 'maxCost',
@@ -143,10 +144,15 @@ const FIELDS: Readonly<Record<string, string>> = {
   'commit.timeoutMs': 'scm.timeout',
 };
 
-/** In the order in which they become detectors. */
-const WORDS = ['completionPromise', 'completionResponse', 'completionTag', 'donePattern'] as const;
+/** In the order in which `detectors` adds them. */
+const DETECTOR_SETTINGS = [
+  'completionPromise',
+  'completionResponse',
+  'completionTag',
+  'donePattern',
+] as const;
 
-/** Words that were given take the place of the preset's; a file that was given takes the place of its file. */
+/** Given words replace the preset's words; a given file replaces its marker file. */
 function detectors(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
   const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
   const placement = base.preset === 'default' ? 'own-line' : 'anywhere';
@@ -171,7 +177,7 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
   if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
   const [only] = given;
   const tags = base.completion.detectors.filter((detector) => 'placement' in detector);
-  // Where either tag will do, one word is for both.
+  // In a preset that accepts either tag, one word applies to both.
   if (tags.length > 1 && given.length === 1 && only !== undefined && 'placement' in only) {
     given.push({ ...only, kind: only.kind === 'promise-tag' ? 'response-tag' : 'promise-tag' });
   }
@@ -186,12 +192,12 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
   ];
 }
 
-/** Whoever writes the whole tag means what is in it. */
+/** Accepts the whole tag instead of its content. */
 function unwrapped(response: string): string {
   return /^\s*<response>(.*)<\/response>\s*$/i.exec(response)?.[1]?.trim() ?? response;
 }
 
-/** The count goes in front of everything else, so it is applied last. */
+/** The last section is prepended last, which puts the count first in the prompt. */
 function sections({ prompt }: Policy, withCount: boolean): Policy['prompt']['sections'] {
   const others = prompt.sections.filter((name) => name !== 'iteration-count');
   return withCount ? [...others, 'iteration-count'] : others;
@@ -199,8 +205,13 @@ function sections({ prompt }: Policy, withCount: boolean): Policy['prompt']['sec
 
 const TASK_MS = 600_000;
 
-/** So that the branch of a worktree has something to merge, whoever says nothing about it. */
-const BY_ITSELF: CommitPolicy = { command: 'git', tasks: ['commit'], message: 'plain', timeoutMs: TASK_MS };
+/** Without commits the branch of a worktree would have nothing to merge. */
+const PLAIN_COMMIT: CommitPolicy = {
+  command: 'git',
+  tasks: ['commit'],
+  message: 'plain',
+  timeoutMs: TASK_MS,
+};
 
 function milliseconds(value: Time | undefined): number | undefined {
   return value === undefined ? undefined : parseDuration('a time', String(value));
@@ -210,8 +221,8 @@ function bytes(value: Size | undefined): number | undefined {
   return value === undefined ? undefined : parseSize('a size', String(value));
 }
 
-/** No time at all is as good as no limit. */
-function orNone(ms: number | undefined): number | null | undefined {
+/** A timeout of 0 means unlimited. */
+function nullIfZero(ms: number | undefined): number | null | undefined {
   return ms === 0 ? null : ms;
 }
 

@@ -1,113 +1,126 @@
-/** Reads the settings files of a workspace, or says in which line of which file something is wrong. */
-import { FAIL_ACTIONS } from '../loop/policy.ts';
+/** Reads the settings files of a workspace. Errors name the file, line and column. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { CHECK_ALIASES, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
 import { closest } from './closest.ts';
-import { brokenAt, linesOf } from './locate.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
-/** What the files say; null where there is none. */
 export async function readSettings(workspace: string): Promise<SettingsFiles> {
   const shared = await readFile(workspace, SETTINGS_FILE);
   const local = await readFile(workspace, LOCAL_SETTINGS_FILE);
+  const fileOf = (key: string): SettingsFile | null =>
+    local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
   return {
     shared: shared === null ? null : shared.settings,
     local: local === null ? null : local.settings,
     merged: mergeSettings(shared?.settings ?? {}, local?.settings ?? {}),
     origin: (key) => (local?.has(key) === true ? 'local' : shared?.has(key) === true ? 'file' : null),
-    place(key) {
-      const from = local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
-      return from === null ? null : `${from.name}:${from.line(key)}`;
-    },
+    place: (key) => fileOf(key)?.place(key) ?? null,
+    written: (key) => fileOf(key)?.written(key) ?? key,
   };
 }
 
 export interface SettingsFiles {
+  /** Null if there is no such file. */
   readonly shared: Settings | null;
   readonly local: Settings | null;
-  /** The local file over the shared one. */
+  /** The shared settings, overridden by the local ones. */
   readonly merged: Settings;
-  /** The file that a value comes from. */
+  /** Which file sets a key. */
   origin(key: string): 'file' | 'local' | null;
-  /** That file, and the line. */
+  /** Where that file sets it: `.ralph/settings.json:3:5`. */
   place(key: string): string | null;
+  /** The key as that file spells it: `guardrails` for `checks`. */
+  readonly written: (key: string) => string;
 }
 
 interface SettingsFile {
-  readonly name: string;
   readonly settings: Settings;
   has(key: string): boolean;
-  line(key: string): number;
+  place(key: string): string;
+  written(key: string): string;
 }
 
 async function readFile(workspace: string, name: string): Promise<SettingsFile | null> {
   const text = textOf(workspace, name);
   if (text === null) return null;
-  const content = normalized(parse(name, text), name === SETTINGS_FILE);
-  let lines: ReadonlyMap<string, number> | null = null;
+  const { offsetsOf, positionAt, syntaxErrorIn } = await import('./json-text.ts');
+  let offsets: ReadonlyMap<string, number> | null = null;
+  const offsetOf = (path: string): number => nearest((offsets ??= offsetsOf(text)), path);
+  const placeAt = (offset: number): string => {
+    const { line, column } = positionAt(text, offset);
+    return `${name}:${line}:${column}`;
+  };
+
+  const parsed = parse(text);
+  if (parsed === null) {
+    const { line = 1, column = 1, message = 'unexpected text' } = syntaxErrorIn(text) ?? {};
+    throw failure([`${name}:${line}:${column}: not valid JSON: ${message}`]);
+  }
+  const { content, clashes, written } = resolveAliases(parsed.content);
+  const [clash] = clashes;
+  if (clash !== undefined) throw failure([`${placeAt(offsetOf(clash.alias))}: ${describeClash(clash)}`]);
+
+  const normalized = normalize(content, name === SETTINGS_FILE);
   const { findSchemaProblems } = await import('./schema.ts');
-  const problems = findSchemaProblems(content);
+  const problems = findSchemaProblems(normalized).map((problem) => {
+    const path = written(problem.path);
+    return { offset: offsetOf(path), text: describe(problem, path) };
+  });
   if (problems.length > 0) {
-    const found = linesOf(text);
-    const told = problems.map((problem) => ({ line: lineOf(found, problem.path), text: describe(problem) }));
-    const inOrder = told.toSorted((a, b) => a.line - b.line);
-    const rest = inOrder.length - MOST_TOLD;
+    const sorted = problems.toSorted((a, b) => a.offset - b.offset);
+    const hidden = sorted.length - MAX_SHOWN;
     throw failure([
-      ...inOrder.slice(0, MOST_TOLD).map(({ line, text: what }) => `${name}:${line}: ${what}`),
-      ...(rest > 0 ? [`… and ${rest} more`] : []),
+      ...sorted.slice(0, MAX_SHOWN).map((problem) => `${placeAt(problem.offset)}: ${problem.text}`),
+      ...(hidden > 0 ? [`… and ${hidden} more`] : []),
     ]);
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has just said so
-  const settings = content as Settings;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has just validated it
+  const settings = normalized as Settings;
   return {
-    name,
     settings,
     has: (key) => leaves(settings).has(key.replace(/\[.*$/, '')),
-    line: (key) => lineOf((lines ??= linesOf(text)), key),
+    place: (key) => placeAt(offsetOf(written(key))),
+    written,
   };
 }
 
-/** Nobody reads more of them at once. */
-const MOST_TOLD = 20;
+const MAX_SHOWN = 20;
 
-/** The text of a settings file; null where there is none. */
+/** Null if the file does not exist. */
 function textOf(workspace: string, name: string): string | null {
   const path = join(workspace, name);
   try {
-    // A pipe would be waited for.
+    // Reading a named pipe would block; a folder fails on its own.
     if (!statSync(path).isFile() && !statSync(path).isDirectory()) throw new Error('it is not a file');
     return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && NOT_THERE.has(error.code)) return null;
+    if (error instanceof Error && 'code' in error && NOT_FOUND.has(error.code)) return null;
     throw failure([`cannot read ${name}: ${reasonOf(error)}`]);
   }
 }
 
-const NOT_THERE: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
+const NOT_FOUND: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
 
-function parse(name: string, text: string): unknown {
+/** Null for invalid JSON; `null` itself is valid. */
+function parse(text: string): { readonly content: unknown } | null {
   try {
-    return JSON.parse(text);
+    return { content: JSON.parse(text) };
   } catch {
-    const broken = brokenAt(text);
-    throw failure([
-      `${name}:${broken?.line ?? 1}: not valid JSON: expected ${broken?.expected ?? 'something else'}`,
-    ]);
+    return null;
   }
 }
 
-/**
- * What document 001 leaves to whoever reads the file: a fail action in any case, and in the shared file a number or a
- * text that is nothing stands for the default.
- */
-function normalized(content: unknown, isShared: boolean): unknown {
+/** Document 001 accepts a fail action in any case, and in the shared file 0 or "" for the default. */
+function normalize(content: unknown, isShared: boolean): unknown {
   if (!isRecord(content)) return content;
   const entries = Object.entries(content).flatMap(([key, value]): [string, unknown][] => {
-    if (isShared && NOTHING_IS_DEFAULT.has(key) && (value === 0 || value === '')) return [];
-    if (key === 'guardrails' && Array.isArray(value)) return [[key, value.map(inCapitals)]];
+    if (isShared && ZERO_MEANS_DEFAULT.has(key) && (value === 0 || value === '')) return [];
+    if (key === 'checks' && Array.isArray(value)) return [[key, value.map(upperCaseFailAction)]];
     if (isShared && key === 'agent' && isRecord(value) && value['command'] === '')
       return [[key, Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'command'))]];
     return [[key, value]];
@@ -115,28 +128,38 @@ function normalized(content: unknown, isShared: boolean): unknown {
   return Object.fromEntries(entries);
 }
 
-const NOTHING_IS_DEFAULT: ReadonlySet<string> = new Set([
-  'maximumIterations',
+const ZERO_MEANS_DEFAULT: ReadonlySet<string> = new Set([
+  'maxIterations',
   'completionResponse',
   'outputTruncateChars',
 ]);
 
-function inCapitals(guardrail: unknown): unknown {
-  if (!isRecord(guardrail) || typeof guardrail['failAction'] !== 'string') return guardrail;
-  const action = guardrail['failAction'].toUpperCase();
-  // Whatever is wrong is told as it was written.
-  return FAIL_ACTIONS.some((known) => known === action) ? { ...guardrail, failAction: action } : guardrail;
+function upperCaseFailAction(check: unknown): unknown {
+  if (!isRecord(check) || typeof check['failAction'] !== 'string') return check;
+  const action = check['failAction'].toUpperCase();
+  // An invalid action stays as it is written, for the message.
+  return FAIL_ACTIONS.some((known) => known === action) ? { ...check, failAction: action } : check;
 }
 
-function describe(problem: SchemaProblem): string {
+function describe(problem: SchemaProblem, path: string): string {
   if ('must' in problem) {
-    const subject = problem.path === '' ? 'the content' : problem.path;
+    const subject = path === '' ? 'the content' : path;
     const got = problem.must === 'must not be empty' ? '' : `, got ${shown(problem.value)}`;
     return `${subject} ${problem.must}${got}`;
   }
-  const near = closest(problem.unknown, problem.known);
-  const hint = near === null ? `known are ${problem.known.join(', ')}` : `did you mean ${near}?`;
-  return `unknown key ${JSON.stringify(problem.path)} (${hint})`;
+  const isInCheck = problem.path.startsWith('checks[');
+  const aliases = isInCheck
+    ? CHECK_ALIASES.keys()
+    : problem.path === problem.unknown
+      ? SETTING_ALIASES.keys()
+      : [];
+  const near = closest(problem.unknown, [...problem.known, ...aliases]);
+  const hint = near === null ? `known keys are ${problem.known.join(', ')}` : `did you mean ${near}?`;
+  return `unknown key ${JSON.stringify(path)} (${hint})`;
+}
+
+function describeClash({ alias, name }: Clash): string {
+  return `"${alias}" and "${name}" are two names of one setting; keep one of them`;
 }
 
 function shown(value: unknown): string {
@@ -145,13 +168,11 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** The line of a value, or of what it should stand in. */
-function lineOf(lines: ReadonlyMap<string, number>, path: string): number {
-  for (let place = path; place !== ''; place = place.replace(/(?:\.|^)[^.[\]]+$|\[\d+\]$/, '')) {
-    const line = lines.get(place);
-    if (line !== undefined) return line;
-  }
-  return lines.get('') ?? 1;
+/** The offset of a value, or of the innermost object or list that should contain it. */
+function nearest(offsets: ReadonlyMap<string, number>, path: string): number {
+  const offset = offsets.get(path);
+  const outer = path.replace(/(?:\.|^)[^.[\]]+$|\[\d+\]$/, '');
+  return offset ?? (outer === path ? 0 : nearest(offsets, outer));
 }
 
 function failure(problems: readonly string[]): UserError {

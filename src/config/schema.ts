@@ -1,15 +1,16 @@
-/** The one schema of the settings: what is valid, and what every key means. Loaded only where there is a file to judge. */
+/** The schema of the settings: validates and describes every key. Loaded only to validate a file, since zod is large. */
 import * as z from 'zod';
 import { FAIL_ACTIONS, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { CHECK_ALIASES, SETTING_ALIASES } from './aliases.ts';
 import { PROMPT_WAYS, type Settings } from './config.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
 
-/** What is wrong with a value: where it stands in the file, and a sentence that begins with `must`, or the key that nobody knows. */
+/** An invalid value with its path and a sentence that starts with `must`, or an unknown key. */
 export type SchemaProblem =
   | { readonly path: string; readonly must: string; readonly value: unknown }
   | { readonly path: string; readonly unknown: string; readonly known: readonly string[] };
 
-/** Everything that is wrong with the content of a file. */
+/** Everything that is wrong with the content of a file, whose aliases are already resolved. */
 export function findSchemaProblems(content: unknown): readonly SchemaProblem[] {
   const result = SETTINGS.safeParse(content);
   if (result.success) return [];
@@ -22,19 +23,40 @@ export function findSchemaProblems(content: unknown): readonly SchemaProblem[] {
   });
 }
 
-/** The schema for editors. */
+/** The schema for editors, with the aliases as deprecated keys. */
 export function jsonSchema(): Readonly<Record<string, unknown>> {
-  return z.toJSONSchema(SETTINGS, { target: 'draft-7' });
+  const schema = z.toJSONSchema(SETTINGS, { target: 'draft-7' });
+  const checks = schema.properties?.['checks'];
+  const items = typeof checks === 'object' ? checks.items : undefined;
+  if (typeof items === 'object' && !Array.isArray(items))
+    addAliases(items, CHECK_ALIASES, '#/properties/checks/items');
+  addAliases(schema, SETTING_ALIASES, '#');
+  return schema;
 }
 
-const NO_NUL = 'must be a text without NUL characters';
-/** No program could be given one. */
-const anyText = (params: Parameters<typeof z.string>[0] = { error: 'must be a text' }): z.ZodString =>
+/** A file may have either name of a setting, not both. */
+function addAliases(
+  schema: z.core.JSONSchema.BaseSchema,
+  aliases: ReadonlyMap<string, string>,
+  at: string,
+): void {
+  for (const [alias, name] of aliases) {
+    // In draft 7 a `$ref` hides the keys beside it, so it goes into an `allOf`.
+    const same = { allOf: [{ $ref: `${at}/properties/${name}` }] };
+    const description = `Alias of \`${name}\`.`;
+    schema.properties = { ...schema.properties, [alias]: { ...same, description, deprecated: true } };
+    schema.allOf = [...(schema.allOf ?? []), { not: { required: [alias, name] } }];
+  }
+}
+
+const NO_NUL = 'must be a string without NUL characters';
+/** A program cannot receive NUL in an argument. */
+const anyText = (params: Parameters<typeof z.string>[0] = { error: 'must be a string' }): z.ZodString =>
   z.string(params).refine((value) => !value.includes('\0'), NO_NUL);
-const whole = (least: number, must: string): z.ZodNumber => z.int({ error: must }).min(least, must);
+const whole = (min: number, must: string): z.ZodNumber => z.int({ error: must }).min(min, must);
 const positive = whole(1, 'must be a positive integer');
 const text = (must = 'must not be empty'): z.ZodString =>
-  anyText({ error: ({ input }) => (input === undefined ? must : 'must be a text') }).regex(/\S/, must);
+  anyText({ error: ({ input }) => (input === undefined ? must : 'must be a string') }).regex(/\S/, must);
 const yesOrNo = z.boolean({ error: 'must be true or false' });
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values, must?: string) =>
   z.enum(values, { error: must ?? `must be one of ${values.join(', ')}` });
@@ -47,130 +69,133 @@ const object = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 const time = (): z.ZodType<number | string> => {
   const must = 'must be a time such as 90, "90s", "15m" or "2h"';
-  return z.union([z.number().min(0, must).max(LONGEST_SECONDS, must), z.string().regex(DURATION, must)], {
+  return z.union([z.number().min(0, must).max(MAX_SECONDS, must), z.string().regex(DURATION, must)], {
     error: must,
   });
 };
 /** A thousand years. */
-const LONGEST_SECONDS = 3.2e10;
+const MAX_SECONDS = 3.2e10;
 
 const A_SIZE = 'must be a size such as 1000, "500k", "20m" or "1g"';
 const size = z.union([z.int(A_SIZE).min(1, A_SIZE), z.string().regex(SIZE, A_SIZE)], { error: A_SIZE });
 
-const guardrail = object({
-  command: text().describe('A line for the shell, run in the workspace; it has to exit with 0.'),
+const check = object({
+  command: text().describe('Shell command, run in the workspace. It passes with exit code 0.'),
   failAction: oneOf(FAIL_ACTIONS, 'must be APPEND, PREPEND, or REPLACE')
     .optional()
-    .describe('Where the text of its failure goes in the next prompt. Without it: APPEND.'),
-  hint: anyText().optional().describe('Told to the agent when it fails, as it is.'),
+    .describe(
+      'Where the failure goes in the next prompt: after it, before it, or instead of it. Default: APPEND. Alias: `action`.',
+    ),
+  hint: anyText().optional().describe('Guidance for the agent when the check fails.'),
 });
 
 const agent = object({
   name: text()
     .optional()
-    .describe('The adapter, where the command does not tell it: claude, codex, …, custom.'),
-  command: text().optional().describe('The program that is the agent: claude, codex, amp, or any other.'),
-  flags: list(anyText(), 'texts')
+    .describe('Adapter, if it does not follow from the command: claude, codex, …, custom.'),
+  command: text().optional().describe('Program to run as the agent: claude, codex, amp, or any other.'),
+  flags: list(anyText(), 'strings')
     .optional()
     .describe(
-      'Flags for it; one with blanks is split into words. They take the place of those that let it work without asking.',
+      'Flags of the agent; a flag with spaces is split into words. They replace the flags that let it work without asking for permission.',
     ),
-  model: text().optional().describe('The model that it uses.'),
+  model: text().optional().describe('Model of the agent.'),
   promptVia: oneOf(PROMPT_WAYS)
     .optional()
-    .describe('How the prompt reaches it, where not in the way of its adapter.'),
+    .describe('How the agent gets the prompt. Default: as its adapter does.'),
   env: object({
     drop: list(
-      z.string({ error: 'must be a text' }).regex(VARIABLE, 'must be the name of a variable'),
+      z.string({ error: 'must be a string' }).regex(VARIABLE, 'must be the name of an environment variable'),
       'names',
     )
       .optional()
-      .describe('Variables of the environment that it does not get to see.'),
+      .describe('Environment variables to hide from the agent.'),
   })
     .optional()
-    .describe('What it finds in its environment.'),
+    .describe('Environment of the agent.'),
 });
 
 const scm = object({
-  command: text().optional().describe('The program of the version control, e.g. git.'),
-  tasks: list(text(), 'texts')
+  command: text().optional().describe('Version control program, e.g. git.'),
+  tasks: list(text(), 'strings')
     .optional()
     .describe(
-      'What it is called with after each iteration whose checks passed, in order. `commit` commits what the loop has changed, with a message by the agent.',
+      'Tasks to run with it after each iteration whose checks passed, in order. `commit` commits the changes of the loop; the agent writes the message.',
     ),
-  timeout: time().optional().describe('The time that one task may take; 0 for any. Without it: 10m.'),
+  timeout: time().optional().describe('Maximum time per task (0 = unlimited). Default: 10m.'),
 });
 
 const SETTINGS: z.ZodType<Settings> = object({
-  $schema: z
-    .string({ error: 'must be a text' })
-    .optional()
-    .describe('Where editors find the schema of this file.'),
+  $schema: z.string({ error: 'must be a string' }).optional().describe('Schema of this file, for editors.'),
   preset: oneOf(PRESET_NAMES)
     .optional()
-    .describe('The bundle of values that all others are changes to (docs/presets.md).'),
-  maximumIterations: positive.optional().describe('The most iterations.'),
-  maxTime: time().optional().describe('The time that the loop may be at work.'),
-  maxFailures: positive.optional().describe('Failed runs in a row after which it ends.'),
+    .describe('Set of defaults that the other settings override (docs/presets.md).'),
+  maxIterations: positive
+    .optional()
+    .describe('Maximum number of iterations. Alias: `maximumIterations` (document 001).'),
+  maxTime: time().optional().describe('Maximum time of the loop.'),
+  maxFailures: positive.optional().describe('Number of consecutive failed runs after which the loop ends.'),
   maxCost: z
     .number({ error: 'must be an amount of dollars > 0' })
     .gt(0, 'must be an amount of dollars > 0')
     .optional()
-    .describe('What the agent may spend, in dollars.'),
-  maxTokens: positive.optional().describe('The tokens that the agent may use.'),
-  maxOutput: size.optional().describe('What one run may print.'),
-  iterationTimeout: time().optional().describe('The time that one run may take; 0 for any.'),
-  inactivityTimeout: time().optional().describe('The time that a run may be silent; 0 for any.'),
-  restartDelay: time().optional().describe('The time between two iterations.'),
-  killGrace: time().optional().describe('The time that an agent gets to end by itself.'),
-  completionResponse: text().optional().describe('What `<response>…</response>` must say.'),
-  completionPromise: text().optional().describe('What `<promise>…</promise>` must say.'),
-  completionTag: text().optional().describe('A word in the final answer that says it is done.'),
+    .describe('Maximum cost of the loop, in dollars.'),
+  maxTokens: positive.optional().describe('Maximum number of tokens that the loop may use.'),
+  maxOutput: size.optional().describe('Maximum output of one run.'),
+  iterationTimeout: time().optional().describe('Maximum time per run (0 = unlimited).'),
+  inactivityTimeout: time().optional().describe('Maximum time that a run may print nothing (0 = unlimited).'),
+  restartDelay: time().optional().describe('Delay between two iterations.'),
+  killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
+  completionResponse: text().optional().describe('Completion word in `<response>…</response>`.'),
+  completionPromise: text().optional().describe('Completion word in `<promise>…</promise>`.'),
+  completionTag: text().optional().describe('Completion word in the final answer.'),
   donePattern: text()
     .optional()
-    .describe("A regular expression (Python's syntax) in the agent's words that says it is done."),
-  doneFile: text().optional().describe('A file whose presence says it is done.'),
+    .describe("Regular expression (Python's syntax) that matches the agent's text when the work is done."),
+  doneFile: text().optional().describe('File that exists when the work is done.'),
   until: oneOf(UNTILS)
     .optional()
     .describe(
-      'What completes the loop: `both`, a claim that every check agrees with; `checks`, green checks alone; `claim`, the claim alone, whatever the checks say. Without it: `both` where there are checks, `claim` where there are none.',
+      'What completes the loop: `checks` (all checks pass), `claim` (the agent claims completion), or `both`. Default: `both` with checks, `claim` without.',
     ),
-  guardrails: list(guardrail, 'guardrails').optional().describe('The checks, in their order.'),
-  checkTimeout: time().optional().describe('The time that one check may take; 0 for any.'),
+  checks: list(check, 'checks')
+    .optional()
+    .describe('Checks, run in this order after each iteration. Alias: `guardrails` (document 001).'),
+  checkTimeout: time().optional().describe('Maximum time per check (0 = unlimited).'),
   baseline: yesOrNo
     .optional()
     .describe(
-      'Run the checks once before the first iteration, to tell what was red before. On in `ralph loop`.',
+      'Run the checks once before the first iteration, to report which failed before the loop. Default in `ralph loop`: true.',
     ),
   outputTruncateChars: positive
     .optional()
-    .describe("Characters of a failed check's output that the agent gets to read."),
+    .describe("Maximum number of characters of a failed check's output in the prompt."),
   includeIterationCountInPrompt: yesOrNo
     .optional()
-    .describe('Begin every prompt with `Iteration X of Y, Z remaining.`'),
-  agent: agent.optional().describe('Who does the work.'),
-  scm: scm.optional().describe('What happens with the work in the version control.'),
+    .describe('Start every prompt with `Iteration X of Y, Z remaining.`'),
+  agent: agent.optional().describe('The agent.'),
+  scm: scm.optional().describe('Version control tasks after an iteration.'),
   worktree: yesOrNo
     .optional()
     .describe(
-      'Work in a git worktree of its own, on a branch of its own. Without `scm.tasks` every iteration whose checks passed is committed there, with the task as the message.',
+      'Run the loop in its own git worktree, on its own branch. Without `scm.tasks` Ralph commits every iteration whose checks passed there, with the task as the message.',
     ),
-  setup: list(text(), 'texts')
+  setup: list(text(), 'strings')
     .optional()
-    .describe('Lines for the shell, run once in a fresh worktree before the first iteration: `npm ci`.'),
-  setupTimeout: time().optional().describe('The time that one of them may take; 0 for any.'),
-  streamAgentOutput: yesOrNo.optional().describe('Show what the agent says and does.'),
-  emoji: yesOrNo
-    .optional()
-    .describe('Show emoji, also where the terminal does not seem to have them, or never.'),
-  timestamps: yesOrNo.optional().describe('The time in front of every line.'),
+    .describe('Shell commands, run once in a new worktree before the first iteration, e.g. `npm ci`.'),
+  setupTimeout: time().optional().describe('Maximum time per set-up command (0 = unlimited).'),
+  streamAgentOutput: yesOrNo.optional().describe('Show the output of the agent.'),
+  emoji: yesOrNo.optional().describe('Show emoji: always (true) or never (false).'),
+  timestamps: yesOrNo.optional().describe('Start every line with the time.'),
   outputLines: whole(0, 'must be a whole number >= 0')
     .optional()
-    .describe("Lines of a tool's output that are shown."),
-  outputChars: whole(0, 'must be a whole number >= 0').optional().describe('Characters of each of them.'),
+    .describe("Maximum number of lines shown of a tool's output."),
+  outputChars: whole(0, 'must be a whole number >= 0')
+    .optional()
+    .describe('Maximum number of characters shown of each of these lines.'),
 });
 
-/** `guardrails[0].command`. */
+/** `checks[0].command`. */
 function pathOf(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (place, part) =>
@@ -191,7 +216,7 @@ function valueAt(content: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The keys that an object at this place may have. */
+/** The known keys of the object at this path. */
 function keysOf(path: readonly PropertyKey[]): readonly string[] {
   let schema: unknown = SETTINGS;
   for (const part of path) {

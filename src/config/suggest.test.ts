@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { suggestChecks } from './suggest.ts';
 
-/** The commands that are suggested where these files are. */
+/** The commands suggested for these files. */
 const suggested = (files: Readonly<Record<string, string>>): readonly string[] =>
   suggestChecks({
     read: (name) => files[name] ?? null,
@@ -18,7 +18,7 @@ const manifest = (scripts: Readonly<Record<string, string>>, more: object = {}):
 describe('package.json', () => {
   const all = manifest({ build: 'x', test: 'x', 'format:check': 'x', lint: 'x', types: 'x', start: 'x' });
 
-  it('its scripts that check something, in a fixed order', () => {
+  it('suggests its checking scripts in a fixed order', () => {
     expect(suggested({ 'package.json': all })).toEqual([
       'npm test',
       'npm run lint',
@@ -36,40 +36,43 @@ describe('package.json', () => {
     ['yarn.lock', ['yarn test', 'yarn run lint']],
     ['bun.lock', ['bun run test', 'bun run lint']],
     ['bun.lockb', ['bun run test', 'bun run lint']],
-  ])('by the package manager of %s', (lock, commands) => {
+  ])('uses the package manager of %s', (lock, commands) => {
     expect(suggested({ 'package.json': manifest({ test: 'x', lint: 'x' }), [lock]: '' })).toEqual(commands);
   });
 
-  it('by the one that it names, where nothing is locked', () => {
+  it('uses the package manager that it names, if there is no lock file', () => {
     const named = manifest({ test: 'x' }, { packageManager: 'pnpm@9.0.0' });
     expect(suggested({ 'package.json': named })).toEqual(['pnpm test']);
     expect(suggested({ 'package.json': named, 'yarn.lock': '' })).toEqual(['yarn test']);
   });
 
-  it('neither what npm leaves behind nor what never ends', () => {
+  it('ignores the placeholder of npm init and scripts that watch', () => {
     const left = 'echo "Error: no test specified" && exit 1';
     expect(suggested({ 'package.json': manifest({ test: left, lint: 'eslint . --watch' }) })).toEqual([]);
     expect(suggested({ 'package.json': manifest({ test: 'vitest --watch=false' }) })).toEqual(['npm test']);
   });
 
-  it.each(['', '{', '[]', 'null', '{"scripts":[1]}', '{"scripts":{"test":1}}'])('nothing of %j', (text) => {
-    expect(suggested({ 'package.json': text })).toEqual([]);
-  });
+  it.each(['', '{', '[]', 'null', '{"scripts":[1]}', '{"scripts":{"test":1}}'])(
+    'suggests nothing for %j',
+    (text) => {
+      expect(suggested({ 'package.json': text })).toEqual([]);
+    },
+  );
 });
 
 describe('other repositories', () => {
-  it('Makefile: its targets, not its variables', () => {
+  it('suggests the targets of a Makefile, not its variables', () => {
     const text = '.PHONY: test lint\nbuild := x\nlint test: deps\n\ttrue\ncheck::\n\ttrue\ntests: x\n';
     expect(suggested({ Makefile: text })).toEqual(['make test', 'make lint', 'make check']);
     expect(suggested({ Makefile: '\ttest: x\n# lint: x\n' })).toEqual([]);
   });
 
-  it('Rust and Go have theirs by default', () => {
+  it('suggests the default checks of Rust and Go', () => {
     expect(suggested({ 'Cargo.toml': '' })).toEqual(['cargo test', 'cargo clippy']);
     expect(suggested({ 'go.mod': '' })).toEqual(['go test ./...', 'go vet ./...']);
   });
 
-  it('a target of make takes the place of what its language has', () => {
+  it('prefers a make target to the default of the language', () => {
     expect(suggested({ 'go.mod': '', Makefile: 'test:\n' })).toEqual(['make test', 'go vet ./...']);
   });
 
@@ -80,16 +83,16 @@ describe('other repositories', () => {
     { 'setup.cfg': '[tool:pytest]\n' },
     { 'tox.ini': '[pytest]\n' },
     { 'tests/test_it.py': '' },
-  ])('pytest: %j', (files) => {
+  ])('suggests pytest for %j', (files) => {
     expect(suggested(files)).toEqual(['pytest']);
   });
 
-  it('pytest in the environment of the repository', () => {
+  it('runs pytest with the package manager of the lock file', () => {
     expect(suggested({ 'pytest.ini': '[pytest]', 'uv.lock': '' })).toEqual(['uv run pytest']);
     expect(suggested({ 'pytest.ini': '[pytest]', 'poetry.lock': '' })).toEqual(['poetry run pytest']);
   });
 
-  it('none where nothing says that there are any', () => {
+  it('suggests nothing without evidence of tests', () => {
     expect(suggested({ 'pyproject.toml': '[project]\n', 'tests/data.json': '', 'README.md': '' })).toEqual(
       [],
     );

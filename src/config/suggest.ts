@@ -1,20 +1,20 @@
-/** The checks that a repository seems to have, as its own files tell; nothing is run to find out. */
+/** Suggests checks from the files of a repository, without running anything. */
 
-/** A file system to look at: names are relative to the repository. */
+/** Read access to a repository; names are relative to it. */
 export interface Repository {
-  /** The content of a file; null where there is none. */
+  /** The content of a file; null if it does not exist. */
   read(name: string): string | null;
-  /** The names in a folder; none where there is no such folder. */
+  /** The names in a folder; none if it does not exist. */
   list(folder: string): readonly string[];
 }
 
 export interface SuggestedCheck {
   readonly command: string;
-  /** The file that tells. */
+  /** The file that it was found in. */
   readonly from: string;
 }
 
-/** What people wrote down themselves comes before what their language has by default. */
+/** Scripts and targets of the repository come before the defaults of its language. */
 export function suggestChecks(repository: Repository): readonly SuggestedCheck[] {
   const targets = fromMakefile(repository);
   const isWrapped = (kind: Kind): boolean => targets.some(({ command }) => command === `make ${kind}`);
@@ -22,7 +22,7 @@ export function suggestChecks(repository: Repository): readonly SuggestedCheck[]
   return [
     ...fromPackage(repository),
     ...targets,
-    // `make test` of a Rust, Go or Python project is its tests: nobody wants to wait for them twice.
+    // `make test` of a Rust, Go or Python project already runs the language's tests.
     ...byLanguage.filter(({ kind }) => !isWrapped(kind)).map(({ command, from }) => ({ command, from })),
   ];
 }
@@ -40,7 +40,7 @@ function fromPackage(repository: Repository): readonly SuggestedCheck[] {
   });
 }
 
-/** In the order in which they are offered; of those in one row the first that there is. */
+/** In the order of the suggestions; of each row only the first existing script is suggested. */
 const SCRIPTS = [
   ['test'],
   ['lint'],
@@ -49,17 +49,17 @@ const SCRIPTS = [
   ['format:check'],
 ] as const;
 
-/** Not the script that `npm init` leaves behind, and none that never ends. */
+/** Excludes the placeholder of `npm init` and scripts that watch for ever. */
 function isCheck(script: unknown): boolean {
   return typeof script === 'string' && !/no test specified|--watch(?!=false|All=false)/.test(script);
 }
 
-/** How the package manager that the repository is locked with runs a script. */
+/** Runs a script with the package manager of the lock file. */
 function packageManager(repository: Repository, named: string): (script: string) => string {
   const files = new Set(repository.list('.'));
   const byLock = LOCKS.find(([lock]) => files.has(lock))?.[1];
   const manager = byLock ?? /^(?:npm|pnpm|yarn|bun)(?=@)/.exec(named)?.[0] ?? 'npm';
-  // `bun test` is a test runner of its own, whatever the script says.
+  // `bun test` starts bun's own test runner instead of the script.
   return (script) =>
     script === 'test' && manager !== 'bun' ? `${manager} test` : `${manager} run ${script}`;
 }
@@ -114,7 +114,7 @@ function fromPython(repository: Repository): readonly CheckOfKind[] {
   return [{ kind: 'test', command: `${runner}pytest`, from }];
 }
 
-/** What in a file says that there are tests for pytest. */
+/** Files and patterns that show that a project uses pytest. */
 const PYTEST = [
   ['pytest.ini', /\[pytest\]/],
   ['pyproject.toml', /\bpytest\b/],
@@ -126,7 +126,7 @@ function parsed(text: string | null): unknown {
   try {
     return text === null ? null : JSON.parse(text);
   } catch {
-    // Somebody is just editing it; whoever needs it will say so.
+    // An invalid package.json has no scripts to suggest.
     return null;
   }
 }

@@ -35,11 +35,11 @@ export function parseSize(option: string, text: string): number {
   return Math.round(Number(match[1]) * unit);
 }
 
-/** Where `least` is null the preset says later how small it may be. */
-export function parseWhole(option: string, text: string, least: number | null): number {
+/** A whole number of at least `min`; with null the preset decides later how small it may be. */
+export function parseWhole(option: string, text: string, min: number | null): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text.trim()) || value < (least ?? 0) || !Number.isSafeInteger(value)) {
-    const which = least === null ? 'such as 10' : `>= ${least}`;
+  if (!/^\d+$/.test(text.trim()) || value < (min ?? 0) || !Number.isSafeInteger(value)) {
+    const which = min === null ? 'such as 10' : `>= ${min}`;
     throw new UserError(`${option} must be a whole number ${which}, got ${JSON.stringify(text)}`);
   }
   return value;
@@ -54,11 +54,13 @@ export function parseAmount(option: string, text: string): number {
   return value;
 }
 
-/** Names of variables. */
+/** Names of environment variables. */
 export function parseNames(option: string, names: readonly string[]): readonly string[] {
   const wrong = names.find((name) => !VARIABLE.test(name));
   if (wrong === undefined) return names;
-  throw new UserError(`${option} must be the name of a variable, got ${JSON.stringify(wrong.split('=')[0])}`);
+  throw new UserError(
+    `${option} must be the name of an environment variable, got ${JSON.stringify(wrong.split('=')[0])}`,
+  );
 }
 
 export const VARIABLE: RegExp = /^[A-Za-z_]\w*$/;
@@ -70,9 +72,11 @@ export function parseVariables(option: string, pairs: readonly string[]): Record
       const at = pair.indexOf('=');
       const name = pair.slice(0, Math.max(0, at));
       if (!VARIABLE.test(name)) {
-        // What stands behind the name may be a secret.
+        // The value may be a secret.
         const shown = JSON.stringify(at < 0 ? pair : `${name}=…`);
-        throw new UserError(`${option} must be KEY=VALUE with KEY a variable's name, got ${shown}`);
+        throw new UserError(
+          `${option} must be KEY=VALUE, and KEY the name of an environment variable, got ${shown}`,
+        );
       }
       return [name, pair.slice(at + 1)];
     }),

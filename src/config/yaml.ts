@@ -1,4 +1,4 @@
-/** The configuration file of document 002: a block `ralph_loop` (or `ralph`) in YAML, as settings. */
+/** Reads the configuration file of document 002, a YAML block `ralph_loop` (or `ralph`), as settings. */
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { isRecord } from '../loop/shape.ts';
@@ -6,11 +6,11 @@ import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
 import { mergeSettings, type Settings } from './config.ts';
 
-/** What a configuration file says; `null` in it means what it means without. */
+/** A value of `null` is the same as an absent key. */
 export function readYaml(path: string): Settings {
-  const content = parse(path, textOf(path));
+  const content = parseYaml(path, textOf(path));
   if (content === null || content === undefined) return {};
-  if (!isRecord(content)) throw wrong(path, 'it', 'a mapping with a block ralph_loop', content);
+  if (!isRecord(content)) throw wrong(path, 'the content', 'a mapping with a block ralph_loop', content);
   const name = BLOCKS.find((block) => content[block] !== undefined && content[block] !== null);
   if (name === undefined) return {};
   const block = content[name];
@@ -20,9 +20,9 @@ export function readYaml(path: string): Settings {
     const read = KEYS[key];
     if (read === undefined) throw unknown(path, `${name}.${key}`, key);
     if (value === null) continue;
-    const understood = read.take(value);
-    if (understood === null) throw wrong(path, `${name}.${key}`, read.expected, value);
-    settings = mergeSettings(settings, understood);
+    const parsed = read.parse(value);
+    if (parsed === null) throw wrong(path, `${name}.${key}`, read.expected, value);
+    settings = mergeSettings(settings, parsed);
   }
   return settings;
 }
@@ -31,44 +31,44 @@ const BLOCKS = ['ralph_loop', 'ralph'] as const;
 
 interface Key {
   readonly expected: string;
-  /** Null where the value is none. */
-  take(value: unknown): Settings | null;
+  /** Null for an invalid value. */
+  parse(value: unknown): Settings | null;
 }
 
 const KEYS: Readonly<Record<string, Key>> = {
   max_iterations: {
     expected: 'a whole number from 1 to 100',
-    take: (value) =>
+    parse: (value) =>
       Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100
-        ? { maximumIterations: Number(value) }
+        ? { maxIterations: Number(value) }
         : null,
   },
   max_cost: {
     expected: 'an amount of dollars >= 0',
-    // Nothing is as good as no limit.
-    take: (value) => (isAmount(value) ? (value === 0 ? {} : { maxCost: value }) : null),
+    // 0 means unlimited.
+    parse: (value) => (isAmount(value) ? (value === 0 ? {} : { maxCost: value }) : null),
   },
   max_time: {
     expected: 'a number of seconds >= 0',
-    take: (value) => (isAmount(value) ? (value === 0 ? {} : { maxTime: value }) : null),
+    parse: (value) => (isAmount(value) ? (value === 0 ? {} : { maxTime: value }) : null),
   },
   completion_tag: {
-    expected: 'a text',
-    take: (value) => (isText(value) ? { completionTag: value } : null),
+    expected: 'a string',
+    parse: (value) => (isNonEmptyString(value) ? { completionTag: value } : null),
   },
   agent: {
     expected: 'the name of an agent',
-    take: (value) => (isText(value) ? { agent: { name: value } } : null),
+    parse: (value) => (isNonEmptyString(value) ? { agent: { name: value } } : null),
   },
   model: {
     expected: 'the name of a model',
-    take: (value) => (isText(value) ? { agent: { model: value } } : null),
+    parse: (value) => (isNonEmptyString(value) ? { agent: { model: value } } : null),
   },
   checks: {
     expected: 'a list of commands',
-    take: (value) =>
-      Array.isArray(value) && value.every(isText)
-        ? { guardrails: value.map((command) => ({ command })) }
+    parse: (value) =>
+      Array.isArray(value) && value.every(isNonEmptyString)
+        ? { checks: value.map((command) => ({ command })) }
         : null,
   },
 };
@@ -81,7 +81,7 @@ function textOf(path: string): string {
   }
 }
 
-function parse(path: string, text: string): unknown {
+function parseYaml(path: string, text: string): unknown {
   try {
     return load(text);
   } catch (error) {
@@ -92,7 +92,7 @@ function parse(path: string, text: string): unknown {
 
 function unknown(path: string, name: string, key: string): UserError {
   const near = closest(key, Object.keys(KEYS));
-  const hint = near === null ? `known are ${Object.keys(KEYS).join(', ')}` : `did you mean ${near}?`;
+  const hint = near === null ? `known keys are ${Object.keys(KEYS).join(', ')}` : `did you mean ${near}?`;
   return new UserError(`${path}: unknown key "${name}" (${hint})`);
 }
 
@@ -104,6 +104,6 @@ function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-function isText(value: unknown): value is string {
+function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }

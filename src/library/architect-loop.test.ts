@@ -22,7 +22,7 @@ it('S3.40 has the defaults of the document', () => {
   });
 });
 
-it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and tells what came of each', async () => {
+it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and returns every iteration', async () => {
   const workspace = openLibraryFolder();
   const made: Omit<FactoryOptions, 'context'>[] = [];
   const prompts: string[] = [];
@@ -77,12 +77,12 @@ it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and tells
   expect(existsSync(progress)).toBe(false);
 });
 
-it('S3.47 fires its four events in order', async () => {
+it('S3.47 emits its four events in order, also if the listener throws', async () => {
   const events: ArchitectEvent[] = [];
   const config = { task: 'never', checks: ['true', 'false'], maxIterations: 2 };
   const onEvent = (event: ArchitectEvent) => {
     events.push(event);
-    throw new Error('nobody minds');
+    throw new Error('ignored');
   };
   const agent = () => ({ run: async () => ({ text: 'COMPLETE', costUsd: 0.01 }) });
   await new ArchitectLoop(config, agent, openLibraryFolder(), { onEvent }).run();
@@ -100,7 +100,7 @@ it('S3.47 fires its four events in order', async () => {
   expect(events).toMatchObject([...inOne(1), ...inOne(2), complete]);
 });
 
-it('S3.54 records what factory and agent throw, runs no check after it, and goes on', async () => {
+it('S3.54 records errors of factory and agent, runs no checks after them, and continues', async () => {
   let calls = 0;
   const result = await new ArchitectLoop(
     pass,
@@ -123,7 +123,7 @@ it('S3.54 records what factory and agent throw, runs no check after it, and goes
   });
 });
 
-it('S3.51 reads the specification anew for every iteration, and falls back to the task', async () => {
+it('S3.51 reads the specification in every iteration and falls back to the task', async () => {
   const workspace = openLibraryFolder();
   const spec = join(workspace, 'spec.md');
   writeFileSync(spec, 'first words');
@@ -144,7 +144,7 @@ it('S3.51 reads the specification anew for every iteration, and falls back to th
   ]);
 });
 
-it('S3.18 S3.40 S3.55 keeps its limits; one of 0 is none', async () => {
+it('S3.18 S3.40 S3.55 enforces its limits; 0 means unlimited', async () => {
   const agent = () => ({ run: async () => ({ text: '', costUsd: 0.05 }) });
   const run = (limits: object) => new ArchitectLoop({ ...pass, ...limits }, agent, openLibraryFolder()).run();
   expect(await run({ maxCost: 0.1 })).toMatchObject({
@@ -165,7 +165,7 @@ it('S3.25 keeps the last 2000 characters of a check, stdout before stderr', asyn
   expect(iterations[0]?.checkResults[0]?.output).toBe('out'.repeat(500).slice(-500) + 'err'.repeat(500));
 });
 
-it('S3.49 has what was changed until now in the prompt, in a repository', async () => {
+it('S3.49 puts the diff so far into the prompt, in a repository', async () => {
   const workspace = openLibraryFolder();
   const git = (...words: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...words], { cwd: workspace });
@@ -185,7 +185,7 @@ it('S3.49 has what was changed until now in the prompt, in a repository', async 
   expect(prompts.map((prompt) => prompt.includes('+two'))).toEqual([false, true]);
 });
 
-it('S3.36 S3.41 S3.58 works in a worktree, whose place is in the result, and clears it away', async () => {
+it('S3.36 S3.41 S3.58 works in a worktree, returns its path, and removes it on request', async () => {
   const workspace = openLibraryFolder();
   const git = (...args: readonly string[]): string =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
@@ -223,7 +223,7 @@ it('S3.36 S3.41 S3.58 works in a worktree, whose place is in the result, and cle
   expect(git('branch', '--list', 'architect/*')).toBe('');
 });
 
-it('does not take a limit for granted that it does not know', () => {
+it('rejects an unknown option and suggests the closest one', () => {
   const config = { ...pass, max_iterations: 2 };
   expect(() => new ArchitectLoop(config, answers(''), '/')).toThrow(
     'unknown option max_iterations (did you mean maxIterations?)',

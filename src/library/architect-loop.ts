@@ -1,4 +1,4 @@
-/** The loop of document 002 as a class: a fresh agent from a factory, until the checks pass and it says the word. */
+/** The loop of document 002 as a class: a new agent from a factory per iteration, until the checks pass and it prints the completion tag. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IterationReport } from '../loop/iteration-report.ts';
@@ -8,43 +8,43 @@ import type { AgentContext, AgentResult } from './function-agent.ts';
 import type { LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import { isJournaled, type SeenEvent } from './recent-events.ts';
-import { refuseUnknown } from './unknown-options.ts';
+import { rejectUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 
-/** `RalphConfig` of the document. A limit of 0 is none. */
+/** `RalphConfig` of the document. A limit of 0 means unlimited. */
 export interface RalphConfig {
   readonly task: string;
-  /** Commands that must exit 0; at least one. */
+  /** Commands that must exit with 0; at least one. */
   readonly checks: readonly string[];
-  /** Takes the task's place in the prompt, and is read anew in every iteration. */
+  /** A file that replaces the task in the prompt, read in every iteration. */
   readonly specFile?: string | null | undefined;
-  /** `COMPLETE` */
+  /** Default: `COMPLETE`. */
   readonly completionTag?: string | undefined;
-  /** 25 */
+  /** Default: 25. */
   readonly maxIterations?: number | undefined;
   /** In dollars. */
   readonly maxCost?: number | null | undefined;
   /** In seconds. */
   readonly maxTime?: number | null | undefined;
-  /** `build` */
+  /** Default: `build`. */
   readonly agent?: string | undefined;
   readonly model?: string | null | undefined;
   readonly useWorktree?: boolean | undefined;
 }
 
-/** Makes the agent of one iteration. What it throws is that iteration's error. */
+/** Creates the agent of one iteration. If it throws, the iteration fails with that error. */
 export type AgentFactory = (options: FactoryOptions) => ArchitectAgent | Promise<ArchitectAgent>;
 
 export interface FactoryOptions {
   readonly agent: string;
   readonly model: string | null;
   readonly workspaceRoot: string;
-  /** Everything else that an agent of this library gets. */
+  /** Everything else that a function agent gets. */
   readonly context: AgentContext;
 }
 
 export interface ArchitectAgent {
-  /** The final answer, or that and what it took; what is not told counts as 0. */
+  /** Returns the final answer, or a result; a missing cost or number of steps counts as 0. */
   run(prompt: string): Promise<string | AgentResult>;
 }
 
@@ -73,13 +73,13 @@ export type ArchitectEvent =
   | {
       readonly type: 'ralph.complete';
       readonly totalIterations: number;
-      /** `success`, or why it stopped. */
+      /** `success`, or the reason why the loop stopped. */
       readonly status: string;
       readonly totalCost: number;
     };
 
 export interface ArchitectOptions {
-  /** Told in order; what it throws is ignored. */
+  /** Called with every event, in order; its errors are ignored. */
   readonly onEvent?: ((event: ArchitectEvent) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -97,7 +97,7 @@ export class ArchitectLoop {
     workspaceRoot: string = process.cwd(),
     options: ArchitectOptions = {},
   ) {
-    refuseUnknown(config, ['task', 'checks', ...Object.keys(DEFAULTS)]);
+    rejectUnknown(config, ['task', 'checks', ...Object.keys(DEFAULTS)]);
     this.config = { ...DEFAULTS, ...withoutUndefined(config) };
     this.#factory = factory;
     this.#workspace = workspaceRoot;
@@ -107,13 +107,13 @@ export class ArchitectLoop {
   async run(): Promise<LoopResult> {
     let known = NOTHING_KNOWN;
     const loop = await openLoop(this.#spec(), (event) => {
-      known = this.#tell(known, event);
+      known = this.#report(known, event);
     });
     this.#loop = loop;
     return loop.run();
   }
 
-  /** Removes the worktree of the last run and its branch, with all that is in them; false where there is none. */
+  /** Removes the worktree of the last run and its branch, merged or not; false if there is none. */
   async cleanupWorktree(): Promise<boolean> {
     if (this.#loop === null || !this.config.useWorktree) return false;
     const { discardWorktree } = await import('./open-loop.ts');
@@ -135,9 +135,9 @@ export class ArchitectLoop {
       specFile: specFile ?? undefined,
       checks,
       completionTag,
-      maximumIterations: maxIterations,
-      maxCost: orNone(maxCost),
-      maxTime: orNone(maxTime),
+      maxIterations,
+      maxCost: limitOf(maxCost),
+      maxTime: limitOf(maxTime),
       agent: { run: (context) => this.#iterate(context), name: agent, model: model ?? undefined },
       worktree: this.config.useWorktree,
       signal: this.#options.signal,
@@ -152,8 +152,8 @@ export class ArchitectLoop {
     return { steps: 0, costUsd: 0, ...withoutUndefined(result) };
   }
 
-  /** The document's four events, made from those of the journal. */
-  #tell(before: Knowledge, event: SeenEvent): Knowledge {
+  /** Emits the document's four events for those of the journal. */
+  #report(before: Knowledge, event: SeenEvent): Knowledge {
     if (!isJournaled(event)) return before;
     const known = learn(before, event, Number.POSITIVE_INFINITY);
     const { report } = known;
@@ -188,7 +188,7 @@ export class ArchitectLoop {
     try {
       this.#options.onEvent?.(event);
     } catch {
-      // Whoever looks on does not decide whether it goes on.
+      // A failing listener must not stop the loop.
     }
   }
 }
@@ -204,7 +204,7 @@ const DEFAULTS = {
   useWorktree: false,
 };
 
-/** What says nothing leaves the default as it is. */
+/** An option that is undefined keeps its default. */
 function withoutUndefined<T extends object>(given: T): Given<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same fields, without those that are undefined
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given<T>;
@@ -214,6 +214,6 @@ type Given<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
 type WholeConfig = { readonly [Key in keyof RalphConfig]-?: Exclude<RalphConfig[Key], undefined> };
 
-function orNone(limit: number | null): number | undefined {
+function limitOf(limit: number | null): number | undefined {
   return limit === null || limit === 0 ? undefined : limit;
 }

@@ -1,49 +1,49 @@
-/** An agent that is a function: what it gets, what it gives back, and how that becomes the lines of a run. */
+/** An agent that is a function: its context, its result, and their translation into the lines of a run. */
 import type { TodoItem } from '../agents/agent.ts';
 import type { Call, Performed, Performer } from '../hosts/function.ts';
 import type { ErrorKind, Tokens } from '../loop/event.ts';
 
-/** Does one run's work. What it throws makes the run a failed one, with that error on record. */
+/** Does the work of one run. If it throws, the run fails with that error. */
 export type AgentFunction = (context: AgentContext) => Promise<AgentResult> | AgentResult;
 
 export interface AgentContext {
   readonly prompt: string;
   /** From 1. */
   readonly iteration: number;
-  /** `7.1` is the first run of the seventh iteration; a run that met a usage limit is followed by `7.2`. */
+  /** `7.1` is the first run of the seventh iteration; `7.2` retries it after a usage limit. */
   readonly run: string;
-  /** Where the work is done. */
+  /** The folder to work in. */
   readonly workspace: string;
-  /** The names that the loop's spec has for the agent and its model. */
+  /** The names of the agent and its model in the spec. */
   readonly agent: string;
   readonly model: string | null;
-  /** Give it to what you start: processes with it are ended when the run ends. */
+  /** Pass it to the processes that you start: Ralph ends them with the run. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Aborted when the run has to end: at `stop({ now: true })`, and at a time limit. A function that goes on regardless is
-   * left to itself after the grace (`killGrace`, 5 seconds), and what it returns then is ignored.
+   * Aborted when the run must end: at `stop({ now: true })` and at a time limit. Ralph waits `killGrace` (5 seconds) for
+   * the function to return, and ignores what it returns later.
    */
   readonly signal: AbortSignal;
-  /** The run's own folder, with its prompt and its logs. */
+  /** The folder of the run, with its prompt and its logs. */
   readonly folder: string;
-  /** Tells what is going on: it is shown and logged, and counts as activity. */
+  /** Reports progress. Ralph shows and logs it, and counts it as activity. */
   readonly report: (event: AgentReport) => void;
 }
 
 export interface AgentResult {
-  /** The agent's final words: claims are looked for in them. */
+  /** The final answer; Ralph looks for the completion claim in it. */
   readonly text: string;
   readonly costUsd?: number | undefined;
   readonly tokens?: Partial<Tokens> | undefined;
-  /** How many steps it took; without it the tools that were reported are counted. */
+  /** Number of steps (default: the number of reported tools). */
   readonly steps?: number | undefined;
-  /** Why the run failed. */
+  /** The reason why the run failed. */
   readonly error?: string | undefined;
-  /** What a process would have exited with; 0, or 1 with an error. */
+  /** Exit code (default: 0, or 1 with an error). */
   readonly exitCode?: number | undefined;
 }
 
-/** What a function can tell while it works. Tokens and cost are all of them so far, not what was added. */
+/** What a function can report while it works. Tokens and cost are totals of the run so far. */
 export type AgentReport =
   | { readonly type: 'text'; readonly text: string; readonly message?: string }
   | { readonly type: 'thought'; readonly text: string }
@@ -57,10 +57,10 @@ export type AgentReport =
       readonly tokens?: Partial<Tokens>;
     }
   | { readonly type: 'denied'; readonly tool: string; readonly message: string }
-  /** The provider's limit: the loop waits until it resets (milliseconds since 1970), and charges nothing. */
+  /** A usage limit: the loop waits until it resets (milliseconds since 1970), which costs no iteration. */
   | { readonly type: 'limit'; readonly message: string; readonly resetsAt?: number };
 
-/** The function as the host calls it. */
+/** Adapts the function to the host. */
 export function performer(
   perform: AgentFunction,
   { name, model }: { readonly name: string; readonly model: string | null },
@@ -82,10 +82,10 @@ function ended(result: unknown): Performed {
   if (!isResult(result)) return failed(new TypeError('the agent function must return an object with `text`'));
   const { text, costUsd, tokens, steps, error, exitCode } = result;
   const ok = error === undefined;
-  // Its own message: the answer of the result is read as another, and both must be whole.
-  const said = text === '' ? [] : [{ type: 'text', message: 'last', text }];
+  // The answer needs its own message id, because the reader joins texts of the same message.
+  const answer = text === '' ? [] : [{ type: 'text', message: 'last', text }];
   return {
-    events: [...said, { type: 'result', ok, text, costUsd, tokens, steps, error }],
+    events: [...answer, { type: 'result', ok, text, costUsd, tokens, steps, error }],
     complaint: '',
     code: exitCode ?? (ok ? 0 : 1),
   };
@@ -110,11 +110,11 @@ function messageOf(thrown: unknown): string {
   return message.trim() === '' ? 'the agent function threw an error without a message' : message;
 }
 
-/** What the system said when the function tried to start something: as for any agent, trying again cannot help. */
+/** A program that the function cannot start makes the error fatal, as for any other agent. */
 function kindOf(thrown: unknown): ErrorKind | undefined {
-  const isStart =
+  const isSpawnError =
     thrown instanceof Error && 'syscall' in thrown && String(thrown.syscall).startsWith('spawn');
-  if (!isStart || !('code' in thrown)) return undefined;
+  if (!isSpawnError || !('code' in thrown)) return undefined;
   if (thrown.code === 'ENOENT') return 'command-not-found';
   return thrown.code === 'EACCES' || thrown.code === 'EPERM' ? 'not-executable' : undefined;
 }

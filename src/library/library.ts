@@ -1,22 +1,22 @@
-/** The library's ways to a loop: a new one, or one that was left. */
+/** The entry points of the library: create, run or resume a loop. */
 import type { AgentFunction } from './function-agent.ts';
 import type { FunctionAgent, LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 
-/** Makes a loop and becomes its owner. A `UserError` says what is wrong with the spec. */
+/** Creates a loop and becomes its owner. Throws a `UserError` for an invalid spec. */
 export async function createLoop(spec: LoopSpec): Promise<Loop> {
   return openLoop(spec, () => {});
 }
 
-/** Makes a loop, drives it to its end, and tells what came of it. */
+/** Creates a loop, runs it to its end and returns the result. */
 export async function runLoop(spec: LoopSpec): Promise<LoopResult> {
   const loop = await createLoop(spec);
   return loop.run();
 }
 
-/** Becomes the owner of a loop that was paused, stopped or left by a crash; `run()` goes on with it. */
+/** Becomes the owner of a loop that was paused, stopped or crashed; `run()` continues it. */
 export async function resumeLoop(name: string, spec: ResumeSpec = {}): Promise<Loop> {
   const { reopenLoop } = await import('./open-loop.ts');
   return reopenLoop(name, spec);
@@ -24,16 +24,16 @@ export async function resumeLoop(name: string, spec: ResumeSpec = {}): Promise<L
 
 export interface ResumeSpec {
   readonly workspace?: string | undefined;
-  /** Variables that were given at its start and are not kept after its end. */
+  /** The `env` of its spec, which Ralph does not keep after the end of a loop. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** For a loop whose agent is a function: the function, which no journal can keep. */
+  /** Required for a loop whose agent is a function: the journal cannot store it. */
   readonly agent?: AgentFunction | FunctionAgent | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The same with a listener that misses nothing, for what is built on it; it must not throw. */
+/** `createLoop` with a listener that gets every event and must not throw. */
 export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
-  // Whoever only looks at a type or a preset need not wait for an engine.
+  // Importing the library must not load the engine.
   const opened = await import('./open-loop.ts');
   return opened.openLoop(spec, listener);
 }

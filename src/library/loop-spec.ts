@@ -1,10 +1,11 @@
-/** What a program says of the loop that it wants, and how that becomes a request: or a message that says what is wrong. */
+/** The spec of a loop in a program, and its validation and translation into a request. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { resolveAliases, type Resolved } from '../config/aliases.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
@@ -20,38 +21,43 @@ import {
 } from '../loop/validate.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { performer, type AgentFunction } from './function-agent.ts';
-import { refuseUnknown } from './unknown-options.ts';
+import { rejectUnknown } from './unknown-options.ts';
 
-/** A loop: what is to be done, by whom, and what must hold. Limits have the names that they have in the settings. */
+/** A loop: the task, the agent, the checks and the limits. Limits have the same names as in the settings. */
 export interface LoopSpec extends LoopSettings {
-  /** What is to be done, in words; or the file that says it, read anew before every run. */
+  /** The task. Either this or `promptFile` is required. */
   readonly prompt?: string | undefined;
+  /** A file with the task, read before every run. */
   readonly promptFile?: string | undefined;
-  /** A specification that takes the place of `prompt` for as long as its file is there; read anew before every run. */
+  /** A file that replaces `prompt` while it exists, read before every run. */
   readonly specFile?: string | undefined;
   readonly agent: LoopAgent;
-  /** Commands that must exit 0. */
+  /** Commands that must exit with 0. */
   readonly checks?: readonly (string | LoopCheck)[] | undefined;
-  /** The folder of the work; where the program runs, if nothing is said. */
+  /** @deprecated Alias of `checks`. */
+  readonly guardrails?: readonly (string | LoopCheck)[] | undefined;
+  /** @deprecated Alias of `maxIterations`. */
+  readonly maximumIterations?: number | undefined;
+  /** The folder to work in (default: the current folder). */
   readonly workspace?: string | undefined;
-  /** Made up from the prompt, if nothing is said. */
+  /** Default: made from the prompt. */
   readonly name?: string | undefined;
-  /** Variables for the agent and the checks, besides those of this program. */
+  /** Variables for the agent and the checks, added to those of this program. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Puts an unfinished loop of the same name aside. */
+  /** Archives an unfinished loop of the same name. */
   readonly fresh?: boolean | undefined;
-  /** When it is aborted the loop stops, once the running step is finished; `loop.stop({ now: true })` ends at once. */
+  /** Aborting it stops the loop after the running step; `loop.stop({ now: true })` stops at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Whatever else a policy has: see `Policy`. */
+  /** Overrides any other field of `Policy`. */
   readonly policy?: PolicyInput | undefined;
 }
 
-/** The settings that are about the loop, and not about what is shown of it. */
+/** The settings of the loop itself, without those of the console. */
 export type LoopSettings = Omit<
   Settings,
   | '$schema'
   | 'agent'
-  | 'guardrails'
+  | 'checks'
   | 'streamAgentOutput'
   | 'emoji'
   | 'timestamps'
@@ -64,16 +70,16 @@ export type LoopAgent = string | NamedAgent | CommandAgent | AgentFunction | Fun
 
 export interface NamedAgent extends Pick<AgentSettings, 'flags' | 'model' | 'promptVia'> {
   readonly name: string;
-  /** A function has a name too, and is no agent by that alone. */
+  /** Keeps a function, which has a `name` too, from matching this type. */
   readonly apply?: never;
-  /** Variables that it does not get to see. */
+  /** Environment variables to hide from it. */
   readonly dropEnv?: readonly string[] | undefined;
 }
 
 export interface CommandAgent {
-  /** The program and its arguments; the prompt is on its standard input. */
+  /** The program and its arguments; it gets the prompt on stdin. */
   readonly command: readonly string[];
-  /** How its output is read: `custom` (plain words), `scripted` (lines of JSON) or a known agent, told by its program. */
+  /** How to read its output: `custom` (plain text), `scripted` (lines of JSON) or a known agent. Default: by its program. */
   readonly name?: string | undefined;
   readonly promptVia?: AgentSettings['promptVia'];
   readonly dropEnv?: readonly string[] | undefined;
@@ -82,26 +88,32 @@ export interface CommandAgent {
 export interface FunctionAgent {
   readonly run: AgentFunction;
   readonly name?: string | undefined;
-  /** Also for the price of its tokens, where it does not tell what they cost. */
+  /** Also prices its tokens if it does not report their cost. */
   readonly model?: string | undefined;
 }
 
 export interface LoopCheck {
   readonly command: string;
-  /** Where what it said goes in the next prompt. */
+  /** Where the failure goes in the next prompt (default: `APPEND`). */
+  readonly failAction?: FailAction | undefined;
+  /** @deprecated Alias of `failAction`. */
   readonly action?: FailAction | undefined;
   readonly hint?: string | undefined;
 }
 
-export async function requestOf(spec: LoopSpec): Promise<LoopRequest> {
-  refuseUnknown(spec, Object.keys(KNOWN));
-  refuseMisshapen(spec);
+export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
+  const resolved = resolveAliases(given);
+  const spec = resolved.content;
+  const [clash] = resolved.clashes;
+  if (clash !== undefined)
+    throw new UserError(`${clash.alias} and ${clash.name} are two names of one option; keep one of them`);
+  rejectUnknown(spec, Object.keys(KNOWN));
+  rejectWrongTypes(spec, resolved.written('checks'));
   const workspace = resolve(spec.workspace ?? '.');
   if (statSync(workspace, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new UserError(`workspace must be a folder that is there, got ${JSON.stringify(workspace)}`);
-  const policy = policyOf(spec, workspace);
-  const given = spec.env ?? {};
-  const env = { ...startersEnvironment(process.env), ...given };
+    throw new UserError(`workspace must be an existing folder, got ${JSON.stringify(workspace)}`);
+  const policy = policyOf(resolved, workspace);
+  const env = { ...startersEnvironment(process.env), ...spec.env };
   const { agent, perform } = await agentOf(spec, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   return {
@@ -119,7 +131,7 @@ export async function requestOf(spec: LoopSpec): Promise<LoopRequest> {
   };
 }
 
-/** The name of a function's agent, where it has none. */
+/** The default name of a function agent. */
 const FUNCTION = 'function';
 
 export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<LoopRequest['perform']> {
@@ -141,13 +153,13 @@ async function agentOf(
 ): Promise<Chosen> {
   if (typeof agent === 'function' || (isObject(agent) && 'run' in agent)) {
     const model = typeof agent === 'function' ? undefined : agent.model;
-    // It prints what the agent `scripted` prints, and has no command.
+    // A function is read like the agent `scripted`, and has no command.
     const scripted = { kind: 'scripted', argv: [], ...(model === undefined ? {} : { model }) };
     return { agent: scripted, perform: asFunction(agent) };
   }
   if (typeof agent !== 'string' && !isObject(agent)) {
     throw new UserError(
-      'agent must be the name of a known agent, { command: […] } or a function, got ' + shown(agent),
+      'agent must be the name of a known agent, { command: [...] } or a function, got ' + shown(agent),
     );
   }
   const named: Partial<CommandAgent> & Omit<Partial<NamedAgent>, 'name'> =
@@ -163,10 +175,10 @@ async function agentOf(
 
 function promptOf({ prompt, promptFile, specFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
   if (prompt !== undefined && promptFile !== undefined)
-    throw new UserError('prompt and promptFile cannot both be given');
+    throw new UserError('prompt and promptFile exclude each other; give one of them');
   if (promptFile !== undefined) return { file: readable('promptFile', resolve(workspace, promptFile)) };
   if (typeof prompt !== 'string' || prompt.trim() === '')
-    throw new UserError('prompt or promptFile must be given, and say something');
+    throw new UserError('prompt or promptFile is required and must not be empty');
   if (specFile === undefined) return { text: prompt };
   return { text: prompt, spec: readable('specFile', resolve(workspace, specFile)) };
 }
@@ -180,17 +192,13 @@ function readable(option: string, path: string): string {
   return path;
 }
 
-function policyOf(spec: LoopSpec, workspace: string): Policy {
+function policyOf({ content: spec, written }: Resolved<LoopSpec>, workspace: string): Policy {
   for (const key of TIMES) if (spec[key] !== undefined) parseDuration(key, String(spec[key]));
   if (spec.maxOutput !== undefined) parseSize('maxOutput', String(spec.maxOutput));
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
-    throw new UserError('scm.command must be given with scm.tasks, for example: "git"');
-  const guardrails = spec.checks?.map((check) => {
-    const { command, action, hint } =
-      typeof check === 'string' ? { command: check } : { ...NO_MORE, ...check };
-    return { command, failAction: action, hint };
-  });
-  const settings: Settings = { ...spec, agent: undefined, guardrails };
+    throw new UserError('scm.command is required with scm.tasks, for example: "git"');
+  const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : { ...check }));
+  const settings: Settings = { ...spec, agent: undefined, checks };
   const preset = PRESET_NAMES.find((name) => name === spec.preset);
   const base = preset === undefined ? DEFAULT_POLICY : presets[preset].policy;
   const resolution = resolvePolicy({
@@ -201,13 +209,11 @@ function policyOf(spec: LoopSpec, workspace: string): Policy {
   const problems = resolution.ok ? findProblems(policy) : resolution.problems;
   if (policy !== null && problems.length === 0) return policy;
   const named = problems.map((problem) => {
-    const field = settingOf(problem.field, settings)?.replace('guardrails', 'checks') ?? problem.field;
-    return describeProblem({ ...problem, field });
+    const setting = settingOf(problem.field, settings);
+    return describeProblem({ ...problem, field: setting === null ? problem.field : written(setting) });
   });
   throw new UserError(named.join('; '));
 }
-
-const NO_MORE = { action: undefined, hint: undefined };
 
 const TIMES = [
   'maxTime',
@@ -219,21 +225,24 @@ const TIMES = [
   'setupTimeout',
 ] as const;
 
-/** What the types say, for those who have none. */
-function refuseMisshapen({ workspace, name, env, checks, signal, agent }: LoopSpec): void {
+/** Checks the types at run time, for programs in JavaScript. */
+function rejectWrongTypes(
+  { workspace, name, env, checks, signal, agent }: LoopSpec,
+  checksKey: string,
+): void {
   const problem =
-    wrong('workspace', 'a text', workspace, isText) ??
-    wrong('name', 'a text', name, isText) ??
-    wrong('checks', 'a list', checks, Array.isArray) ??
+    wrong('workspace', 'a string', workspace, isString) ??
+    wrong('name', 'a string', name, isString) ??
+    wrong(checksKey, 'a list', checks, Array.isArray) ??
     wrong('signal', 'an AbortSignal', signal, (value) => value instanceof AbortSignal) ??
     wrong(
       'env',
-      'an object of texts',
+      'an object of strings',
       env,
-      (value) => isObject(value) && Object.values(value).every(isText),
+      (value) => isObject(value) && Object.values(value).every(isString),
     ) ??
     (isObject(agent) && 'command' in agent
-      ? wrong('agent.command', 'a list of words, with a program first', agent.command, isCommand)
+      ? wrong('agent.command', 'a list of strings that starts with a program', agent.command, isCommand)
       : null);
   if (problem !== null) throw new UserError(problem);
 }
@@ -247,12 +256,12 @@ function wrong(
   return value === undefined || holds(value) ? null : `${name} must be ${expected}, got ${shown(value)}`;
 }
 
-function isText(value: unknown): boolean {
+function isString(value: unknown): boolean {
   return typeof value === 'string';
 }
 
 function isCommand(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isText);
+  return Array.isArray(value) && value.length > 0 && value.every(isString);
 }
 
 const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
@@ -261,6 +270,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   specFile: true,
   agent: true,
   checks: true,
+  guardrails: true,
   workspace: true,
   name: true,
   env: true,
@@ -268,6 +278,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   signal: true,
   policy: true,
   preset: true,
+  maxIterations: true,
   maximumIterations: true,
   maxTime: true,
   maxFailures: true,
@@ -299,5 +310,5 @@ function isObject(value: unknown): value is object {
 }
 
 function shown(value: unknown): string {
-  return value === undefined ? 'nothing' : JSON.stringify(value);
+  return value === undefined ? 'undefined' : JSON.stringify(value);
 }

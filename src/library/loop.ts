@@ -5,14 +5,14 @@ import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
 import { loopResult, type LoopResult } from '../views/loop-result.ts';
 
-/** A loop that this program owns. It does nothing before `run()`, prints nothing and handles no signals. */
+/** A loop that this program owns. It starts with `run()`, prints nothing and handles no signals. */
 export class Loop {
   readonly name: string;
-  /** Its own, whatever becomes of its name. */
+  /** Unique; a name can be reused. */
   readonly id: string;
-  /** Its folder, with the journal and the logs of every run. */
+  /** The folder of its journal and of the logs of its runs. */
   readonly folder: string;
-  /** What its user should know before it begins. */
+  /** Warnings about the agent, for the user. */
   readonly notes: readonly string[];
   readonly #owned: OwnedLoop;
   readonly #events = new RecentEvents();
@@ -21,7 +21,7 @@ export class Loop {
   readonly #onAbort = (): void => this.#stop(false, causeOf(this.#signal?.reason));
   #result: Promise<LoopResult> | null = null;
 
-  /** Made by `createLoop` and `resumeLoop`. */
+  /** Use `createLoop` or `resumeLoop`. */
   constructor(owned: OwnedLoop, signal: AbortSignal | undefined, listener: (event: SeenEvent) => void) {
     this.name = owned.spec.name;
     this.id = owned.spec.id;
@@ -39,40 +39,40 @@ export class Loop {
   }
 
   /**
-   * Everything that is journaled and everything that the agent does, until the loop does not go on. Whoever comes late
-   * begins with the last thousand events; whoever is slower than that gets an `events.missed`. The loop waits for nobody.
+   * Every journaled event and every event of the agent, until the loop ends or pauses. A late reader starts with the
+   * last 1000 events; a slow one gets an `events.missed`. The loop does not wait for readers.
    */
   get events(): AsyncIterable<SeenEvent> {
     return this.#events;
   }
 
-  /** Drives the loop until it ends or rests. Called again it gives the same promise. */
+  /** Runs the loop until it ends or pauses. Further calls return the same promise. */
   run(): Promise<LoopResult> {
     this.#result ??= this.#drive();
     return this.#result;
   }
 
-  /** Ends the loop after the running step, or with `now` in the middle of it. */
+  /** Stops the loop after the running step, or at once with `now`. */
   stop({ now = false }: { readonly now?: boolean } = {}): void {
     this.#stop(now, 'person');
   }
 
-  /** Starts nothing after the running iteration: `run()` comes back, and `resumeLoop` goes on. */
+  /** Pauses after the running iteration: `run()` returns, and `resumeLoop` continues. */
   pause(): void {
     this.#owned.receive({ type: 'pause' });
   }
 
-  /** Words for the agent's next prompt. */
+  /** Adds a message to the agent's next prompt. */
   tell(text: string): void {
     this.#owned.receive({ type: 'tell', text });
   }
 
-  /** Lets go of a loop that is not to be run, so that somebody else can. */
+  /** Releases a loop without running it, so that another process can own it. */
   close(): void {
     if (this.#result !== null) return;
-    this.#result = Promise.reject(new UserError(`the loop "${this.name}" was closed`));
+    this.#result = Promise.reject(new UserError(`the loop "${this.name}" was closed without being run`));
     this.#result.catch(() => {});
-    this.#leave();
+    this.#release();
     this.#owned.close();
   }
 
@@ -86,7 +86,7 @@ export class Loop {
       if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
       return loopResult(this.#owned);
     } finally {
-      this.#leave();
+      this.#release();
     }
   }
 
@@ -94,13 +94,13 @@ export class Loop {
     this.#owned.receive({ type: 'stop', now, by });
   }
 
-  #leave(): void {
+  #release(): void {
     this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#events.end();
   }
 }
 
-/** `AbortSignal.timeout` says so. */
+/** `AbortSignal.timeout` aborts with a TimeoutError. */
 function causeOf(reason: unknown): StopCause {
   return reason instanceof Error && reason.name === 'TimeoutError' ? 'deadline' : 'signal';
 }

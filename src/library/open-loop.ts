@@ -1,4 +1,4 @@
-/** What the library does when it is asked to, with everything that this needs: loaded then, and not with the library. */
+/** The implementation behind `library.ts`, which loads it with the first loop. */
 import { resolve } from 'node:path';
 import { createLoop } from '../owner/create-loop.ts';
 import { takeOver } from '../owner/take-over.ts';
@@ -20,7 +20,8 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   const workspace = resolve(spec.workspace ?? '.');
   const { trouble, state } = readLoop(workspace, name);
   if (trouble !== null) throw new UserError(trouble);
-  if (state.outcome?.type === 'done') throw new UserError(`"${name}" is done`);
+  if (state.outcome?.type === 'done')
+    throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
   const env = startersEnvironment(process.env);
   const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, perform);
@@ -30,7 +31,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   return new Loop(owned, spec.signal, () => {});
 }
 
-/** Throws the worktree of a loop away, with its branch; false where there is none. */
+/** Removes the worktree of a loop and its branch, merged or not; false if there is none. */
 export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
   const loop = readLoop(resolve(workspace), name);
   return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;

@@ -12,7 +12,7 @@ const openBus = () => {
   const messages: BusMessage[] = [];
   return { messages, append: (message: BusMessage) => void messages.push(message) };
 };
-/** A task whose runner does what it is told, with the attempts that were made. */
+/** A task with the given runner, its attempts and its messages. */
 const openTask = (run: RalphLoopOptions['rootRunner'], options: Partial<RalphLoopOptions> = {}) => {
   const folder = openLibraryFolder();
   const bus = openBus();
@@ -25,11 +25,11 @@ const openTask = (run: RalphLoopOptions['rootRunner'], options: Partial<RalphLoo
       return run(context, attempt);
     },
   });
-  return { folder, attempts, loop, said: () => bus.messages.map(({ type, body }) => `${type} ${body}`) };
+  return { folder, attempts, loop, messages: () => bus.messages.map(({ type, body }) => `${type} ${body}`) };
 };
 
 describe('the constructor', () => {
-  it('S1.2 S1.4 S1.5 S1.50 needs a folder, a bus and a runner, and infers the rest', () => {
+  it('S1.2 S1.4 S1.5 S1.50 requires a folder, a bus and a runner, and derives the rest', () => {
     const runDir = openLibraryFolder();
     const bus = openBus();
     const loop = new RalphLoop(runDir, bus, { rootRunner });
@@ -47,7 +47,7 @@ describe('the constructor', () => {
     expect(loop.advice).toEqual([]);
   });
 
-  it('S1.3 S1.47 takes every option, and advises against some of their values', () => {
+  it('S1.3 S1.47 accepts every option and advises against extreme values', () => {
     const projectTask = { projectId: 'my-project', taskId: 'task-001' };
     const options = { maxRestarts: 1000, waitTimeout: '10m', pollInterval: 2, restartDelay: 0, projectTask };
     const loop = new RalphLoop(openLibraryFolder(), openBus(), { ...options, rootRunner });
@@ -59,37 +59,46 @@ describe('the constructor', () => {
       rootRunner,
       ...projectTask,
     });
-    expect(loop.advice.join()).toMatch(
-      /1000 restarts are too many.* 10 .* 50 .*without a restart delay.* 5 s/,
-    );
+    expect(loop.advice.join()).toMatch(/1000 restarts are too many.* 10 .* 50 .*a restart delay of 0.* 5 s/);
   });
 
   it.each<[string, object]>([
-    ['wait timeout must be positive', { waitTimeout: 0 }],
-    ['poll interval must be positive', { pollInterval: 0 }],
-    ['restart delay must not be negative', { restartDelay: -1 }],
-    ['max restarts must not be negative', { maxRestarts: -1 }],
-    ['root runner is nil', Object.assign({}, { rootRunner: undefined })],
-    ['project id is empty', { projectTask: { projectId: '', taskId: 'x' } }],
-  ])('S1.49 refuses: %s', (message, options) => {
+    ['waitTimeout must be a time > 0, got 0', { waitTimeout: 0 }],
+    ['pollInterval must be a time > 0, got "0s"', { pollInterval: '0s' }],
+    ['waitTimeout must be a time such as 90, 90s, 15m or 2h, got "soon"', { waitTimeout: 'soon' }],
+    ['restartDelay must be a time >= 0, got -1', { restartDelay: -1 }],
+    ['maxRestarts must be a whole number >= 0, got -1', { maxRestarts: -1 }],
+    ['rootRunner must be a function, got undefined', Object.assign({}, { rootRunner: undefined })],
+    [
+      'projectTask.projectId must be a string that is not empty, got ""',
+      { projectTask: { projectId: '', taskId: 'x' } },
+    ],
+    ['unknown option maxRestart (did you mean maxRestarts?)', { maxRestart: 3 }],
+  ])('S1.49 rejects an invalid option: %s', (message, options) => {
     const folder = openLibraryFolder();
     expect(() => new RalphLoop(folder, openBus(), { rootRunner, ...options })).toThrow(message);
   });
 
-  it('S1.2 S1.49 S1.50 refuses a folder or a bus that is none', () => {
+  it('S1.2 S1.49 S1.50 rejects an invalid run directory and an invalid bus', () => {
     const folder = openLibraryFolder();
     writeFileSync(join(folder, 'file'), '');
     const make =
       (runDir: string, bus: ReturnType<typeof openBus> = openBus()) =>
       () =>
         new RalphLoop(runDir, bus, { rootRunner });
-    expect(make('')).toThrow('run directory is empty');
-    expect(make('.')).toThrow('run directory is empty');
-    // @ts-expect-error -- what only a program without types would say
-    expect(make(folder, null)).toThrow('message bus is nil');
-    expect(make(join(folder, 'gone'))).toThrow(/^stat run directory/);
-    expect(make(join(folder, 'file'))).toThrow('run directory is not a directory');
-    expect(make('/')).toThrow('project id is empty');
+    expect(make('')).toThrow('RalphLoop needs the path of a run directory, got ""');
+    expect(make('.')).toThrow('RalphLoop needs the path of a run directory, got "."');
+    // @ts-expect-error -- possible in JavaScript
+    expect(make(folder, null)).toThrow('RalphLoop needs a message bus with an append() method, got null');
+    expect(make(join(folder, 'gone'))).toThrow(
+      `cannot read the run directory ${join(folder, 'gone')}: there is no such file`,
+    );
+    expect(make(join(folder, 'file'))).toThrow(
+      `the run directory ${join(folder, 'file')} is not a directory`,
+    );
+    expect(make('/')).toThrow(
+      'projectTask.projectId is required: the run directory / has no name to take it from',
+    );
   });
 
   it('S1.49 reports the first of several problems, and accepts a delay and a limit of 0', () => {
@@ -105,16 +114,16 @@ describe('the constructor', () => {
     const make = (runDir: string, bus: unknown) => () =>
       // @ts-expect-error -- what only a program without types would pass
       new RalphLoop(runDir, bus, options);
-    expect(make('', null)).toThrow('run directory is empty');
-    expect(make(join(folder, 'gone'), null)).toThrow('message bus is nil');
-    expect(make(join(folder, 'gone'), openBus())).toThrow(/^stat run directory/);
+    expect(make('', null)).toThrow('needs the path of a run directory');
+    expect(make(join(folder, 'gone'), null)).toThrow('needs a message bus');
+    expect(make(join(folder, 'gone'), openBus())).toThrow(/^cannot read the run directory/);
     for (const [problem, fix] of [
-      ['wait timeout must be positive', { waitTimeout: 1 }],
-      ['poll interval must be positive', { pollInterval: 1 }],
-      ['restart delay must not be negative', { restartDelay: 0 }],
-      ['max restarts must not be negative', { maxRestarts: 0 }],
-      ['root runner is nil', { rootRunner }],
-      ['project id is empty', { projectTask: { projectId: 'y', taskId: 'x' } }],
+      ['waitTimeout must be a time > 0, got 0', { waitTimeout: 1 }],
+      ['pollInterval must be a time > 0, got 0', { pollInterval: 1 }],
+      ['restartDelay must be a time >= 0, got -1', { restartDelay: 0 }],
+      ['maxRestarts must be a whole number >= 0, got -1', { maxRestarts: 0 }],
+      ['rootRunner must be a function, got undefined', { rootRunner }],
+      ['projectTask.projectId', { projectTask: { projectId: 'y', taskId: 'x' } }],
     ] as const) {
       expect(make(folder, openBus())).toThrow(problem);
       Object.assign(options, fix);
@@ -124,8 +133,8 @@ describe('the constructor', () => {
 });
 
 describe('run', () => {
-  it('S1.1 S1.6 S1.7 S1.14 restarts the runner until DONE is there, whatever it comes to', async () => {
-    const { folder, attempts, loop, said } = openTask(({ env }, attempt) => {
+  it('S1.1 S1.6 S1.7 S1.14 restarts the runner until DONE exists, also after errors', async () => {
+    const { folder, attempts, loop, messages } = openTask(({ env }, attempt) => {
       if (attempt === 0) throw new Error('exit status 1');
       if (attempt === 1) return new Error('returned');
       return writeFileSync(join(env['TASK_FOLDER'] ?? '', 'DONE'), '');
@@ -133,7 +142,7 @@ describe('run', () => {
     await expect(loop.run()).resolves.toBeUndefined();
     expect(attempts).toEqual([0, 1, 2]);
     expect(existsSync(join(folder, 'DONE'))).toBe(true);
-    expect(said()).toEqual([
+    expect(messages()).toEqual([
       'INFO starting root agent (restart #0)',
       'WARNING root agent failed on restart #0: exit status 1',
       'INFO starting root agent (restart #1)',
@@ -143,16 +152,16 @@ describe('run', () => {
     ]);
   });
 
-  it('S1.7 S1.14 fails when the restarts are used up, and says so on the bus', async () => {
-    const { attempts, loop, said } = openTask(rootRunner, { maxRestarts: 3 });
+  it('S1.7 S1.14 fails after the last restart and reports it on the bus', async () => {
+    const { attempts, loop, messages } = openTask(rootRunner, { maxRestarts: 3 });
     await expect(loop.run()).rejects.toThrow(/^max restarts exceeded$/);
     expect(attempts).toEqual([0, 1, 2]);
-    expect(said().at(-1)).toBe('ERROR task failed: max restarts (3) exceeded');
+    expect(messages().at(-1)).toBe('ERROR task failed: max restarts (3) exceeded');
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
     expect(attempts).toEqual([0, 1, 2, 0, 1, 2]);
   });
 
-  it('S1.10 runs nothing where DONE is there before; one that is a folder is an error', async () => {
+  it('S1.10 runs nothing if DONE exists, and fails if DONE is a directory', async () => {
     const done = openTask(rootRunner, { maxRestarts: 0 });
     writeFileSync(join(done.folder, 'DONE'), '');
     await done.loop.run();
@@ -162,7 +171,7 @@ describe('run', () => {
     expect([...done.attempts, ...odd.attempts]).toEqual([]);
   });
 
-  it('S1.7 S1.9 S1.30 S1.44 gives back why it was cancelled, before anything else and in the middle of a run', async () => {
+  it('S1.7 S1.9 S1.30 S1.44 throws the reason of its signal, before the first run and during a run', async () => {
     const late = new AbortController();
     const { folder, attempts, loop } = openTask(async ({ signal }: AgentContext) => {
       setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), 10);
@@ -175,7 +184,7 @@ describe('run', () => {
     expect(attempts).toEqual([0]);
   });
 
-  it('S1.7 cancels the delay between two runs too', async () => {
+  it('S1.7 cancels the delay between two runs', async () => {
     const cancelled = new AbortController();
     const { attempts, loop } = openTask(() => void setTimeout(() => cancelled.abort(), 50), {
       restartDelay: 60,
@@ -186,7 +195,7 @@ describe('run', () => {
     expect(attempts).toEqual([0]);
   });
 
-  it('S1.6 S1.14 ends on an error that no restart can help, and waits for a person where that is asked for', async () => {
+  it('S1.6 S1.14 fails on a fatal error, and returns when the runner asks to wait for a person', async () => {
     const missing = Object.assign(new Error('spawn nobody ENOENT'), {
       code: 'ENOENT',
       syscall: 'spawn nobody',
@@ -215,9 +224,9 @@ describe('run', () => {
     await expect(loop.run()).resolves.toBeUndefined();
   });
 
-  it('S1.39 takes a run that is too long for a failed one', async () => {
-    const { loop, said } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
+  it('S1.39 counts a run that times out as failed', async () => {
+    const { loop, messages } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
-    expect(said()).toContain('WARNING root agent failed on restart #0: agent timeout');
+    expect(messages()).toContain('WARNING root agent failed on restart #0: agent timeout');
   });
 });

@@ -1,21 +1,21 @@
-/** The loop of document 000 as a class: restarts a root runner until the folder of its task has a file `DONE`. */
+/** The loop of document 000 as a class: restarts a root runner until its run directory contains a file `DONE`. */
 import { statSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
 import { parseDuration } from '../config/values.ts';
 import type { Time } from '../config/config.ts';
 import { failureText } from '../loop/failure.ts';
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 import { openLoop } from './library.ts';
 import type { AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
-import { refuseUnknown } from './unknown-options.ts';
+import { rejectUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 
-/** Runs the root agent once. An error, thrown or returned, is a failed attempt; attempts count from 0. */
+/** Runs the root agent once. An error that it throws or returns makes the attempt fail. Attempts count from 0. */
 export type RootRunner = (context: AgentContext, attempt: number) => unknown;
 
-/** Gets what the loop has to say. What it throws is ignored: a loop does not fail over its log. */
+/** Receives the messages of the loop. The loop ignores its errors. */
 export interface MessageBus {
   append(message: BusMessage): unknown;
 }
@@ -27,18 +27,18 @@ export interface BusMessage {
   readonly taskId: string;
 }
 
-/** Times are seconds, or a number with a unit: `'5m'`. */
+/** Times are seconds, or strings with a unit: `'5m'`. */
 export interface RalphLoopOptions {
   readonly rootRunner: RootRunner;
-  /** How many runs there may be, 100 if nothing is said: 10 are enough for most tasks, 50 for flaky ones. */
+  /** Maximum number of runs (default 100; 10 are enough for most tasks, 50 for flaky ones). */
   readonly maxRestarts?: number | undefined;
-  /** How long one run may take, and how long child loops are waited for: 300 s. */
+  /** Maximum time of one run, and of the wait for child loops (default 300 s). */
   readonly waitTimeout?: Time | undefined;
-  /** How often child loops are looked at: 1 s. */
+  /** Interval between two looks at the child loops (default 1 s). */
   readonly pollInterval?: Time | undefined;
-  /** The pause after every run: 1 s; 5 s are better where trouble is passing. */
+  /** Delay after every run (default 1 s; 5 s suit transient failures). */
   readonly restartDelay?: Time | undefined;
-  /** The last two segments of the folder's path, if nothing is said. */
+  /** Default: the last two segments of the run directory. */
   readonly projectTask?: { readonly projectId: string; readonly taskId: string } | undefined;
 }
 
@@ -52,11 +52,11 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof RalphLoopOptions)[];
 
 export class RalphLoop {
-  /** The folder of the task: `DONE` is looked for here. */
+  /** The folder of the task, where the runner creates `DONE`. */
   readonly runDir: string;
   readonly messageBus: MessageBus;
   readonly maxRestarts: number;
-  /** In seconds, like the two after it. */
+  /** In seconds, as the next two. */
   readonly waitTimeout: number;
   readonly pollInterval: number;
   readonly restartDelay: number;
@@ -66,42 +66,48 @@ export class RalphLoop {
   #lastError: unknown = null;
 
   constructor(runDir: string, messageBus: MessageBus, options: RalphLoopOptions) {
-    if (typeof runDir !== 'string' || runDir.trim() === '' || normalize(runDir) === '.')
-      throw new UserError('run directory is empty');
-    if (typeof messageBus?.append !== 'function') throw new UserError('message bus is nil');
+    const isEmpty = typeof runDir !== 'string' || runDir.trim() === '' || normalize(runDir) === '.';
+    reject(isEmpty, `RalphLoop needs the path of a run directory, got ${shown(runDir)}`);
+    const hasAppend = typeof messageBus?.append === 'function';
+    reject(!hasAppend, `RalphLoop needs a message bus with an append() method, got ${shown(messageBus)}`);
     this.runDir = resolve(runDir);
-    refuseNoFolder(this.runDir);
-    refuseUnknown(options, OPTIONS);
+    rejectNoFolder(this.runDir);
+    rejectUnknown(options, OPTIONS);
     const { maxRestarts = 100, waitTimeout = 300, pollInterval = 1, restartDelay = 1 } = options;
     this.messageBus = messageBus;
     this.maxRestarts = maxRestarts;
-    this.waitTimeout = seconds('wait timeout', waitTimeout);
-    this.pollInterval = seconds('poll interval', pollInterval);
-    this.restartDelay = seconds('restart delay', restartDelay);
+    this.waitTimeout = seconds('waitTimeout', waitTimeout);
+    this.pollInterval = seconds('pollInterval', pollInterval);
+    this.restartDelay = seconds('restartDelay', restartDelay);
     this.rootRunner = options.rootRunner;
     const { projectId, taskId } = options.projectTask ?? idsFrom(this.runDir);
-    this.projectId = projectId;
-    this.taskId = taskId;
-    refuse(!(this.waitTimeout > 0), 'wait timeout must be positive');
-    refuse(!(this.pollInterval > 0), 'poll interval must be positive');
-    refuse(!(this.restartDelay >= 0), 'restart delay must not be negative');
-    refuse(!(Number.isInteger(maxRestarts) && maxRestarts >= 0), 'max restarts must not be negative');
-    refuse(typeof this.rootRunner !== 'function', 'root runner is nil');
-    refuse(projectId === '', 'project id is empty');
-    refuse(taskId === '', 'task id is empty');
+    reject(!(this.waitTimeout > 0), `waitTimeout must be a time > 0, got ${shown(waitTimeout)}`);
+    reject(!(this.pollInterval > 0), `pollInterval must be a time > 0, got ${shown(pollInterval)}`);
+    reject(!(this.restartDelay >= 0), `restartDelay must be a time >= 0, got ${shown(restartDelay)}`);
+    const isCount = Number.isInteger(maxRestarts) && maxRestarts >= 0;
+    reject(!isCount, `maxRestarts must be a whole number >= 0, got ${shown(maxRestarts)}`);
+    reject(
+      typeof this.rootRunner !== 'function',
+      `rootRunner must be a function, got ${shown(this.rootRunner)}`,
+    );
+    this.projectId = required('projectTask.projectId', projectId, this.runDir);
+    this.taskId = required('projectTask.taskId', taskId, this.runDir);
   }
 
-  /** What the document advises against, in words. */
+  /** Warnings about values that the document advises against. */
   get advice(): readonly string[] {
     return [
       ...(this.maxRestarts >= 1000
         ? [`${this.maxRestarts} restarts are too many: 10 are enough for most tasks, 50 for flaky ones`]
         : []),
-      ...(this.restartDelay === 0 ? ['without a restart delay the loop wastes time: 5 s is a good one'] : []),
+      ...(this.restartDelay === 0 ? ['a restart delay of 0 wastes time: use 5 s'] : []),
     ];
   }
 
-  /** Comes back once the task is done, or waits for a person; anything else is thrown. Aborting the signal ends at once. */
+  /**
+   * Returns when the task is done or waits for a person, and throws otherwise. Aborting the signal stops at once and
+   * throws its reason.
+   */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const { problemWithName } = await import('../store/names.ts');
@@ -113,7 +119,7 @@ export class RalphLoop {
         fresh: true,
         prompt: `${this.projectId}/${this.taskId}`,
         agent: { run: (context) => this.#attempt(context), name: 'root' },
-        maximumIterations: this.maxRestarts,
+        maxIterations: this.maxRestarts,
         iterationTimeout: this.waitTimeout,
         restartDelay: this.restartDelay,
         doneFile: join(this.runDir, 'DONE'),
@@ -122,7 +128,7 @@ export class RalphLoop {
           completion: { handOver: { marker: join(this.runDir, 'WAIT_WITHOUT_RESTART') } },
         },
       },
-      (event) => this.#tell(event),
+      (event) => this.#report(event),
     );
     const result = await drive(loop, signal);
     if (result.outcome?.type === 'stopped' && signal?.aborted === true) throw signal.reason;
@@ -141,7 +147,7 @@ export class RalphLoop {
     return { text: '' };
   }
 
-  #tell(event: SeenEvent): void {
+  #report(event: SeenEvent): void {
     if (event.type !== 'run.planned' && event.type !== 'run.ended') return;
     const restart = Number.parseInt(event.run, 10) - 1;
     if (event.type === 'run.planned') return this.#post('INFO', `starting root agent (restart #${restart})`);
@@ -163,7 +169,7 @@ export class RalphLoop {
         throw new Error(reason);
       case 'fatal':
       case 'bad-input':
-        // The runner's own error, where it is what the loop ended on.
+        // Throw the runner's own error if the loop ended on it.
         if (this.#lastError instanceof Error && this.#lastError.message === reason) throw this.#lastError;
         throw new Error(reason.replaceAll(`${this.runDir}${sep}`, ''));
       case 'time-exhausted':
@@ -183,12 +189,12 @@ export class RalphLoop {
     try {
       Promise.resolve(this.messageBus.append({ type, body, projectId, taskId })).catch(() => {});
     } catch {
-      // A log that cannot be written is no reason to stop.
+      // A loop does not fail because its log does.
     }
   }
 }
 
-/** To this document cancelling is not waiting for the end of a step. */
+/** Document 000 cancels at once, without waiting for the running step. */
 async function drive(loop: Loop, signal: AbortSignal | undefined): Promise<LoopResult> {
   const cancel = (): void => loop.stop({ now: true });
   if (signal?.aborted === true) cancel();
@@ -200,27 +206,40 @@ async function drive(loop: Loop, signal: AbortSignal | undefined): Promise<LoopR
   }
 }
 
-function refuse(isWrong: boolean, message: string): void {
+function reject(isWrong: boolean, message: string): void {
   if (isWrong) throw new UserError(message);
 }
 
-function refuseNoFolder(path: string): void {
+function rejectNoFolder(path: string): void {
   let found;
   try {
     found = statSync(path);
   } catch (error) {
-    throw new UserError(`stat run directory: ${error instanceof Error ? error.message : String(error)}`, 2, {
-      cause: error,
-    });
+    throw new UserError(`cannot read the run directory ${path}: ${reasonOf(error)}`, 2, { cause: error });
   }
-  if (!found.isDirectory()) throw new UserError('run directory is not a directory');
+  reject(!found.isDirectory(), `the run directory ${path} is not a directory`);
 }
 
 function seconds(what: string, time: Time): number {
   return typeof time === 'number' ? time : parseDuration(what, time) / 1000;
 }
 
-/** The names of the folder and of the one above it; nothing comes from `/`. */
-function idsFrom(path: string): { readonly projectId: string; readonly taskId: string } {
-  return { projectId: basename(dirname(path)), taskId: basename(path) };
+/** The names of the folder and of its parent; null at the root. */
+function idsFrom(path: string): { readonly projectId: string | null; readonly taskId: string | null } {
+  const [projectId, taskId] = [dirname(path), path].map((folder) => basename(folder));
+  return { projectId: projectId || null, taskId: taskId || null };
+}
+
+function required(name: string, id: string | null, runDir: string): string {
+  if (typeof id === 'string' && id !== '') return id;
+  throw new UserError(
+    id === null
+      ? `${name} is required: the run directory ${runDir} has no name to take it from`
+      : `${name} must be a string that is not empty, got ${shown(id)}`,
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'undefined';
+  return typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value);
 }

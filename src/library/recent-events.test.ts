@@ -4,7 +4,7 @@ import { RecentEvents, type SeenEvent } from './recent-events.ts';
 const text = (words: string): SeenEvent => ({ type: 'text', text: words, message: '', at: 1 });
 const words = (event: SeenEvent): string => (event.type === 'text' ? event.text : event.type);
 
-it('keeps a thousand events for whoever comes late, and says how many are missing', async () => {
+it('keeps 1000 events for late readers and reports how many are missing', async () => {
   const events = new RecentEvents();
   for (let n = 1; n <= 1500; n++) events.push(text(String(n)));
   events.end();
@@ -14,7 +14,7 @@ it('keeps a thousand events for whoever comes late, and says how many are missin
   expect(seen.slice(1).map(words)).toEqual(Array.from({ length: 1000 }, (_, n) => String(n + 501)));
 });
 
-it('bounds what is kept by its length too', async () => {
+it('bounds the total length of the kept events', async () => {
   const events = new RecentEvents();
   for (let n = 0; n < 50; n++) events.push(text('x'.repeat(1024 * 1024)));
   events.end();
@@ -24,7 +24,7 @@ it('bounds what is kept by its length too', async () => {
   expect(kept).toBeGreaterThan(4);
 });
 
-it('hands every event to every reader as it comes', async () => {
+it('delivers every event to every reader', async () => {
   const events = new RecentEvents();
   const read = async (): Promise<string> => {
     let seen = '';
@@ -34,7 +34,7 @@ it('hands every event to every reader as it comes', async () => {
   const readers = [read(), read()];
   for (const letter of 'abc') {
     events.push(text(letter));
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    // oxlint-disable-next-line no-await-in-loop -- one at a time
     await Promise.resolve();
   }
   readers.push(read());

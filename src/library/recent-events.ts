@@ -1,14 +1,14 @@
 import type { AgentEvent } from '../agents/agent.ts';
 import type { LoopEvent } from '../loop/event.ts';
 
-/** What was journaled, what the agent did, and how much of both was missed by whoever was too slow for it. */
+/** A journaled event, an event of the agent, or the number of events that a slow reader missed. */
 export type SeenEvent =
   | LoopEvent
   | (AgentEvent & { readonly at: number })
-  /** So many events came and went before they were asked for. */
+  /** Events that were dropped before this reader asked for them. */
   | { readonly type: 'events.missed'; readonly count: number; readonly at: number };
 
-/** Whether it stands in the journal. */
+/** Whether the event is in the journal. */
 export function isJournaled(event: SeenEvent): event is LoopEvent {
   return JOURNALED.test(event.type);
 }
@@ -16,18 +16,18 @@ export function isJournaled(event: SeenEvent): event is LoopEvent {
 const JOURNALED =
   /^(?:loop|policy|owner|iteration|run|checks|check|probe|claim|changes|commit|checkpoint|limit|timer|child|control)\./;
 
-const MOST_EVENTS = 1000;
-/** An agent's single event may be as long as a file. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MAX_EVENTS = 1000;
+/** A single event can be as long as a file. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * The last events of a loop, for any number of readers, each at its own pace. The loop waits for nobody, so what is kept
- * is bounded: 1000 events, and no more than some megabytes of text.
+ * The last events of a loop, for any number of readers, each at its own pace. The loop does not wait for readers, so
+ * the number of events and their total length are bounded.
  */
 export class RecentEvents implements AsyncIterable<SeenEvent> {
   #kept: { readonly event: SeenEvent; readonly size: number }[] = [];
-  /** How many came before the first that is kept. */
-  #before = 0;
+  /** Number of events dropped so far. */
+  #dropped = 0;
   #size = 0;
   #isEnded = false;
   #wake: (() => void)[] = [];
@@ -36,14 +36,14 @@ export class RecentEvents implements AsyncIterable<SeenEvent> {
     const size = sizeOf(event);
     this.#kept.push({ event, size });
     this.#size += size;
-    while (this.#kept.length > MOST_EVENTS || (this.#size > MOST_CHARACTERS && this.#kept.length > 1)) {
+    while (this.#kept.length > MAX_EVENTS || (this.#size > MAX_CHARACTERS && this.#kept.length > 1)) {
       this.#size -= this.#kept.shift()?.size ?? 0;
-      this.#before++;
+      this.#dropped++;
     }
     this.#wakeAll();
   }
 
-  /** Nothing more will come. */
+  /** No more events will follow. */
   end(): void {
     this.#isEnded = true;
     this.#wakeAll();
@@ -51,10 +51,10 @@ export class RecentEvents implements AsyncIterable<SeenEvent> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SeenEvent, void, undefined> {
     for (let next = 0; ;) {
-      const count = this.#before - next;
+      const count = this.#dropped - next;
       const kept = this.#kept[Math.max(0, -count)];
       if (count > 0) {
-        next = this.#before;
+        next = this.#dropped;
         yield { type: 'events.missed', count, at: kept?.event.at ?? 0 };
       } else if (kept !== undefined) {
         next++;
@@ -62,7 +62,7 @@ export class RecentEvents implements AsyncIterable<SeenEvent> {
       } else if (this.#isEnded) {
         return;
       } else {
-        // oxlint-disable-next-line no-await-in-loop -- there is nothing to read until somebody writes
+        // oxlint-disable-next-line no-await-in-loop -- waits for the next event
         await new Promise<void>((resolve) => {
           this.#wake.push(resolve);
         });
@@ -75,7 +75,7 @@ export class RecentEvents implements AsyncIterable<SeenEvent> {
   }
 }
 
-/** Near enough: the fields that can be long. */
+/** An estimate from the fields that can be long. */
 function sizeOf(event: SeenEvent): number {
   const texts = [
     'text' in event ? event.text : null,

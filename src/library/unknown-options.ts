@@ -1,10 +1,12 @@
 import { closest } from '../config/closest.ts';
 import { UserError } from '../user-error.ts';
 
-/** A limit that nobody keeps because of a typo would be worse than a message. */
-export function refuseUnknown(options: object, known: readonly string[]): void {
+/** A mistyped limit would be ignored silently, so an unknown option is an error. */
+export function rejectUnknown(options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null)
-    throw new UserError(`options must be an object, got ${JSON.stringify(options)}`);
+    throw new UserError(
+      `options must be an object, got ${options === undefined ? 'undefined' : JSON.stringify(options)}`,
+    );
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown === undefined) return;
   const near = closest(unknown, known);

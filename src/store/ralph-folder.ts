@@ -1,7 +1,7 @@
 /** The folder of a workspace that is ralph's: what git sees of it, and the settings in it. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SETTINGS_FILE, type Settings } from '../config/config.ts';
+import { SETTINGS_FILE } from '../config/config.ts';
 import { replaceFile } from './replace-file.ts';
 import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 
@@ -18,7 +18,7 @@ const ALL = '*\n';
 const ALL_BUT_SETTINGS = '*\n!settings.json\n';
 
 /** Writes the shared settings. What was there before is kept beside them; its name is told. */
-export function writeSettings(workspace: string, settings: Settings): { readonly backup: string | null } {
+export function writeSettings(workspace: string, settings: object): { readonly backup: string | null } {
   const path = join(workspace, SETTINGS_FILE);
   const backup = existsSync(path) ? freeName(workspace, `${SETTINGS_FILE}.bak`) : null;
   try {

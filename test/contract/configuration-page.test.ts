@@ -43,10 +43,10 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 \`\`\`json
 {
   "$schema": "https://unpkg.com/ralph-loop/settings.schema.json",
-  "maximumIterations": 20,
+  "maxIterations": 20,
   "maxCost": 5,
   "agent": { "command": "claude", "model": "opus" },
-  "guardrails": [
+  "checks": [
     { "command": "npm test", "failAction": "APPEND", "hint": "Fix the code, not the tests." }
   ],
   "scm": { "command": "git", "tasks": ["commit"] }
@@ -60,9 +60,9 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
   the default; in the local file they are errors.
 - A loop keeps the settings that it started with; \`ralph set\` and \`ralph resume\` change its limits.
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
-  \`agent.env.drop\` still applies. \`--check\` replaces all \`guardrails\`.
+  \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
 - The other presets have other defaults ([presets.md](presets.md)).
-- Do not put secrets here: write \`$NAME\` in a guardrail, and set the variable in the environment.
+- Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
 
 Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`. Sizes are numbers of bytes, or strings such as
 \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split('\n');
@@ -76,7 +76,7 @@ const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   outputLines: 3,
   outputChars: 120,
   'scm.timeout': '10m',
-  'guardrails[].failAction': 'APPEND',
+  'checks[].failAction': 'APPEND',
 };
 
 interface Described {
@@ -90,6 +90,8 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
   const properties = part(schema, 'properties');
   if (typeof properties !== 'object' || properties === null) return [];
   return Object.entries(properties).flatMap(([name, one]: [string, unknown]) => {
+    // The description of the setting names its alias.
+    if (part(one, 'deprecated') === true) return [];
     const key = path === '' ? name : `${path}.${name}`;
     const items = part(one, 'items');
     const inner = [...settingsIn(one, key), ...settingsIn(items, `${key}[]`)];

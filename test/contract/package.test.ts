@@ -1,5 +1,51 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import * as core from '../../src/core.ts';
+import * as library from '../../src/index.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const text = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+describe('the exports', () => {
+  it('of ralph-loop are the ones that docs/library.md documents', () => {
+    expect(Object.keys(library).toSorted()).toEqual([
+      'ArchitectLoop',
+      'RalphLoop',
+      'UserError',
+      'createLoop',
+      'resumeLoop',
+      'runLoop',
+    ]);
+    for (const name of Object.keys(library)) expect(text('docs/library.md')).toContain(name);
+  });
+
+  it('of ralph-loop/core are what a driver needs', () => {
+    expect(Object.keys(core).toSorted()).toEqual([
+      'INITIAL',
+      'PRESET_NAMES',
+      'UNTILS',
+      'admits',
+      'classify',
+      'decide',
+      'describeProblem',
+      'evolve',
+      'explain',
+      'failureText',
+      'findProblems',
+      'fold',
+      'mergePolicy',
+      'openRun',
+      'presets',
+      'renderPrompt',
+      'report',
+      'resolvePolicy',
+      'startScan',
+    ]);
+  });
+});
 
 interface Locked {
   readonly resolved?: string;
@@ -7,11 +53,50 @@ interface Locked {
 }
 
 it('the lock file names every platform and no registry, so that `npm ci` works on any machine', () => {
-  const text = readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a file of a known tool, looked at in two places
-  const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, Locked>> };
+  const { packages } = JSON.parse(text('package-lock.json')) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
   const entries = Object.values(packages);
   expect(entries.filter(({ resolved }) => resolved !== undefined)).toEqual([]);
   const optional = entries.flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
   expect(optional.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
+});
+
+describe('the tarball', () => {
+  const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the documented output of npm
+  const [{ files }] = JSON.parse(printed) as [{ readonly files: readonly { readonly path: string }[] }];
+  const paths = files.map(({ path }) => path);
+
+  it('has no dependencies at run time', () => {
+    const manifest: unknown = JSON.parse(text('package.json'));
+    expect(manifest).not.toHaveProperty('dependencies');
+    expect(manifest).not.toHaveProperty('peerDependencies');
+    expect(manifest).not.toHaveProperty('optionalDependencies');
+  });
+
+  it('contains no source maps and no tests', () => {
+    expect(paths.filter((path) => /\.map$|\.test\.|^(?:src|test)\//.test(path))).toEqual([]);
+  });
+
+  it('contains a licence beside every bundled package', () => {
+    expect(paths).toContain('dist/agents/pydantic-genai-prices.LICENSE');
+    expect(paths).toContain('dist/cli/commander.LICENSE');
+    expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
+  });
+
+  it('contains every file that the README and the pages link to', () => {
+    const pages = ['README.md', ...paths.filter((path) => /^docs\/.*\.md$/.test(path))];
+    const broken = pages.flatMap((page) =>
+      [...text(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .map(([, link = '']) => join(dirname(page), link))
+        .filter((target) => !paths.some((path) => path === target || path.startsWith(join(target, '/'))))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
 });

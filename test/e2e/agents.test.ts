@@ -189,9 +189,9 @@ describe('the settings of a workspace', () => {
   it('that are wrong are named, and nothing is begun', async () => {
     const cases: readonly (readonly [unknown, string])[] = [
       ['claude', 'agent must be an object, got "claude"'],
-      [{ command: 7 }, 'agent.command must be a text, got 7'],
-      [{ flags: '--x' }, 'agent.flags must be a list of texts, got "--x"'],
-      [{ flags: ['a', 1] }, 'agent.flags[1] must be a text, got 1'],
+      [{ command: 7 }, 'agent.command must be a string, got 7'],
+      [{ flags: '--x' }, 'agent.flags must be a list of strings, got "--x"'],
+      [{ flags: ['a', 1] }, 'agent.flags[1] must be a string, got 1'],
       [{ promptVia: 'pigeon' }, 'agent.promptVia must be one of stdin, file, argument'],
       [{ comand: 'claude' }, 'unknown key "agent.comand" (did you mean command?)'],
     ];
@@ -200,11 +200,11 @@ describe('the settings of a workspace', () => {
       // oxlint-disable-next-line no-await-in-loop -- one file for all
       const end = await agents.run().ended;
       exits(end, 2);
-      expect(end.stderr).toContain(`.ralph/settings.json:1: ${message}`);
+      expect(end.stderr.replace(/:1:\d+:/, ':1:')).toContain(`.ralph/settings.json:1: ${message}`);
     }
     rig.write('.ralph/settings.json', '{');
     expect((await agents.run().ended).stderr).toContain(
-      '.ralph/settings.json:1: not valid JSON: expected a key in double quotes',
+      '.ralph/settings.json:1:2: not valid JSON: expected "}"',
     );
     expect((await rig.does('ls', '--json')).stdout.trim()).toBe('[]');
   });

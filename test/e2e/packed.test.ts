@@ -15,10 +15,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own package.json
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  readonly dependencies: Readonly<Record<string, string>>;
-};
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -41,13 +37,13 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     const printed = npm('pack', path, '--ignore-scripts', '--pack-destination', folder);
     return `./${printed.trim().split('\n').at(-1) ?? ''}`;
   };
-  const types = ['@types/node', 'undici-types'];
-  const needed = [...Object.keys(manifest.dependencies), ...types].map((name) =>
-    pack(join(ROOT, 'node_modules', name)),
-  );
-  const tarball = pack(ROOT);
+  const install = (...tarballs: string[]): string =>
+    npm('install', ...tarballs, '--ignore-scripts', '--no-audit', '--no-fund');
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  npm('install', tarball, ...needed, '--ignore-scripts', '--no-audit', '--no-fund');
+  install(pack(ROOT));
+  expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+    'ralph-loop',
+  ]);
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
   const version = run('npx', '--no-install', 'ralph', '--version');
@@ -65,8 +61,9 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     '<promise>DONE</promise>',
   );
   expect(JSON.parse(loop.stdout)).toMatchObject({ status: 'done', exitCode: 0, iterations: 1 });
-  writeFileSync(join(folder, '.ralph', 'settings.json'), '{ "maximumIteration": 3 }');
-  expect(run('npx', '--no-install', 'ralph', 'config').stderr).toContain('did you mean maximumIterations?');
+  writeFileSync(join(folder, '.ralph', 'settings.json'), '{ "maxIteration": 3 }');
+  expect(run('npx', '--no-install', 'ralph', 'config').stderr).toContain('did you mean maxIterations?');
+  rmSync(join(folder, '.ralph', 'settings.json'));
   const schema = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
   expect(JSON.parse(readFileSync(schema, 'utf8'))).toMatchObject({ type: 'object' });
   const program = (name: string, text: string): string => {
@@ -75,10 +72,41 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     return stdout + stderr.replaceAll(/^\(.*ExperimentalWarning.*\n\(Use .*\n/gm, '');
   };
   const use = `runLoop({ prompt: 'x', agent: async () => ({ text: '<promise>DONE</promise>' }) }).then(({ stopReason, iterations }) => console.log(stopReason, iterations.length, Object.keys(presets).length));`;
-  expect(program('use.mjs', `import { runLoop, presets } from 'ralph-loop';\n${use}`)).toBe('done 1 6\n');
-  expect(program('use.cjs', `const { runLoop, presets } = require('ralph-loop');\n${use}`)).toBe(
-    'done 1 6\n',
-  );
+  const imports = `import { runLoop } from 'ralph-loop';\nimport { presets } from 'ralph-loop/core';`;
+  const requires = `const { runLoop } = require('ralph-loop');\nconst { presets } = require('ralph-loop/core');`;
+  expect(program('use.mjs', `${imports}\n${use}`)).toBe('done 1 6\n');
+  expect(program('use.cjs', `${requires}\n${use}`)).toBe('done 1 6\n');
+
+  // Both price a run by its tokens, from the table in the package.
+  mkdirSync(join(folder, 'bin'));
+  const codex = join(folder, 'bin', 'codex');
+  const lines = [
+    { type: 'item.completed', item: { id: '1', type: 'agent_message', text: '<promise>DONE</promise>' } },
+    { type: 'turn.completed', usage: { input_tokens: 1_000_000, output_tokens: 0 } },
+  ].map((line) => `echo '${JSON.stringify(line)}'\n`);
+  writeFileSync(codex, `#!/bin/sh\ncat >/dev/null\n${lines.join('')}`, { mode: 0o755 });
+  env = { ...env, PATH: `${join(folder, 'bin')}:${env['PATH']}` };
+  const words = [
+    'ralph',
+    'run',
+    'a task',
+    '--json',
+    '--agent',
+    'codex',
+    '--model',
+    'gpt-5',
+    '--max-cost',
+    '5',
+  ];
+  expect(JSON.parse(run('npx', '--no-install', ...words).stdout)).toMatchObject({
+    costUsd: 1.25,
+    costSource: 'estimated',
+  });
+  const price = `const agent = { model: 'gpt-5', run: () => ({ text: '<promise>DONE</promise>', tokens: { input: 1e6 } }) };\nconst { totalCost } = await runLoop({ prompt: 'x', agent });\nconsole.log(totalCost);`;
+  expect(program('price.mjs', `import { runLoop } from 'ralph-loop';\n${price}`)).toBe('1.25\n');
+
+  // The examples and a CommonJS program compile against the types of the package.
+  install(...['@types/node', 'undici-types'].map((name) => pack(join(ROOT, 'node_modules', name))));
 
   const examples = readdirSync(join(ROOT, 'examples'));
   for (const file of examples) copyFileSync(join(ROOT, 'examples', file), join(folder, file));

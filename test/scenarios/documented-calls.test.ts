@@ -207,7 +207,7 @@ describe('what is told of a run', () => {
       ]) {
         expect(lines).toContain(line);
       }
-      expect(stderr).toMatch(/^\[ralph\] Settings: \{.*"maximumIterations":3/m);
+      expect(stderr).toMatch(/^\[ralph\] Settings: \{.*"maxIterations":3/m);
       expect(stderr).toMatch(/^\[ralph\] Guardrail exited with code 0 \(\d+\.\ds\)$/m);
       expect(stderr).toMatch(/^\[ralph\] Agent ended after \d+\.\ds$/m);
     }

@@ -58,7 +58,7 @@ const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 describe('the questions', () => {
   it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 the answers of the example give its file (T043)', async () => {
     const stage = openStage();
-    const terminal = init(stage);
+    const terminal = init(stage, {}, '--preset', 'ralph-cli');
     await answer(terminal, [
       [AGENT, 'claude'],
       [FLAGS, '--model,opus'],
@@ -77,10 +77,10 @@ describe('the questions', () => {
     ]);
     expect(await terminal.ends()).toEqual(WELL);
     expect(terminal.screen).toContain(WRITTEN);
-    // The box of the questions is closed.
     expect(terminal.screen).toContain('└  That is all.');
     const written = {
       $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
+      preset: 'ralph-cli',
       maximumIterations: 10,
       completionResponse: 'DONE',
       outputTruncateChars: 5000,
@@ -134,9 +134,9 @@ describe('the questions', () => {
     expect(screen).toContain('  Must be greater than 0');
     expect(screen).toContain('    Invalid action. Must be APPEND, PREPEND, or REPLACE');
     expect(settings(stage)).toMatchObject({
-      maximumIterations: 3,
+      maxIterations: 3,
       agent: { command: stage.agent, flags: ['--model', 'opus'] },
-      guardrails: [{ command: 'true', failAction: 'REPLACE' }],
+      checks: [{ command: 'true', failAction: 'REPLACE' }],
     });
     expect(settings(stage)).not.toHaveProperty('scm');
 
@@ -182,7 +182,7 @@ describe('the questions', () => {
     expect(settings(stage)).toMatchObject({
       $schema: '../node_modules/ralph-loop/settings.schema.json',
       agent: { command: 'codex', flags: [] },
-      guardrails: [
+      checks: [
         { command: 'pnpm test', failAction: 'APPEND' },
         { command: 'make lint', failAction: 'APPEND' },
         { command: 'pnpm run typ', failAction: 'APPEND' },
@@ -196,9 +196,9 @@ describe('the questions', () => {
     terminal.types('claude\r--verbose\n5\r\rmake test\n\n\n\r\r');
     expect(await terminal.ends()).toEqual(WELL);
     expect(settings(stage)).toMatchObject({
-      maximumIterations: 5,
+      maxIterations: 5,
       agent: { command: 'claude', flags: ['--verbose'] },
-      guardrails: [{ command: 'make test', failAction: 'APPEND' }],
+      checks: [{ command: 'make test', failAction: 'APPEND' }],
     });
   });
 });
@@ -276,7 +276,7 @@ describe('an end before the end', () => {
 });
 
 describe('settings that are there', () => {
-  const base = { maximumIterations: 7, agent: { command: 'claude', flags: ['-x'] } };
+  const base = { maxIterations: 7, agent: { command: 'claude', flags: ['-x'] } };
 
   it('S2.16 S2.25 shows them merged and where they are from; by default they stay (T046)', async () => {
     const stage = openStage();
@@ -310,7 +310,7 @@ describe('settings that are there', () => {
     second.types('y\ramp\r\r\r\r\r\r');
     expect(await second.ends()).toEqual(WELL);
     expect(second.screen).toContain(WRITTEN);
-    expect(settings(stage)).toMatchObject({ agent: { command: 'amp' }, maximumIterations: 10 });
+    expect(settings(stage)).toMatchObject({ agent: { command: 'amp' }, maxIterations: 10 });
     expect(stage.read('.ralph/settings.json.bak')).toBe(JSON.stringify(base));
     expect(second.screen).toContain('.ralph/settings.json.bak');
   });
@@ -322,7 +322,7 @@ describe('settings that are there', () => {
     await answer(terminal, [[OVERWRITE, '']]);
     expect(await terminal.ends()).toEqual(WELL);
     expect(terminal.screen).toContain(
-      'ralph: error: existing settings file is malformed: .ralph/settings.json:2: not valid JSON',
+      'ralph: error: existing settings file is malformed: .ralph/settings.json:2:13: not valid JSON',
     );
     expect(stage.read(FILE)).toContain('{,');
     const again = init(stage);
@@ -362,13 +362,13 @@ describe('--yes', () => {
     expect(stdout).toContain(WRITTEN);
     expect(settings(stage)).toEqual({
       $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
-      maximumIterations: 10,
+      maxIterations: 10,
       completionResponse: 'DONE',
       outputTruncateChars: 5000,
       streamAgentOutput: true,
       includeIterationCountInPrompt: false,
       agent: { command: 'amp', flags: [] },
-      guardrails: [
+      checks: [
         { command: 'cargo test', failAction: 'APPEND' },
         { command: 'cargo clippy', failAction: 'APPEND' },
       ],
@@ -386,7 +386,7 @@ describe('--yes', () => {
     const forced = await stage.shell(line).ended;
     expect(forced).toMatchObject({ code: 0 });
     expect(forced.stderr).toContain('no agent that ralph knows is installed, claude is taken');
-    expect(settings(stage)).toMatchObject({ agent: { command: 'claude' }, guardrails: [] });
+    expect(settings(stage)).toMatchObject({ agent: { command: 'claude' }, checks: [] });
     expect(stage.read('.ralph/settings.json.bak')).toBe('{ "maximumIterations": 7 }');
   });
 

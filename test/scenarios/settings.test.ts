@@ -29,18 +29,14 @@ describe('the settings files', () => {
     const { code, stdout, stderr } = await run(stage, '-m', '2', '-c', 'FIN');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('starting iteration 1/2');
-    const { maximumIterations, completionResponse, streamAgentOutput, preset } = await holds(
-      stage,
-      '-m',
-      '2',
-    );
-    expect(maximumIterations).toEqual({ value: 2, origin: 'flag', place: '--max-iterations' });
+    const { maxIterations, completionResponse, streamAgentOutput, preset } = await holds(stage, '-m', '2');
+    expect(maxIterations).toEqual({ value: 2, origin: 'flag', place: '--max-iterations' });
     expect(completionResponse).toEqual({
       value: 'TWO',
       origin: 'local',
-      place: '.ralph/settings.local.json:3',
+      place: '.ralph/settings.local.json:3:3',
     });
-    expect(streamAgentOutput).toEqual({ value: false, origin: 'file', place: '.ralph/settings.json:8' });
+    expect(streamAgentOutput).toEqual({ value: false, origin: 'file', place: '.ralph/settings.json:8:3' });
     expect(preset?.origin).toBe('file');
   });
 
@@ -93,14 +89,14 @@ describe('the settings files', () => {
     const held = await holds(stage, '--preset', 'ralph-cli');
     expect(
       [
-        'maximumIterations',
+        'maxIterations',
         'completionResponse',
         'outputTruncateChars',
         'streamAgentOutput',
         'includeIterationCountInPrompt',
       ].map((key) => held[key]?.value),
     ).toEqual([10, 'DONE', 5000, true, false]);
-    expect(held['maximumIterations']?.origin).toBe('default');
+    expect(held['maxIterations']?.origin).toBe('default');
     expect(held['iterationTimeout']).toEqual({ value: null, origin: 'preset', place: 'preset ralph-cli' });
   });
 
@@ -152,7 +148,7 @@ describe('the settings files', () => {
       [{ outputTruncateChars: -5 }, 'outputTruncateChars must be a positive integer, got -5'],
       [{ guardrails: [{ command: '' }] }, 'guardrails[0].command must not be empty'],
       [{ guardrails: [{ failAction: 'APPEND' }] }, 'guardrails[0].command must not be empty'],
-      [{ guardrails: [{ command: 'x', hint: 7 }] }, 'guardrails[0].hint must be a text, got 7'],
+      [{ guardrails: [{ command: 'x', hint: 7 }] }, 'guardrails[0].hint must be a string, got 7'],
       [
         { guardrails: [{ command: 'x', failAction: 'ignore' }] },
         'guardrails[0].failAction must be APPEND, PREPEND, or REPLACE, got "ignore"',
@@ -161,18 +157,21 @@ describe('the settings files', () => {
       [{ maxTime: 'soon' }, 'maxTime must be a time such as 90, "90s", "15m" or "2h", got "soon"'],
       [{ emoji: 'yes' }, 'emoji must be true or false, got "yes"'],
       [{ maxCost: 0 }, 'maxCost must be an amount of dollars > 0, got 0'],
+      [{ maxIteration: 3 }, 'unknown key "maxIteration" (did you mean maxIterations?)'],
+      [{ checks: [{ command: 'x', actoin: 'APPEND' }] }, '"checks[0].actoin" (did you mean action?)'],
+      [{ checks: [{ command: '' }] }, 'checks[0].command must not be empty'],
       [{ maximumIteration: 3 }, 'unknown key "maximumIteration" (did you mean maximumIterations?)'],
       [{ agent: { comand: 'x' } }, 'unknown key "agent.comand" (did you mean command?)'],
       [
         { guardrails: [{ command: 'x', zzz: 1 }] },
-        'unknown key "guardrails[0].zzz" (known are command, failAction, hint)',
+        'unknown key "guardrails[0].zzz" (known keys are command, failAction, hint)',
       ],
       [[1], 'the content must be an object, got [1]'],
       [
         '{ "maximumIterations": 1, }',
-        '.ralph/settings.json:1: not valid JSON: expected a key in double quotes',
+        '.ralph/settings.json:1:27: not valid JSON: expected a key in double quotes',
       ],
-      ['{\n "a": 1\n "b": 2 }', '.ralph/settings.json:3: not valid JSON: expected "," or "}"'],
+      ['{\n "a": 1\n "b": 2 }', '.ralph/settings.json:3:2: not valid JSON: expected ","'],
     ];
     const wrong: unknown[] = [];
     for (const [settings, message] of cases) {
@@ -194,8 +193,8 @@ describe('the settings files', () => {
     stage.settings('{\n  "maxFailures": 0,\n  "agent": {\n    "flags":\n      "--x"\n  }\n}\n');
     const { stderr } = await run(stage);
     expect(stderr).toBe(
-      'ralph: error: failed to load settings: .ralph/settings.json:2: maxFailures must be a positive integer, got 0\n' +
-        '  .ralph/settings.json:4: agent.flags must be a list of texts, got "--x"\n',
+      'ralph: error: failed to load settings: .ralph/settings.json:2:3: maxFailures must be a positive integer, got 0\n' +
+        '  .ralph/settings.json:4:5: agent.flags must be a list of strings, got "--x"\n',
     );
   });
 
@@ -208,11 +207,9 @@ describe('the settings files', () => {
     const { code, stderr } = await run(stage);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      '.ralph/settings.local.json:2: maximumIterations must be a positive integer, got 0',
+      '.ralph/settings.local.json:2:3: maximumIterations must be a positive integer, got 0',
     );
-    expect(stderr).toContain(
-      '.ralph/settings.local.json:3: guardrails must be a list of guardrails, got "x"',
-    );
+    expect(stderr).toContain('.ralph/settings.local.json:3:3: guardrails must be a list of checks, got "x"');
     const bare = openStage();
     expect((await run(bare)).stderr).toContain('agent.command must be configured in settings file');
   });
@@ -231,7 +228,7 @@ describe('the settings files', () => {
     const stage = openStage();
     stage.write('settings.json', '{ "maximumIterations": 3 }');
     stage.write('sub/.ralph/settings.json', '{ "maximumIterations": 4 }');
-    expect((await holds(stage))['maximumIterations']?.value).toBe(10);
+    expect((await holds(stage))['maxIterations']?.value).toBe(10);
     const { code, stderr } = await run(stage, '--settings', 'settings.json');
     expect(code).toBe(2);
     expect(stderr).toContain("unknown option '--settings'");
@@ -246,7 +243,7 @@ describe('the settings files', () => {
       [['run', '-f', 'none.md'], 'prompt file not found: none.md'],
       [
         ['run', '-p', ' ', '--', stage.agent],
-        'failed to load settings: .ralph/settings.json:1: not valid JSON',
+        'failed to load settings: .ralph/settings.json:1:2: not valid JSON',
       ],
     ] as const;
     for (const [args, message] of cases) {
@@ -340,11 +337,14 @@ describe('the settings files', () => {
   it('are named where a value is impossible, by file and line', async () => {
     const stage = openStage();
     for (const [settings, message] of [
-      [{ maxTime: 1e21 }, '.ralph/settings.json:2: maxTime must be a time'],
-      [{ restartDelay: '99999999999999999999d' }, '.ralph/settings.json:2: restartDelay must be'],
-      [{ scm: { command: 'git', tasks: ['x "y'] } }, '.ralph/settings.json:5: scm.tasks[0] must be'],
-      [{ guardrails: [{ command: 'a\0b' }] }, 'guardrails[0].command must be a text without NUL'],
-      [{ agent: { env: { drop: ['not a name'] } } }, 'agent.env.drop[0] must be the name of a variable'],
+      [{ maxTime: 1e21 }, '.ralph/settings.json:2:3: maxTime must be a time'],
+      [{ restartDelay: '99999999999999999999d' }, '.ralph/settings.json:2:3: restartDelay must be'],
+      [{ scm: { command: 'git', tasks: ['x "y'] } }, '.ralph/settings.json:5:7: scm.tasks[0] must be'],
+      [{ guardrails: [{ command: 'a\0b' }] }, 'guardrails[0].command must be a string without NUL'],
+      [
+        { agent: { env: { drop: ['not a name'] } } },
+        'agent.env.drop[0] must be the name of an environment variable',
+      ],
     ] as const) {
       stage.settings(settings);
       // oxlint-disable-next-line no-await-in-loop -- one file for all
