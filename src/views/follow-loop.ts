@@ -17,7 +17,7 @@ import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { Viewer } from '../owner/owner.ts';
 import { liveOwner } from '../store/read-loop.ts';
 
-/** Shows a loop that somebody else drives, from its first event on, until nobody drives it any more. */
+/** Shows a loop that another process drives, from its first event until it ends or has no owner. */
 export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<EndRecord> {
   const spec = readSpec(folder.spec);
   const journal = new JournalFollower(folder.journal);
@@ -36,14 +36,14 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
     viewer.appended?.(event, state);
     viewer.seen?.(event, state, known);
   };
-  let hint: (() => void) | null = null;
-  const stopWatching = watchFolder(folder.path, () => hint?.());
+  let wake: (() => void) | null = null;
+  const stopWatching = watchFolder(folder.path, () => wake?.());
   try {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
-        hint = resolve;
+        wake = resolve;
       });
-      // A folder that was removed comes back with its owner's next look.
+      // The owner recreates a lock file that was removed.
       const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const event of journal.look()) await take(event);
@@ -58,7 +58,7 @@ export async function followLoop(folder: LoopFolder, viewer: Viewer): Promise<En
   return endRecord(state, known, spec);
 }
 
-/** What one run prints, as it comes. */
+/** Passes on the output of one run as it arrives. */
 class Output {
   readonly #tails: Tail[] = [];
   readonly #stopWatching: () => void;

@@ -31,7 +31,7 @@ describe('ralph rewind', () => {
     expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
     expect([stage.read('log'), existsSync(stage.path('new-3'))]).toEqual(['1\n2\n3\n', true]);
     expect(left(stage)).toEqual(kept);
-    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('already; nothing was changed');
+    expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(/already as in .*; nothing was changed/);
     expect(records(stage)).toEqual(['1', '2', '3', 'rewind-1', 'rewind-2', 'rewind-3', 'start']);
     const unknown = await rewinds(stage, '4');
     expect(unknown.code).toBe(2);
@@ -141,9 +141,9 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '2');
     const copies = stage.path('.ralph/loops/it/rewinds/rewind-1');
     expect((await rewinds(stage, '1')).stdout).toContain(
-      `note: git would not give back 1 file exactly (filters, line ends or permissions): copies are in ${copies},`,
+      `note: git cannot restore 1 file exactly (filters, line ends or permissions): exact copies are in\n      ${copies},`,
     );
-    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file came from exact copies');
+    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file restored from exact copies');
     expect([stage.read('key'), statSync(stage.path('key')).mode & 0o777]).toEqual(['2\n', 0o600]);
   });
 });
