@@ -20,8 +20,9 @@ export async function demo(): Promise<number> {
   process.env['XDG_STATE_HOME'] = join(folder, 'state');
   const workspace = join(folder, 'project');
   try {
-    say('This demo runs a loop in a temporary repository that has a typo and a check that finds it.');
-    say('The agent is a script: it claims to be done too early, hits a usage limit, then fixes the typo.');
+    say('A loop in a temporary repository with a typo, and a check that finds it.');
+    say('The agent is a script: it claims to be done too early, hits a usage limit,');
+    say('then fixes the typo. No model, no account.');
     say('');
     say(paint('bold', `$ ralph run "Fix the typo in greeting.txt" --check '${CHECK}' -- scripted-agent`));
     await runGit(folder, ['init', '--quiet', workspace]);
@@ -51,8 +52,8 @@ export async function demo(): Promise<number> {
     say(paint('bold', '  ralph run "fix the failing tests" --check "npm test" --agent claude'));
     say(paint('bold', '  ralph run -f PROMPT.md --check "cargo test" --agent codex'));
     say('');
-    say('ralph agents lists the supported agents. Any other command that reads the prompt from stdin works');
-    say('too, after --. ralph --help lists all commands.');
+    say('ralph agents lists the supported agents. Any other command that reads the');
+    say('prompt from stdin works too, after --. ralph --help lists all commands.');
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -111,7 +111,7 @@ async function finish(workspace: string, settings: Settings): Promise<void> {
     if (!(error instanceof UserError)) throw error;
     warn(`note: ralph run still fails: ${reasonIn(error)}\n`);
   }
-  print('Show the settings in effect with: ralph config. Start with: ralph run "your task"\n');
+  print('Start a loop with: ralph run "your task" (show all settings with: ralph config)\n');
 }
 
 function reasonIn(error: UserError): string {

@@ -178,7 +178,7 @@ function runLines(event: RunEnded, state: LoopState, account: Account): readonly
   }
 }
 
-const NOT_COUNTED = 'this run does not count as an iteration';
+const NOT_COUNTED = 'not counted as an iteration';
 
 function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
   const until = moment(waitAfter(state, run).until, event.at);

@@ -41,7 +41,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   if (options.run !== undefined && wanted === undefined) {
     const known = runs.map((run) => run.name).join(', ');
     throw new UserError(
-      `loop ${name} has no run ${options.run}${runs.length === 0 ? '' : ` (its runs are ${known})`}`,
+      `loop ${name} has no run ${options.run}${runs.length === 0 ? '' : ` (runs: ${known})`}`,
     );
   }
   if (options.follow === true && options.run === undefined) {

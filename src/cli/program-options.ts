@@ -127,14 +127,14 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
       `maximum number of iterations${byDefault(defaults?.maxIterations)}`,
     )
     .addOption(new Option('--maximum-iterations <number>').hideHelp())
-    .option('--max-time <time>', `maximum active time of the loop (90, 90s, 15m, 2h)${byDefault()}`)
+    .option('--max-time <time>', `maximum active time of the loop, e.g. 90s, 15m, 2h${byDefault()}`)
     .option('--max-cost <dollars>', `maximum cost of the agent in US dollars${byDefault()}`)
     .option('--max-tokens <number>', `maximum number of tokens${byDefault()}`)
     .option(
       '--max-failures <number>',
       `maximum number of consecutive failures${byDefault(defaults?.maxFailures)}`,
     )
-    .option('--max-output <size>', `maximum output per run (500k, 20m, 1g)${byDefault('1g')}`)
+    .option('--max-output <size>', `maximum output per run, e.g. 500k, 20m${byDefault('1g')}`)
     .option('--iteration-timeout <time>', `maximum time per run${orUnlimited(defaults?.iterationTimeout)}`)
     .option(
       '--inactivity-timeout <time>',
@@ -162,8 +162,9 @@ export function viewOptions(
     .option('--no-emoji', 'show [OK] and [ERR] instead of emoji')
     .option('--output-lines <number>', 'maximum lines shown of the output of a tool (default 3)')
     .option('--output-chars <number>', 'maximum characters shown of each of these lines (default 120)')
-    .option('--report <form>', 'write the result as json, markdown or github (job summary)')
-    .option('--report-file <file>', 'file for the report (default: stdout)');
+    .option('--report <form>', 'write the result as json, markdown or github')
+    .option('--report-file <file>', 'file for the report (default: stdout; with github, the job summary)')
+    .helpOption('-h, --help', 'print this help');
 }
 
 export const WORKSPACE = ['--cwd <folder>', 'workspace folder (default: the current folder)'] as const;

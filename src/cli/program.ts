@@ -1,5 +1,5 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
@@ -76,7 +76,6 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     )
     .option('-v, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
     .showSuggestionAfterError()
     .enablePositionalOptions()
     .exitOverride()
@@ -85,6 +84,11 @@ function build(given: readonly string[], command: readonly string[], done: Done)
       writeErr: warn,
       outputError: (text, write) => write(`ralph: ${text.trimEnd()}\n`),
     });
+  // Without `[options]`, which only some commands have before they are called.
+  const help = new Help();
+  program.configureHelp({
+    subcommandTerm: (one) => help.subcommandTerm(one).replace(' [options]', ''),
+  });
   program.addHelpText('after', HELP);
   const add: Add = (name, description) => program.command(name).description(description);
 
@@ -96,6 +100,9 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   controlCommands(add, call);
   program.commandsGroup('Set up:');
   setupCommands(add, call);
+  program.commandsGroup('Learn:');
+  demoCommand(add, call);
+  program.helpCommand('help [command]', 'print the help of a command');
   return program;
 }
 
@@ -194,7 +201,7 @@ function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { tell } = await import('./control.ts');
       done(await tell(name, words.join(' '), options));
     });
-  add('set <name> <settings...>', 'change the limits of a running loop: max-iterations=20 max-time=2h …')
+  add('set <name> <settings...>', 'change the limits of a loop: max-iterations=20 max-time=2h …')
     .option(...WORKSPACE)
     .action(async (name: string, settings: readonly string[], options: object) => {
       const { set } = await import('./control.ts');
@@ -218,6 +225,7 @@ function controlCommands(add: Add, { isCalled, done }: Call): void {
 
 function worktreeCommands(worktree: Command, done: Done): void {
   const add: Add = (name, description) => worktree.command(name).description(description);
+  worktree.helpCommand('help [command]', 'print the help of a command');
   add('ls', 'list the worktrees of the loops of the workspace')
     .option('--json', 'print JSON')
     .option(...WORKSPACE)
@@ -250,7 +258,7 @@ function setupCommands(add: Add, { isCalled, done }: Call): void {
       const { init } = await import('./init.ts');
       done(await init(options));
     });
-  const config = add('config', 'show the settings in effect and where each comes from');
+  const config = add('config', 'show the settings in effect, with the origin of each');
   if (isCalled('config')) runOptions(config, 'print JSON');
   config.action(async (options: RunOptions) => {
     const { config: show } = await import('./config.ts');
@@ -268,6 +276,9 @@ function setupCommands(add: Add, { isCalled, done }: Call): void {
       const { doctor } = await import('./doctor.ts');
       done(await doctor(options));
     });
+}
+
+function demoCommand(add: Add, { done }: Call): void {
   add('demo', 'run a demo loop in a temporary repository (takes seconds, needs no account)').action(
     async () => {
       const { demo } = await import('./demo.ts');

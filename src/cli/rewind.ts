@@ -13,9 +13,9 @@ export async function rewind(
 ): Promise<number> {
   const rewound = await finishing(() => rewindLoop(findLoop(workspaceOf(options), name), checkpoint));
   const { change, files, back, repositories, copied, exact, copies } = rewound;
-  if (back === null) print(`the files are already as in ${checkpoint}; nothing was changed\n`);
+  if (back === null) print(`the files already match checkpoint ${checkpoint}; nothing was changed\n`);
   else {
-    print(`rewound the files of ${name} to ${checkpoint}: ${change}\n`);
+    print(`rewound the files of ${name} to checkpoint ${checkpoint}: ${change}\n`);
     for (const { path, how } of files.slice(0, MAX_LISTED_FILES))
       print(`  ${how.padEnd(7)}  ${sanitize(oneLine(path))}\n`);
     if (files.length > MAX_LISTED_FILES) print(`  and ${files.length - MAX_LISTED_FILES} more\n`);

@@ -21,7 +21,7 @@ export function status(
     const loops = readLoops(workspace);
     if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
     else if (loops.length === 0)
-      print('no loops in this workspace; start one with: ralph run, or watch one with: ralph demo\n');
+      print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     else printTable(loops, false);
     return 0;
   }

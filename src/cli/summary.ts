@@ -23,7 +23,7 @@ export function summary(end: EndRecord, work: WorktreeSummary['work'] | null): r
     ['cost', cost(end)],
     ['time', time(end)],
     ['details', end.folder],
-    ...(end.next === null ? [] : [['resume with', end.next] as const]),
+    ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];
   return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
@@ -109,7 +109,7 @@ function worktreeRows(
     ['worktree', `${path} (branch ${branch})`],
     ...(isDone || work?.changes === 0 ? [] : [['', 'uncommitted changes stay there'] as const]),
     ...(isDone || (work?.commits ?? 0) > 0
-      ? [['merge with', `ralph worktree merge ${name}${byHand}`] as const]
+      ? [['merge', `ralph worktree merge ${name}${byHand}`] as const]
       : []),
   ];
 }

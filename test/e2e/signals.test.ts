@@ -123,7 +123,7 @@ describe('a first signal', () => {
     await program.says('received SIGINT');
     await turn.exits(0);
     const end = await program.ended;
-    expect(end.stderr).toContain('resume with ralph resume a\n');
+    expect(end.stderr).toContain('resume      ralph resume a\n');
     const resumed = rig.ralph(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.env['RALPH_ITERATION']).toBe('2');

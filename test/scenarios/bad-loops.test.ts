@@ -171,13 +171,13 @@ describe('loops that cannot do what is asked', () => {
     await stage.run(...work);
     const { code, stderr } = await stage.ralph('logs', 'it', '--run', '7').ended;
     expect(code).toBe(2);
-    expect(stderr).toBe('ralph: error: loop it has no run 7 (its runs are 0001)\n');
+    expect(stderr).toBe('ralph: error: loop it has no run 7 (runs: 0001)\n');
   });
 
   it('a loop that ended at its limit says how to go on, and that works', async () => {
     const stage = openStage();
     const ended = await stage.run(...work);
-    const [, next = ''] = /resume with ralph (.*)\n/.exec(ended.stderr) ?? [];
+    const [, next = ''] = /resume +ralph (.*)\n/.exec(ended.stderr) ?? [];
     expect(next).toBe('resume it -m 2');
     const { code } = await stage.ralph(...next.split(' ')).ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });

@@ -78,11 +78,11 @@ describe('a worktree', () => {
     const clean = await runs(stage, '-m', '1');
     expect(clean.stderr).toContain(`[ralph] it: working in ${sibling(stage)} (branch ralph/it)\n`);
     expect(clean.stderr.indexOf('working in')).toBeLessThan(clean.stderr.indexOf('starting iteration'));
-    expect(clean.stderr).toContain('merge with  ralph worktree merge it\n');
+    expect(clean.stderr).toContain('merge       ralph worktree merge it\n');
     expect(clean.stderr).not.toContain('uncommitted changes stay there');
     const dirty = await stage.ralph('resume', 'it', '-m', '2').ended;
     expect(dirty.stderr).toContain('working in');
-    expect(dirty.stderr).toContain('uncommitted changes stay there\n  merge with  ralph worktree');
+    expect(dirty.stderr).toContain('uncommitted changes stay there\n  merge       ralph worktree');
   });
 
   it('whose set-up fails says why once', async () => {
