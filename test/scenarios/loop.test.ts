@@ -281,7 +281,7 @@ describe('ralph loop', () => {
     );
     await stage.called(1);
     ralph.signal('SIGINT');
-    await ralph.until('Received signal');
+    await ralph.until('received SIGINT');
     stage.release();
     expect((await ralph.ended).code).toBe(130);
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(
