@@ -24,7 +24,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const isRaw = options.raw === true || options.stderr === true;
   let endedAt: number | null = null;
-  // The time of a run that has ended is not counted until now.
+  // A run that has ended shows the time that it took, not the time until now.
   const lines = new AgentLines(lineOptions(options, process.stdout), () => endedAt ?? Date.now());
   const sinkFor = (path: string): LogSink => {
     const times = runTimes(loop, path);
@@ -36,15 +36,13 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     return read ?? { take: show, end() {} };
   };
   const runs = runsOf(loop.folder);
-  const wanted =
-    options.run === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, options.run ?? ''));
-  if (options.run !== undefined && wanted === undefined) {
+  const { run: asked } = options;
+  const wanted = asked === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, asked));
+  if (asked !== undefined && wanted === undefined) {
     const known = runs.map((run) => run.name).join(', ');
-    throw new UserError(
-      `loop ${name} has no run ${options.run}${runs.length === 0 ? '' : ` (runs: ${known})`}`,
-    );
+    throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
   }
-  if (options.follow === true && options.run === undefined) {
+  if (options.follow === true && asked === undefined) {
     await followRun(loop.folder, file, sinkFor);
     return 0;
   }

@@ -107,7 +107,7 @@ function build(given: readonly string[], command: readonly string[], done: Done)
 }
 
 function startCommands(add: Add, { command, isCalled, done }: Call): void {
-  const run = add('run [task]', 'run an agent until its work is done (the default command)');
+  const run = add('run [task]', 'run an agent until done (the default command)');
   if (isCalled('run')) runOptions(run);
   run
     .usage('[TASK] [options] [-- COMMAND…]')
