@@ -18,14 +18,14 @@ const linesOf = (events: readonly AgentEvent[], more: Partial<LineOptions> = {})
 const start = (name: string, input: string): AgentEvent => ({ type: 'tool.start', id: '1', name, input });
 const end = (output: string, ok = true): AgentEvent => ({ type: 'tool.end', id: '1', ok, output });
 
-describe('a tool', () => {
-  it('S2.83 S2.111 is shown with what it is used on, cut at 80 characters', () => {
+describe('the lines of a tool', () => {
+  it('S2.83 S2.111 show its name and its input, cut at 80 characters', () => {
     expect(linesOf([start('Read', '/path/to/file.go')])).toEqual(['⏺ Read(/path/to/file.go)']);
     expect(linesOf([start('Bash', 'x'.repeat(100))])).toEqual([`⏺ Bash(${'x'.repeat(77)}...)`]);
     expect(linesOf([start('Read', 'a')], { emoji: false })).toEqual(['> Read(a)']);
   });
 
-  it('S2.84 S2.114 is answered with the size of all of its output, and its first lines', () => {
+  it('S2.84 S2.114 show the size of its whole output, and the first lines of it', () => {
     const output = `${Array.from({ length: 44 }, (_, index) => `line ${index + 1}`).join('\n')}\n${'y'.repeat(848)}`;
     expect(linesOf([start('Read', 'f'), end(output)]).slice(1)).toEqual([
       `✅ Result ← Read (45 lines, ${output.length} chars)`,
@@ -41,7 +41,7 @@ describe('a tool', () => {
     ]);
   });
 
-  it('S2.111 that has failed is an error; one with nothing to say is passed over, unless all is wanted', () => {
+  it('S2.111 mark a failed tool as an error, and leave out a result without output unless verbose', () => {
     expect(linesOf([start('Bash', 'x'), end('exit code 3', false)])[1]).toBe(
       '❌ Error ← Bash (1 line, 11 chars)',
     );
@@ -49,7 +49,7 @@ describe('a tool', () => {
     expect(linesOf([start('Bash', 'x'), end('')], { verbose: true })[1]).toBe('✅ Result ← Bash (no output)');
   });
 
-  it('S2.87 S2.111 has markers where there are no emoji, and the time where it is wanted', () => {
+  it('S2.87 S2.111 have text markers without emoji, and the time with timestamps', () => {
     expect(linesOf([start('Bash', 'x'), end('bad', false)], { emoji: false })).toEqual([
       '> Bash(x)',
       '[ERR] Error ← Bash (1 line, 3 chars)',
@@ -64,7 +64,7 @@ describe('a tool', () => {
   });
 });
 
-describe('a run that was begun before', () => {
+describe('a run that an earlier owner began', () => {
   const result: AgentEvent = {
     type: 'result',
     ok: true,
@@ -74,7 +74,7 @@ describe('a run that was begun before', () => {
     error: null,
   };
 
-  it('is counted from its beginning, with what was shown then', () => {
+  it('counts the time and the tools from its beginning', () => {
     const lines = new AgentLines(options, () => NOON);
     lines.begin(NOON - 4000);
     lines.recall(start('Bash', 'x'));
@@ -84,7 +84,7 @@ describe('a run that was begun before', () => {
     expect(lines.lines(result)).toEqual(['✅ Complete (tools: 2, errors: 1, time: 4s)']);
   });
 
-  it('remembers the names of a hundred tools that have not ended', () => {
+  it('keeps the names of the last hundred tools that have not ended', () => {
     const lines = new AgentLines(options, () => NOON);
     for (let id = 1; id <= 101; id++)
       lines.recall({ type: 'tool.start', id: String(id), name: `Tool ${id}`, input: '' });
@@ -93,14 +93,14 @@ describe('a run that was begun before', () => {
   });
 });
 
-describe('the list of tasks', () => {
+describe('the todo list', () => {
   const items = [
     { text: 'Read the code', status: 'done', priority: 'medium' },
     { text: 'Write the fix', status: 'active', priority: 'high' },
     { text: 'Run the tests', status: 'pending', priority: null },
   ] as const;
 
-  it('S2.85 S2.112 shows what is done, what is going on, and how far it is', () => {
+  it('S2.85 S2.112 shows the status of every item and the progress', () => {
     expect(linesOf([{ type: 'todo', items }])).toEqual([
       '',
       '📋 Todo List',
@@ -121,7 +121,7 @@ describe('the list of tasks', () => {
   });
 });
 
-describe('the end', () => {
+describe('the result line', () => {
   const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const usage = {
     parts: [
@@ -140,7 +140,7 @@ describe('the end', () => {
     error: ok ? null : { kind: 'other', message: 'it broke\nbadly' },
   });
 
-  it('S2.86 S2.113 says what it took', () => {
+  it('S2.86 S2.113 shows cost, tokens, tools, errors and time', () => {
     let now = NOON;
     const lines = new AgentLines(options, () => now);
     lines.lines(start('Bash', 'x'));
@@ -176,14 +176,14 @@ describe('the end', () => {
   ])('S2.113 writes %d seconds as %s', (seconds, text) => expect(wholeDuration(seconds * 1000)).toBe(text));
 });
 
-describe('its words', () => {
+describe("the agent's words", () => {
   const words = (events: readonly AgentEvent[], more: Partial<LineOptions> = {}): string => {
     const lines = new AgentLines({ ...options, ...more }, () => NOON);
     return events.map((event) => lines.words(event)).join('');
   };
   const text = (piece: string, message: string): AgentEvent => ({ type: 'text', text: piece, message });
 
-  it('are shown as they come, and another message begins on a line of its own', () => {
+  it('are printed as they arrive; a new message starts on a new line', () => {
     expect(
       words([text('Hel', '1'), text('lo', '1'), text('Next', '2'), text('\n', '2'), text('!', '3')]),
     ).toBe('Hello\nNext\n!');
@@ -192,7 +192,7 @@ describe('its words', () => {
     );
   });
 
-  it('of another run begin on a line of their own, too', () => {
+  it('of another run start on a new line', () => {
     const lines = new AgentLines(options, () => NOON);
     expect(lines.words(text('unfinished', ''))).toBe('unfinished');
     lines.begin();
@@ -201,7 +201,7 @@ describe('its words', () => {
     expect(lines.words(text('last', ''))).toBe('last');
   });
 
-  it('include what is no event at all, and nothing of what is one that we do not know', () => {
+  it('include lines that are not JSON, and leave out unknown events', () => {
     expect(words([text('a', '1'), { type: 'unknown', line: 'plain', isPlain: true }])).toBe('a\nplain\n');
     expect(
       words([

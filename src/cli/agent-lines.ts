@@ -1,22 +1,23 @@
 /**
- * What a person reads of an agent at work: its words as they are, and a few lines for each tool, list of tasks and end.
- * Where they go and in which colours is for others to say.
+ * What a person reads of a running agent: its words as they are, and a few lines for each tool, todo list and result.
+ * The caller decides where they go and in which colours.
  */
 import { cut } from '../loop/excerpt.ts';
 import { addTokens } from '../loop/limits.ts';
-import type { AgentEvent } from '../agents/agent.ts';
 import type { Tokens } from '../loop/event.ts';
+import type { AgentEvent } from '../agents/agent.ts';
+import { counted } from './counted.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 
 export interface LineOptions {
   readonly emoji: boolean;
-  /** The time in front of every line. */
+  /** Start every line with the time. */
   readonly timestamps: boolean;
-  /** Lines of a tool's output, and characters of each. */
+  /** Maximum lines of a tool's output, and characters of each. */
   readonly maxLines: number;
   readonly maxChars: number;
-  /** Also what a tool has nothing to say about, and what the agent thinks. */
+  /** Also show tools without output, and the agent's thoughts. */
   readonly verbose: boolean;
   readonly paint: (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string;
 }
@@ -27,7 +28,7 @@ export class AgentLines {
   readonly #tools = new Map<string, string>();
   #message: string | null = null;
   #atLineStart = true;
-  #used = 0;
+  #toolCount = 0;
   #errors = 0;
   #startedAt: number;
   #tokens: Tokens | null = null;
@@ -39,30 +40,30 @@ export class AgentLines {
     this.#startedAt = now();
   }
 
-  /** A new run: everything is counted anew, and its time from its beginning. */
+  /** Resets the counters for a new run. */
   begin(startedAt: number = this.#now()): void {
     this.#tools.clear();
-    // What the last one left unfinished is not gone on with.
+    // The words of the new run must not continue an unfinished line of the last one.
     this.#message = this.#atLineStart ? null : 'another run';
-    this.#used = 0;
+    this.#toolCount = 0;
     this.#errors = 0;
     this.#startedAt = startedAt;
     this.#tokens = null;
     this.#costUsd = null;
   }
 
-  /** Takes in what was shown before, by somebody who is gone. */
+  /** Counts an event that an earlier owner has shown. */
   recall(event: AgentEvent): void {
     this.#linesOf(event);
   }
 
-  /** Its words, as they go to the standard output; another message begins on a line of its own. */
+  /** The agent's words, for stdout; a new message starts on a new line. */
   words(event: AgentEvent): string {
     if (event.type === 'unknown' && event.isPlain) return this.#say(`${event.line}\n`, event.line);
     return event.type === 'text' ? this.#say(event.text, event.message) : '';
   }
 
-  /** Both, for one who has only one place for them. */
+  /** Words and lines, for a single stream. */
   all(event: AgentEvent): string {
     const lines = this.lines(event);
     if (lines.length === 0) return this.words(event);
@@ -71,12 +72,12 @@ export class AgentLines {
     return `${start}${lines.join('\n')}\n`;
   }
 
-  /** Somebody else has ended the line. */
+  /** The caller has ended the current line. */
   broken(): void {
     this.#atLineStart = true;
   }
 
-  /** What it does, in lines without line ends. */
+  /** What the agent does, as lines without line ends. */
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);
     const time = this.#options.timestamps ? this.#stamp() : '';
@@ -86,9 +87,9 @@ export class AgentLines {
   #linesOf(event: AgentEvent): readonly string[] {
     switch (event.type) {
       case 'tool.start':
-        this.#used++;
+        this.#toolCount++;
         this.#tools.set(event.id, event.name);
-        if (this.#tools.size > MOST_TOOLS) this.#tools.delete([...this.#tools.keys()][0] ?? '');
+        if (this.#tools.size > MAX_OPEN_TOOLS) this.#tools.delete([...this.#tools.keys()][0] ?? '');
         return [
           `${this.#options.emoji ? '⏺' : '>'} ${this.#options.paint('bold', event.name)}(${cut(event.input, 80)})`,
         ];
@@ -97,12 +98,12 @@ export class AgentLines {
       case 'todo':
         return this.#todo(event.items);
       case 'thought':
-        return this.#aside(event.text);
+        return this.#verboseLines(event.text);
       case 'progress':
-        this.#use(event.usage);
-        return this.#aside(event.text);
+        this.#addUsage(event.usage);
+        return this.#verboseLines(event.text);
       case 'result':
-        this.#use(event.usage);
+        this.#addUsage(event.usage);
         return [event.ok ? this.#complete() : this.#failed(event.error?.message ?? null)];
       case 'text':
       case 'retry':
@@ -131,8 +132,8 @@ export class AgentLines {
       .join('');
   }
 
-  /** Only for those who want to know everything. */
-  #aside(text: string): readonly string[] {
+  /** Text for `--verbose` only. */
+  #verboseLines(text: string): readonly string[] {
     return this.#options.verbose && text !== '' ? text.split('\n').map((line) => this.#dim(line)) : [];
   }
 
@@ -150,7 +151,7 @@ export class AgentLines {
     const size =
       output === ''
         ? '(no output)'
-        : `(${plural(all.length, 'line')}, ${plural(Array.from(output).length, 'char')})`;
+        : `(${counted(all.length, 'line')}, ${counted(Array.from(output).length, 'char')})`;
     const head = ok
       ? `${emoji ? '✅' : paint('green', '[OK]')} Result ← ${name} ${size}`
       : `${emoji ? '❌' : paint('red', '[ERR]')} Error ← ${name} ${size}`;
@@ -200,13 +201,13 @@ export class AgentLines {
     return [
       ...(this.#costUsd !== null && this.#costUsd > 0 ? [`cost: $${this.#costUsd.toFixed(2)}`] : []),
       ...(read + output > 0 ? [`tokens: ${tokenCount(read)} in${cached} / ${tokenCount(output)} out`] : []),
-      `tools: ${this.#used}`,
+      `tools: ${this.#toolCount}`,
       `errors: ${this.#errors}`,
       `time: ${wholeDuration(this.#now() - this.#startedAt)}`,
     ];
   }
 
-  #use(usage: Extract<AgentEvent, { type: 'result' }>['usage']): void {
+  #addUsage(usage: Extract<AgentEvent, { type: 'result' }>['usage']): void {
     if (usage === null) return;
     this.#costUsd = usage.costUsd ?? this.#costUsd;
     const [first, ...more] = usage.parts;
@@ -219,14 +220,10 @@ export class AgentLines {
   }
 }
 
-/** Tools that are at work at the same time; what never ends must not be kept for ever. */
-const MOST_TOOLS = 100;
+/** Tools whose names are kept until they end; the limit keeps memory bounded if some never do. */
+const MAX_OPEN_TOOLS = 100;
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
-}
-
-/** 999, 1K, 1.2M; halves go to the even side. */
+/** 999, 1K, 1.2M; halves round to even, as document 001 prescribes. */
 export function tokenCount(count: number): string {
   if (count >= 1_000_000) return `${(count / 1_000_000).toFixed(1)}M`;
   if (count < 1000) return String(count);

@@ -3,7 +3,7 @@ import { surveyAgents } from '../views/survey.ts';
 import { columns } from './columns.ts';
 import { print } from './print.ts';
 
-/** `ralph agents`: what there is an adapter for, what of it is installed, and how it is called. */
+/** `ralph agents`: lists the supported agents, their installed version and their command line. */
 export async function agents(options: { readonly json?: boolean }): Promise<number> {
   const all = await surveyAgents(startersEnvironment(process.env), process.cwd());
   if (options.json === true) {
@@ -15,9 +15,9 @@ export async function agents(options: { readonly json?: boolean }): Promise<numb
     path === null ? 'no' : (version ?? 'yes'),
     triedVersion,
     tells === 'cost' ? 'cost' : 'tokens',
-    path === null ? `install it with: ${install}` : calledAs,
+    path === null ? `install with: ${install}` : calledAs,
   ]);
-  print(columns([['AGENT', 'INSTALLED', 'TRIED WITH', 'TELLS', 'CALLED AS'], ...rows]));
-  print('\nAny other command works too: ralph run "…" -- COMMAND. The prompt comes on its standard input.\n');
+  print(columns([['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows]));
+  print('\nAny other command that reads the prompt from stdin works too: ralph run "…" -- COMMAND\n');
   return 0;
 }

@@ -1,7 +1,7 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
-import { loopResult, type EndedLoop } from '../views/loop-result.ts';
+import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
 import { insideRun, startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { adviceOn } from '../config/advice.ts';
@@ -10,7 +10,6 @@ import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
-import type { LoopResult } from '../views/loop-result.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
@@ -18,25 +17,25 @@ import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 
-/** What a command that starts a loop has understood. */
+/** The parsed arguments of a command that starts a loop. */
 export interface Work {
   readonly prompt: LoopRequest['prompt'];
   readonly options: RunOptions;
-  /** What stands behind `--`. */
+  /** The words after `--`. */
   readonly command: readonly string[];
-  /** What the command line says; it comes over the files. */
+  /** The settings from the command line; they override the files. */
   readonly settings: Settings;
-  /** What holds where neither says anything. */
+  /** The settings for what neither sets. */
   readonly defaults: Settings;
-  /** Whether any agent that is installed will do. */
+  /** Whether to take any installed agent if none is named. */
   readonly anyAgent?: boolean;
-  /** Told what came of the loop once it does not go on. */
+  /** Called with the result when the loop ends or pauses. */
   readonly ended?: (result: LoopResult) => void;
-  /** The first line that a person reads. */
+  /** The first line of the output. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
 
-/** Puts a loop together from all that was said, and drives it to its end. */
+/** Creates a loop from the arguments and the settings files, and drives it until it ends. */
 export async function begin(work: Work): Promise<number> {
   const { options, command, settings: flags } = work;
   const report = reportFrom(options);
@@ -44,10 +43,10 @@ export async function begin(work: Work): Promise<number> {
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
   const { settings, policy } = effective(files, flags, workspace);
-  const given = parseVariables('--env', options.env);
+  const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
-  if (options.verbose === true) tellSettings(files, settings, env, view);
+  if (options.verbose === true) printSettings(files, settings, env, view);
   const choice = withSettings(
     {
       agent: flags.agent?.name ?? null,
@@ -59,8 +58,8 @@ export async function begin(work: Work): Promise<number> {
     },
     files.merged.agent ?? {},
   );
-  const isOpen = work.anyAgent === true && choice.agent === null && choice.command.length === 0;
-  const found = isOpen ? firstInstalled(env, workspace) : null;
+  const takesAnyAgent = work.anyAgent === true && choice.agent === null && choice.command.length === 0;
+  const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
   const agent = await chooseAgent({ ...choice, agent: found ?? choice.agent }, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const request: LoopRequest = {
@@ -69,7 +68,7 @@ export async function begin(work: Work): Promise<number> {
     policy,
     agent,
     notes: [
-      ...(found === null ? [] : [`the agent is ${found}, the first that is installed; --agent chooses`]),
+      ...(found === null ? [] : [`using ${found}, the first installed agent; choose another with --agent`]),
       ...notesOn(agent),
       ...adviceOn(settings),
     ],
@@ -95,8 +94,8 @@ export async function begin(work: Work): Promise<number> {
   return runAsChild(request, parent, view, ended);
 }
 
-/** Which files were read, and what they come to. */
-function tellSettings(
+/** Prints the settings files that were read, and the merged settings. */
+function printSettings(
   files: SettingsFiles,
   settings: Settings,
   env: Readonly<Record<string, string>>,

@@ -9,10 +9,7 @@ import { Console } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';
 
-/**
- * `ralph run` inside an agent: the loop gets an owner of its own, which outlives the run that we are in, and we only
- * show what it does.
- */
+/** `ralph run` inside an agent: starts a separate owner, which outlives the run of that agent, and shows the loop. */
 export async function runAsChild(
   request: LoopRequest,
   parent: { readonly run: string; readonly folder: string },
@@ -27,7 +24,7 @@ export async function runAsChild(
   );
 }
 
-/** Gives a loop to an owner that the clean-up after our run does not reach, and shows what it does. */
+/** Hands a loop over to an owner that the clean-up after the parent's run does not stop, and shows the loop. */
 export async function leaveToOwner(
   loop: OwnedLoop,
   parentRun: string,

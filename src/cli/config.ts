@@ -8,7 +8,7 @@ import { flagSettings, type RunOptions } from './options.ts';
 import { print } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
-/** `ralph config`: what holds here, and where each value comes from. */
+/** `ralph config`: prints the settings in effect, and where each comes from. */
 export async function config(options: RunOptions): Promise<number> {
   const workspace = workspaceOf(options);
   const flags = flagSettings(options);
@@ -29,18 +29,18 @@ export async function config(options: RunOptions): Promise<number> {
   return 0;
 }
 
-function isAboutIt(key: string): boolean {
+function describesAgent(key: string): boolean {
   return /^agent\.(?!env\.)/.test(key);
 }
 
-/** What the files say of another agent does not hold for the one that was chosen. */
+/** Drops the settings of another agent than the one that was chosen. */
 function withoutAgent(files: SettingsFiles): SettingsFiles {
   const { merged } = files;
   return {
     ...files,
     merged: { ...merged, agent: { env: merged.agent?.env } },
-    origin: (key) => (isAboutIt(key) ? null : files.origin(key)),
-    place: (key) => (isAboutIt(key) ? null : files.place(key)),
+    origin: (key) => (describesAgent(key) ? null : files.origin(key)),
+    place: (key) => (describesAgent(key) ? null : files.place(key)),
   };
 }
 

@@ -3,6 +3,7 @@ import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
+import { textsOf } from './preset-texts.ts';
 import { workspaceOf } from './workspace.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
@@ -11,22 +12,23 @@ interface Where {
   readonly cwd?: string;
 }
 
-/** `ralph pause`: the running agent goes on, and nothing is started after it. */
+/** `ralph pause`: lets the running agent finish, and starts nothing after it. */
 export async function pause(name: string, options: Where): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(loop);
+  const texts = textsOf(loop.state.policy.preset);
   if (loop.state.control.paused) {
-    warn(`ralph: warning: worker '${name}' is already paused\n`);
+    warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
     return 0;
   }
-  return sendTo(loop, { type: 'pause' }, `paused ralph loop for ${name}`);
+  return sendTo(loop, { type: 'pause' }, texts.paused(name));
 }
 
-/** `ralph stop`: after the running step, or with `--now` in the middle of it. */
+/** `ralph stop`: stops a loop after the running step, or with `--now` at once. */
 export async function stop(name: string, options: Where & { readonly now?: boolean }): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   if (loop.state.outcome !== null) {
-    warn(`ralph: warning: '${name}' has ended already\n`);
+    warn(`ralph: warning: loop ${name} has already ended\n`);
     return 0;
   }
   if (loop.trouble !== null) throw new UserError(loop.trouble);
@@ -42,15 +44,17 @@ export async function stop(name: string, options: Where & { readonly now?: boole
   );
 }
 
-/** `ralph tell`: words for the agent's next prompt. */
+/** `ralph tell`: adds words to the agent's next prompt. */
 export async function tell(name: string, text: string, options: Where): Promise<number> {
-  if (text.trim() === '') throw new UserError('there is nothing to tell');
+  if (text.trim() === '')
+    throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
   const loop = findLoop(workspaceOf(options), name);
-  if (loop.state.outcome?.type === 'done') throw new UserError(`"${name}" is done: nobody would hear it`);
-  return sendTo(loop, { type: 'tell', text }, `delivered to ${name}: it is used in the next prompt`);
+  if (loop.state.outcome?.type === 'done')
+    throw new UserError(`loop ${name} is already done; start a new one with: ralph run`);
+  return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
 }
 
-/** `ralph set`: other limits from here on. */
+/** `ralph set`: changes the limits of a loop. */
 export async function set(name: string, settings: readonly string[], options: Where): Promise<number> {
   const limits: SetLimits = Object.fromEntries(
     settings.flatMap((text) => Object.entries(parseSetting(text))),
@@ -88,7 +92,7 @@ function refuseEnded({ spec: { name }, state: { outcome } }: LoopReading): void 
   if (outcome === null) return;
   throw new UserError(
     outcome.type === 'done'
-      ? `"${name}" is done; start it again with: ralph run --name ${name} …`
-      : `"${name}" has ended; go on with it: ralph resume ${name}`,
+      ? `loop ${name} is already done; start it again with: ralph run --name ${name} …`
+      : `loop ${name} has ended; resume it with: ralph resume ${name}`,
   );
 }

@@ -1,4 +1,4 @@
-/** The agent of `ralph demo`: a script in three acts that says plainly that it is one. It prints `AgentEvent` lines. */
+/** The agent of `ralph demo`: a script with three runs. It prints `AgentEvent` lines. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ void play().then(() => process.stdin.pause());
 async function play(): Promise<void> {
   switch (call) {
     case 1:
-      await say('(I am a script that plays an agent; no model is called.)');
+      await say('(I am a script that plays an agent. No model is called.)');
       await print({ type: 'tool.start', id: '1', name: 'Read', input: 'greeting.txt' });
       await print({ type: 'tool.end', id: '1', ok: true, output: readFileSync('greeting.txt', 'utf8') });
       await say('Looks good to me.\n<promise>DONE</promise>');
@@ -31,13 +31,13 @@ async function play(): Promise<void> {
       break;
     case 2: {
       const resetsAt = Date.now() + USAGE_LIMIT_MS;
-      await print({ type: 'limit', resetsAt, message: 'usage limit reached, it resets in two seconds' });
+      await print({ type: 'limit', resetsAt, message: 'usage limit reached, resets in two seconds' });
       await print({ type: 'result', ok: false, text: null });
       process.exitCode = 1;
       break;
     }
     default:
-      await say('The check says that the greeting is wrong, so I look again: it is a typo.');
+      await say('The check says that the greeting is wrong: it has a typo.');
       await print({ type: 'tool.start', id: '1', name: 'Edit', input: 'greeting.txt' });
       writeFileSync('greeting.txt', 'hello world\n');
       await print({ type: 'tool.end', id: '1', ok: true, output: '' });

@@ -7,21 +7,22 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { runGit } from '../scm/git.ts';
 import { resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
-import { paint } from './console.ts';
 import { drive } from './drive.ts';
 import { warn } from './print.ts';
+import { paint } from './screen.ts';
 
 const CHECK = 'grep -qx "hello world" greeting.txt';
 
-/** `ralph demo`: a whole loop in a throwaway repository, through the very same engine as any other. */
+/** `ralph demo`: runs a loop with a scripted agent in a temporary repository. */
 export async function demo(): Promise<number> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-demo-')));
-  // The loops of a demonstration do not belong among the user's own.
+  // Keeps the demo out of the user's list of loops.
   process.env['XDG_STATE_HOME'] = join(folder, 'state');
   const workspace = join(folder, 'project');
   try {
-    say('A throwaway repository, a file with a typo, a check that fails, and an agent that is a script:');
-    say('it claims to be done too early, meets a usage limit, and then does the work. No model, no account.');
+    say('A loop in a temporary repository with a typo, and a check that finds it.');
+    say('The agent is a script: it claims to be done too early, hits a usage limit,');
+    say('then fixes the typo. No model, no account.');
     say('');
     say(paint('bold', `$ ralph run "Fix the typo in greeting.txt" --check '${CHECK}' -- scripted-agent`));
     await runGit(folder, ['init', '--quiet', workspace]);
@@ -31,7 +32,7 @@ export async function demo(): Promise<number> {
       checks: { commands: [{ command: CHECK, action: 'APPEND', hint: null }] },
       limits: { iterations: 5 },
     });
-    if (!resolution.ok) throw new Error('the demonstration has a bad policy');
+    if (!resolution.ok) throw new Error('the policy of the demo is invalid');
     const agent = fileURLToPath(new URL('./demo-agent.js', import.meta.url));
     const loop = await createLoop({
       workspace,
@@ -45,16 +46,14 @@ export async function demo(): Promise<number> {
     });
     const code = await drive(loop, {});
     say('');
-    if (code !== 0) throw new UserError('the demonstration did not end as it should', code);
-    say('That was the engine you will use. With a real agent, in your own repository:');
+    if (code !== 0) throw new UserError('the demo failed; see the messages above', code);
+    say('In your own repository, with a real agent:');
     say('');
     say(paint('bold', '  ralph run "fix the failing tests" --check "npm test" --agent claude'));
     say(paint('bold', '  ralph run -f PROMPT.md --check "cargo test" --agent codex'));
     say('');
-    say(
-      'ralph agents lists those that it knows; any other command that reads its prompt from the standard input',
-    );
-    say('will do, behind --. ralph --help shows the rest.');
+    say('ralph agents lists the supported agents. Any other command that reads the');
+    say('prompt from stdin works too, after --. ralph --help lists all commands.');
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

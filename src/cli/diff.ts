@@ -2,7 +2,7 @@ import { diffLoop } from '../commands/diff.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 
-/** `ralph diff`: what a loop has changed, as the user's own git shows it. */
+/** `ralph diff`: shows what a loop has changed, with the user's git configuration. */
 export function diff(
   name: string,
   what: string | null,

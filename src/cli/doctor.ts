@@ -3,7 +3,7 @@ import { examineMachine } from '../views/survey.ts';
 import { painter } from './line-options.ts';
 import { print } from './print.ts';
 
-/** `ralph doctor`: exits 1 when something is there that would keep every loop from working. */
+/** `ralph doctor`: exits 1 if it finds a problem that prevents every loop from working. */
 export async function doctor(options: { readonly json?: boolean }): Promise<number> {
   const findings = await examineMachine(startersEnvironment(process.env), process.cwd());
   const isBad = findings.some(({ state }) => state === 'bad');

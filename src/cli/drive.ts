@@ -4,11 +4,12 @@ import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
-import { Console, detailLine, paint } from './console.ts';
+import { Console, detailLine } from './console.ts';
 import type { ViewOptions } from './options.ts';
+import { paint } from './screen.ts';
 import { isError, summary } from './summary.ts';
 
-/** Drives a loop in the foreground, shows it, and tells what to exit with; `ended` is told once it does not go on. */
+/** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
 export async function drive(
   loop: OwnedLoop,
   options: ViewOptions,
@@ -20,7 +21,7 @@ export async function drive(
 }
 
 async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
-  // A loop makes little garbage for hours: the room for it need not grow, and the process stays as small as it began.
+  // A loop runs for hours and allocates little, so the young generation need not grow.
   setFlagsFromString('--semi-space-growth-factor=1');
   const view = new Console(loop.spec, options, (text) => loop.mask(text));
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
@@ -30,15 +31,15 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   try {
     for (const note of loop.notes) view.status(note);
     const { worktree } = loop.spec;
-    if (worktree !== undefined) view.status(`works in ${worktree.path} (branch ${worktree.branch})`);
+    if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
     if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
       const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
       if (options.json === true) process.stdout.write(`${JSON.stringify(record)}\n`);
-      view.line(`ralph: error: ${stop.error.message}; what was written before is intact`);
-      view.line(`  go on with  ralph resume ${loop.spec.name}`);
+      view.line(`ralph: error: ${stop.error.message}; the journal is intact up to here`);
+      view.line(`  resume with: ralph resume ${loop.spec.name}`);
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');
@@ -47,7 +48,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     view.close();
     view.line(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}`);
     view.line(
-      `Nothing is lost: go on with ralph resume ${loop.spec.name}, which finds a running agent again.`,
+      `The journal is intact: ralph resume ${loop.spec.name} continues the loop and reattaches to a running agent.`,
     );
     return 3;
   } finally {
@@ -56,7 +57,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   }
 }
 
-/** Says how it ended, in text and as a record, and what to exit with. */
+/** Prints the final report, and the JSON record if asked for; returns the exit code. */
 export async function finish(
   view: Console,
   end: EndRecord,
@@ -73,5 +74,5 @@ export async function finish(
   return end.exitCode;
 }
 
-/** The terminal may go; the loop goes on. */
+/** The loop survives its terminal. */
 function onHangup(): void {}

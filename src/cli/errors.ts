@@ -1,7 +1,7 @@
 import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
-/** Tells what the user can put right, and what to exit with; anything else is a fault of ours. */
+/** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
 export function explainError(error: unknown): number {
   if (error instanceof UserError) {
     warn(`ralph: error: ${error.message}\n`);

@@ -1,4 +1,4 @@
-/** What the answers to `ralph init` mean. Whoever asks repeats the question while there is a problem. */
+/** Parses the answers to the questions of `ralph init`. The caller repeats a question while there is a problem. */
 import type { CheckSettings } from '../config/config.ts';
 import { splitWords } from '../loop/words.ts';
 
@@ -6,30 +6,30 @@ export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: string };
 
-/** The program, and what was typed behind it: that belongs to its flags. */
+/** The program, and the flags typed after it. */
 export function agentCommand(answer: string): Answer<readonly [string, ...string[]]> {
   const [program, ...flags] = splitWords(answer) ?? [];
   if (program !== undefined && program !== '') return { ok: true, value: [program, ...flags] };
   return { ok: false, problem: answer.trim() === '' ? 'Agent command is required' : OPEN_QUOTE };
 }
 
-const OPEN_QUOTE = 'Every quote must be closed';
+const OPEN_QUOTE = 'Unclosed quote';
 
-/** Words for a program. */
-export function command(answer: string, otherwise: string): Answer<string> {
-  const value = orElse(answer, otherwise);
+/** A program with arguments. */
+export function command(answer: string, fallback: string): Answer<string> {
+  const value = orElse(answer, fallback);
   return splitWords(value) === null ? { ok: false, problem: `  ${OPEN_QUOTE}` } : { ok: true, value };
 }
 
-/** Several of them. */
-export function tasks(answer: string, otherwise: string): Answer<readonly string[]> {
-  const value = list(orElse(answer, otherwise));
+/** Several commands, separated by commas. */
+export function tasks(answer: string, fallback: string): Answer<readonly string[]> {
+  const value = list(orElse(answer, fallback));
   return value.some((task) => splitWords(task) === null)
     ? { ok: false, problem: `  ${OPEN_QUOTE}` }
     : { ok: true, value };
 }
 
-/** Parts between commas, without the blanks around them; those that are nothing do not count. */
+/** The trimmed parts between commas, without empty ones. */
 export function list(answer: string): readonly string[] {
   return answer
     .split(',')
@@ -45,12 +45,12 @@ export function iterations(answer: string): Answer<number> {
   return value < 1 ? { ok: false, problem: 'Must be greater than 0' } : { ok: true, value };
 }
 
-function orElse(answer: string, otherwise: string): string {
+function orElse(answer: string, fallback: string): string {
   const value = answer.trim();
-  return value === '' ? otherwise : value;
+  return value === '' ? fallback : value;
 }
 
-/** As long as any that a loop can look for (`src/loop/validate.ts`). */
+/** The maximum length is that of `src/loop/validate.ts`. */
 export function completionResponse(answer: string): Answer<string> {
   const value = orElse(answer, 'DONE');
   return value.length > 1000
@@ -65,7 +65,7 @@ export function failAction(answer: string): Answer<NonNullable<CheckSettings['fa
     : { ok: false, problem: '  Invalid action. Must be APPEND, PREPEND, or REPLACE' };
 }
 
-/** Nothing is no. */
+/** An empty answer is no. */
 export function yesOrNo(answer: string): Answer<boolean> {
   const value = answer.trim().toLowerCase();
   if (['', 'n', 'no'].includes(value)) return { ok: true, value: false };

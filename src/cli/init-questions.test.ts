@@ -9,21 +9,21 @@ const NOTHING: Surroundings = { agents: [], checks: [], schema: 'schema.json', h
 const AGENT = 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ';
 const GUARDRAIL = 'Add guardrail command (leave blank to finish): ';
 
-/** The talk with somebody who gives these answers; null takes what is suggested. */
+/** Asks all questions and gives these answers; null accepts the suggestion. */
 async function talk(given: readonly (string | null)[], found: Partial<Surroundings> = {}): Promise<Talk> {
   const asked: Question[] = [];
   const told: string[] = [];
   const left = [...given];
   const settings = await askForSettings(
     {
-      answers(question) {
+      ask(question) {
         asked.push(question);
         const next = left.shift();
-        if (next === undefined) throw new Error(`nobody answers ${question.text}`);
+        if (next === undefined) throw new Error(`no answer for ${question.text}`);
         return Promise.resolve(next ?? question.suggestion ?? '');
       },
-      hears: (text) => told.push(text),
-      isCorrected: (problem) => told.push(problem),
+      note: (text) => told.push(text),
+      error: (problem) => told.push(problem),
     },
     { ...NOTHING, ...found },
   );
@@ -38,7 +38,7 @@ interface Talk {
 }
 
 describe('the questions of init', () => {
-  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 have these texts and this order', async () => {
+  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 have the texts and the order of the document', async () => {
     const { asked, told, settings } = await talk(
       ['claude', '', '', '', 'make test', '', 'Fix it.', '', 'y', '', ' commit , push '],
       NOTHING,
@@ -63,7 +63,7 @@ describe('the questions of init', () => {
     });
   });
 
-  it('S2.23 the file has its keys in the order of the document, and passes our own schema', async () => {
+  it('S2.23 lead to settings in the order of the document, which pass the schema', async () => {
     const { settings } = await talk(['amp', '', '', '', '', 'y', '', '']);
     expect(Object.keys(settings)).toEqual([
       '$schema',
@@ -79,20 +79,20 @@ describe('the questions of init', () => {
     expect(findSchemaProblems(settings)).toEqual([]);
   });
 
-  it('S2.22 no question on tasks and no key in the file without a yes', async () => {
+  it('S2.22 skip the SCM questions and the scm key without a yes', async () => {
     const { asked, settings } = await talk(['amp', '', '', '', '', 'N']);
     expect(asked.at(-1)).toBe('Configure SCM? (y/N): ');
     expect(settings).not.toHaveProperty('scm');
     expect(settings.checks).toEqual([]);
   });
 
-  it('says that an agent is not installed, and takes it all the same', async () => {
+  it('warn about an agent that is not installed, and accept it', async () => {
     const { told, settings } = await talk(['amp', '', '', '', '', ''], { has: () => false });
-    expect(told).toEqual([expect.stringContaining('amp is not installed here')]);
+    expect(told).toEqual([expect.stringContaining('amp is not installed')]);
     expect(settings.agent).toEqual({ command: 'amp', flags: [] });
   });
 
-  it('offers each check once, and none that was typed before', async () => {
+  it('suggest each check once, and none that was typed before', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((command) => ({ command, from: 'Makefile' }));
     const taken = ['', ''];
     const { settings } = await talk(
@@ -100,13 +100,13 @@ describe('the questions of init', () => {
       { agents: ['codex', 'amp'], checks },
     );
     expect(settings.agent?.command).toBe('codex');
-    // `b` made room for what was typed, and `c` was there already.
+    // `c` was typed over the suggestion `b`, and is not suggested again.
     expect(settings.checks?.map(({ command }) => command)).toEqual(['a', 'c', 'd']);
   });
 });
 
 describe('the answers', () => {
-  it('S2.17 a command is not blank', () => {
+  it('S2.17 reject a blank command', () => {
     expect(answers.agentCommand(' \t')).toEqual({ ok: false, problem: 'Agent command is required' });
     expect(answers.agentCommand(' claude ')).toEqual({ ok: true, value: ['claude'] });
     expect(answers.agentCommand('claude --model opus')).toEqual({
@@ -117,7 +117,7 @@ describe('the answers', () => {
     expect(answers.tasks('commit, push "x', 'commit').ok).toBe(false);
   });
 
-  it('S2.18 lists are cut at commas (T041)', () => {
+  it('S2.18 split lists at commas (T041)', () => {
     expect(answers.list('  --model  ,  opus  , ')).toEqual(['--model', 'opus']);
     expect(answers.list(' ')).toEqual([]);
   });
@@ -133,27 +133,27 @@ describe('the answers', () => {
     ['99999999999999999999', 'Please enter a valid number'],
     ['0', 'Must be greater than 0'],
     ['-1', 'Must be greater than 0'],
-  ])('S2.19 S2.116 iterations: %j is %j', (answer, expected) => {
+  ])('S2.19 S2.116 read %j iterations as %j', (answer, expected) => {
     const understood = answers.iterations(answer);
     expect(understood.ok ? understood.value : understood.problem).toBe(expected);
   });
 
-  it('S2.20 a response is any text that a loop can look for', () => {
+  it('S2.20 accept any completion response of at most 1000 characters', () => {
     expect(answers.completionResponse('  ')).toEqual({ ok: true, value: 'DONE' });
     expect(answers.completionResponse(' all done ')).toEqual({ ok: true, value: 'all done' });
     expect(answers.completionResponse('x'.repeat(1001))).toMatchObject({ ok: false });
   });
 
-  it.each(['append', 'Prepend', ' REPLACE '])('S2.21 %j is an action', (answer) => {
+  it.each(['append', 'Prepend', ' REPLACE '])('S2.21 accept the fail action %j', (answer) => {
     expect(answers.failAction(answer)).toEqual({ ok: true, value: answer.trim().toUpperCase() });
   });
 
-  it('S2.21 S2.116 anything else is not', () => {
+  it('S2.21 S2.116 reject any other fail action', () => {
     const problem = '  Invalid action. Must be APPEND, PREPEND, or REPLACE';
     expect(answers.failAction('maybe')).toEqual({ ok: false, problem });
   });
 
-  it('yes and no in any case, and nothing is no', () => {
+  it('accept yes and no in any case, and take an empty answer for no', () => {
     expect(['y', 'Yes', 'n', 'NO', ''].map((answer) => answers.yesOrNo(answer))).toEqual(
       [true, true, false, false, false].map((value) => ({ ok: true, value })),
     );

@@ -1,28 +1,28 @@
-/** The questions of `ralph init`, in their order, and the settings that come of them. */
+/** The questions of `ralph init`, in the order of document 001, and the settings made from the answers. */
 import type { Surroundings } from '../views/look-around.ts';
 import type { CheckSettings, ScmSettings, Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';
 
-/** Somebody to ask. */
-export interface Person {
-  /** What they typed; a suggestion stands there already and is theirs to take, to change or to clear. */
-  answers(question: Question): Promise<string>;
-  hears(text: string): void;
-  isCorrected(problem: string): void;
+/** Where the questions are asked: a terminal, or a test. */
+export interface Prompter {
+  /** The answer. A suggestion is already in the line; the user can take, change or clear it. */
+  ask(question: Question): Promise<string>;
+  note(text: string): void;
+  error(problem: string): void;
 }
 
 export interface Question {
   readonly text: string;
   readonly suggestion?: string | undefined;
-  /** What no answer means, where that goes without saying. */
-  readonly otherwise?: string | undefined;
+  /** The value of an empty answer. */
+  readonly fallback?: string | undefined;
 }
 
-/** Asks everything that the settings need. */
-export async function askForSettings(person: Person, found: Surroundings): Promise<Settings> {
-  const [command, ...typed] = await insist(
-    person,
+/** Asks for the settings. */
+export async function askForSettings(prompter: Prompter, found: Surroundings): Promise<Settings> {
+  const [command, ...typed] = await askUntilValid(
+    prompter,
     {
       text: 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ',
       suggestion: found.agents[0],
@@ -30,21 +30,21 @@ export async function askForSettings(person: Person, found: Surroundings): Promi
     answers.agentCommand,
   );
   if (!found.has(command))
-    person.hears(`${command} is not installed here: ralph run needs it, ralph agents tells more`);
-  const asked = await person.answers({ text: 'Agent flags (comma-separated, optional): ' });
+    prompter.note(`${command} is not installed; ralph run needs it (see ralph agents)`);
+  const asked = await prompter.ask({ text: 'Agent flags (comma-separated, optional): ' });
   const flags = [...typed, ...answers.list(asked)];
-  const maxIterations = await insist(
-    person,
-    { text: 'Maximum iterations [10]: ', otherwise: '10' },
+  const maxIterations = await askUntilValid(
+    prompter,
+    { text: 'Maximum iterations [10]: ', fallback: '10' },
     answers.iterations,
   );
-  const completionResponse = await insist(
-    person,
-    { text: 'Completion response [DONE]: ', otherwise: 'DONE' },
+  const completionResponse = await askUntilValid(
+    prompter,
+    { text: 'Completion response [DONE]: ', fallback: 'DONE' },
     answers.completionResponse,
   );
-  const checks = await askForChecks(person, found);
-  const scm = await askForScm(person);
+  const checks = await askForChecks(prompter, found);
+  const scm = await askForScm(prompter);
   return settingsOf(found, {
     maxIterations,
     completionResponse,
@@ -62,7 +62,7 @@ export interface Chosen {
   readonly scm: ScmSettings | null;
 }
 
-/** The whole file, in the order of document 001: it is read by people. */
+/** The settings file, with its keys in the order of document 001. */
 export function settingsOf({ schema }: Pick<Surroundings, 'schema'>, { scm, ...chosen }: Chosen): Settings {
   return {
     $schema: schema,
@@ -77,63 +77,69 @@ export function settingsOf({ schema }: Pick<Surroundings, 'schema'>, { scm, ...c
   };
 }
 
-/** What is asked before settings that are there are replaced. */
-export function askToOverwrite(person: Person): Promise<boolean> {
-  return insist(person, { text: 'Overwrite? (y/N): ', otherwise: 'n' }, answers.yesOrNo);
+/** Asks before existing settings are replaced. */
+export function askToOverwrite(prompter: Prompter): Promise<boolean> {
+  return askUntilValid(prompter, { text: 'Overwrite? (y/N): ', fallback: 'n' }, answers.yesOrNo);
 }
 
-async function askForChecks(person: Person, found: Surroundings): Promise<readonly CheckSettings[]> {
-  const taken: CheckSettings[] = [];
+async function askForChecks(prompter: Prompter, found: Surroundings): Promise<readonly CheckSettings[]> {
+  const accepted: CheckSettings[] = [];
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)
-    person.hears(
-      `Checks found here: ${offered.join(', ')}\nEach is offered below: Enter takes it, typing replaces it, ← edits it,\nCtrl-U and Enter leaves it and finishes.`,
+    prompter.note(
+      `Checks found: ${offered.join(', ')}\nEach is suggested below. Enter accepts it, typing replaces it, ← edits it,\nCtrl-U and Enter skips it and finishes.`,
     );
   for (;;) {
-    const suggestion = offered.find((command) => !taken.some((one) => one.command === command));
-    // What was offered once and not taken is not wanted.
+    const suggestion = offered.find((command) => !accepted.some((one) => one.command === command));
+    // A check that was suggested and not accepted is not suggested again.
     offered.splice(0, suggestion === undefined ? offered.length : offered.indexOf(suggestion) + 1);
     // oxlint-disable-next-line no-await-in-loop -- a person answers one question after the other
-    const command = (await person.answers({ text: GUARDRAIL, suggestion })).trim();
-    if (command === '') return taken;
+    const command = (await prompter.ask({ text: GUARDRAIL, suggestion })).trim();
+    if (command === '') return accepted;
     // oxlint-disable-next-line no-await-in-loop -- as above
-    taken.push(await askAboutCheck(person, command));
+    accepted.push(await askAboutCheck(prompter, command));
   }
 }
 
 const GUARDRAIL = 'Add guardrail command (leave blank to finish): ';
 
-async function askAboutCheck(person: Person, command: string): Promise<CheckSettings> {
-  const failAction = await insist(
-    person,
-    { text: '  Fail action (APPEND|PREPEND|REPLACE): ', otherwise: 'APPEND' },
+async function askAboutCheck(prompter: Prompter, command: string): Promise<CheckSettings> {
+  const failAction = await askUntilValid(
+    prompter,
+    { text: '  Fail action (APPEND|PREPEND|REPLACE): ', fallback: 'APPEND' },
     answers.failAction,
   );
-  const hint = (await person.answers({ text: '  Hint (optional, guidance for agent on failure): ' })).trim();
+  const hint = (await prompter.ask({ text: '  Hint (optional, guidance for agent on failure): ' })).trim();
   return { command, failAction, ...(hint === '' ? {} : { hint }) };
 }
 
-async function askForScm(person: Person): Promise<ScmSettings | null> {
-  const isWanted = await insist(person, { text: 'Configure SCM? (y/N): ', otherwise: 'n' }, answers.yesOrNo);
-  if (!isWanted) return null;
-  const command = await insist(person, { text: '  SCM command (e.g., git): ', otherwise: 'git' }, (answer) =>
-    answers.command(answer, 'git'),
+async function askForScm(prompter: Prompter): Promise<ScmSettings | null> {
+  const isWanted = await askUntilValid(
+    prompter,
+    { text: 'Configure SCM? (y/N): ', fallback: 'n' },
+    answers.yesOrNo,
   );
-  const question = { text: '  SCM tasks (comma-separated, e.g., commit,push): ', otherwise: 'commit' };
-  const tasks = await insist(person, question, (answer) => answers.tasks(answer, 'commit'));
+  if (!isWanted) return null;
+  const command = await askUntilValid(
+    prompter,
+    { text: '  SCM command (e.g., git): ', fallback: 'git' },
+    (answer) => answers.command(answer, 'git'),
+  );
+  const question = { text: '  SCM tasks (comma-separated, e.g., commit,push): ', fallback: 'commit' };
+  const tasks = await askUntilValid(prompter, question, (answer) => answers.tasks(answer, 'commit'));
   return { command, tasks };
 }
 
-/** Asks again and again, until the answer is one. */
-async function insist<Value>(
-  person: Person,
+/** Repeats the question until the answer is valid. */
+async function askUntilValid<Value>(
+  prompter: Prompter,
   question: Question,
-  understand: (answer: string) => Answer<Value>,
+  parse: (answer: string) => Answer<Value>,
 ): Promise<Value> {
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- as above
-    const answer = understand(await person.answers(question));
+    const answer = parse(await prompter.ask(question));
     if (answer.ok) return answer.value;
-    person.isCorrected(answer.problem);
+    prompter.error(answer.problem);
   }
 }

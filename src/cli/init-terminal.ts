@@ -1,42 +1,42 @@
 import { Keyboard } from './keyboard.ts';
-import type { Person } from './init-questions.ts';
+import type { Prompter } from './init-questions.ts';
 
-/** They want none of it: Ctrl-C, Ctrl-D, a signal, or a terminal that is gone. */
+/** The user aborted: Ctrl-C, Ctrl-D, a signal, or a closed terminal. */
 export class Aborted extends Error {}
 
 /**
- * Asks whoever sits at the terminal. Their keys come through our own keyboard, and a wrong answer is a new question: the
- * prompts would keep it in the line, in front of whatever is typed next.
+ * Asks questions at the terminal. `Keyboard` passes the keys on, and a wrong answer leads to a new prompt: the same
+ * prompt would keep the wrong answer in its line.
  */
 export async function atTerminal<Value>(
-  talk: (person: Person) => Promise<Value>,
-  lastWords: (value: Value) => string,
+  conversation: (prompter: Prompter) => Promise<Value>,
+  lastLine: (value: Value) => string,
 ): Promise<Value> {
   const { intro, isCancel, log, outro, text } = await import('@clack/prompts');
   const keyboard = new Keyboard(process.stdin);
   const interrupt = (): void => keyboard.interrupt();
   for (const signal of SIGNALS) process.on(signal, interrupt);
-  // A terminal that is gone cannot be written to either; its end is heard on the keyboard.
+  // Writing to a closed terminal fails; the keyboard reports that it is closed.
   process.stdout.on('error', ignore);
   try {
     intro('ralph init');
-    const value = await talk({
-      async answers({ text: message, suggestion, otherwise }) {
+    const value = await conversation({
+      async ask({ text: message, suggestion, fallback }) {
         const answer = text({
           message,
           input: keyboard,
           ...(suggestion === undefined ? {} : { initialValue: suggestion }),
-          ...(otherwise === undefined ? {} : { placeholder: otherwise, defaultValue: otherwise }),
+          ...(fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback }),
         });
         keyboard.ask(suggestion !== undefined);
         const given = await answer;
         if (isCancel(given)) throw new Aborted();
         return given;
       },
-      hears: (words) => log.info(words),
-      isCorrected: (problem) => log.error(problem),
+      note: (words) => log.info(words),
+      error: (problem) => log.error(problem),
     });
-    outro(lastWords(value));
+    outro(lastLine(value));
     return value;
   } finally {
     keyboard.close();

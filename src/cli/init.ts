@@ -23,28 +23,26 @@ export interface InitOptions {
   readonly cwd?: string;
 }
 
-/** `ralph init`: writes the settings of a workspace, from what is found in it and what its user says. */
+/** `ralph init`: writes the settings of a workspace, from what it contains and what the user answers. */
 export async function init(options: InitOptions): Promise<number> {
   const workspace = workspaceOf(options);
   const preset = options.preset === undefined ? null : oneOf('--preset', options.preset, PRESET_NAMES);
   const env = startersEnvironment(process.env);
   if (options.yes === true)
-    return initUnasked(workspace, lookAround(workspace, env), options.force === true, preset);
+    return initWithoutQuestions(workspace, lookAround(workspace, env), options.force === true, preset);
   if (!isatty(0) || !isatty(1)) {
-    throw new UserError(
-      'init requires an interactive terminal; without one, ralph init --yes takes what it finds in the workspace',
-    );
+    throw new UserError('init requires an interactive terminal; without one, use: ralph init --yes');
   }
   const exists = existsSync(join(workspace, SETTINGS_FILE));
-  const unchanged = exists ? `${SETTINGS_FILE} stays as it is.` : 'Nothing was written.';
-  const mayAsk = options.force !== true && (await tellWhatIsThere(workspace, env));
+  const unchanged = exists ? `${SETTINGS_FILE} is unchanged.` : 'Nothing was written.';
+  const mayAsk = options.force !== true && (await printExistingSettings(workspace, env));
   try {
     const settings = await atTerminal(
-      async (person) => {
-        if (mayAsk && !(await askToOverwrite(person))) return null;
-        return askForSettings(person, lookAround(workspace, env));
+      async (prompter) => {
+        if (mayAsk && !(await askToOverwrite(prompter))) return null;
+        return askForSettings(prompter, lookAround(workspace, env));
       },
-      (answers) => (answers === null ? unchanged : 'That is all.'),
+      (answers) => (answers === null ? unchanged : 'Done.'),
     );
     if (settings !== null) await finish(workspace, settings, preset);
     return 0;
@@ -55,7 +53,7 @@ export async function init(options: InitOptions): Promise<number> {
   }
 }
 
-async function initUnasked(
+async function initWithoutQuestions(
   workspace: string,
   found: Surroundings,
   isForced: boolean,
@@ -63,15 +61,17 @@ async function initUnasked(
 ): Promise<number> {
   if (!isForced && existsSync(join(workspace, SETTINGS_FILE))) {
     throw new UserError(
-      `${SETTINGS_FILE} is there already; ralph init --yes --force replaces it and keeps it as ${SETTINGS_FILE}.bak`,
+      `${SETTINGS_FILE} already exists; replace it with: ralph init --yes --force (it is kept as ${SETTINGS_FILE}.bak)`,
     );
   }
   const [agent] = found.agents;
   if (agent === undefined)
-    warn('note: no agent that ralph knows is installed, claude is taken; ralph agents tells how to get it\n');
+    warn(
+      'note: no supported agent is installed; the settings name claude (see ralph agents to install it)\n',
+    );
   const checks = found.checks.map(({ command }) => ({ command, failAction: 'APPEND' as const }));
   if (checks.length === 0)
-    warn('note: no checks were found; without checks the agent is taken at its word\n');
+    warn('note: no checks found; without checks, ralph cannot verify that the work is done\n');
   const command = agent ?? 'claude';
   print(`Agent: ${command}\n`);
   for (const check of found.checks) print(`Check: ${check.command} (${check.from})\n`);
@@ -89,8 +89,11 @@ async function initUnasked(
   return 0;
 }
 
-/** Shows the settings that hold so far, or what is wrong with them; tells whether there are any. */
-async function tellWhatIsThere(workspace: string, env: Readonly<Record<string, string>>): Promise<boolean> {
+/** Prints the existing settings, or what is wrong with them; returns whether there are any. */
+async function printExistingSettings(
+  workspace: string,
+  env: Readonly<Record<string, string>>,
+): Promise<boolean> {
   try {
     const { shared, local, merged } = await readSettings(workspace);
     if (shared === null && local === null) return false;
@@ -110,15 +113,15 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
   const written = preset === null ? settings : { $schema, preset, ...rest };
   const { backup } = writeSettings(workspace, inNamesOf(preset ?? (await localPreset(workspace)), written));
   print(`\nSettings written to ${SETTINGS_FILE}\n`);
-  if (backup !== null) print(`What was there before is in ${backup}\n`);
+  if (backup !== null) print(`The old settings are in ${backup}\n`);
   try {
     const { local } = await readSettings(workspace);
-    if (local !== null) print(`${LOCAL_SETTINGS_FILE} still comes over them\n`);
+    if (local !== null) print(`${LOCAL_SETTINGS_FILE} still overrides them\n`);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    warn(`note: ralph run will still refuse ${reasonIn(error)}\n`);
+    warn(`note: ralph run still fails: ${reasonIn(error)}\n`);
   }
-  print('ralph config shows what holds now; begin with: ralph run "what is to be done"\n');
+  print('Start a loop with: ralph run "your task" (show all settings with: ralph config)\n');
 }
 
 /** The preset of document 001 keeps the names of its document. */

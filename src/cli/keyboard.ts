@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 
 /**
- * What is typed on a terminal, one answer at a time. A prompt gets the keys up to its Enter and the next one gets what
- * comes after, however much was pasted or typed ahead at once. The end of the input, by Ctrl-D or because the terminal is
- * gone, is a Ctrl-C to whoever reads.
+ * What is typed on a terminal, one answer at a time. A prompt gets the keys up to its Enter and the next prompt gets the
+ * rest, however much was pasted or typed ahead. The end of the input, by Ctrl-D or a closed terminal, is passed on as
+ * Ctrl-C.
  */
 export class Keyboard extends Readable {
   readonly isTTY = true;
@@ -21,20 +21,20 @@ export class Keyboard extends Readable {
     terminal.on('data', this.#type).on('end', this.#end).on('error', this.#end).resume();
   }
 
-  /** Lets the next answer through. Where a suggestion stands in its line, what is typed first takes its place. */
+  /** Passes on the next answer. With a suggestion in the line, the first key that is typed replaces it. */
   ask(isSuggestion: boolean): void {
     this.#isAsking = true;
     this.#isSuggestion = isSuggestion;
     this.#pass();
   }
 
-  /** As if Ctrl-C had been the last key. */
+  /** Acts like Ctrl-C. */
   interrupt(): void {
     this.#typed = '';
     this.#end();
   }
 
-  /** Between two questions it stays as it is in one: keys are neither echoed there nor turned into signals. */
+  /** Keeps raw mode between two questions, so that keys are neither echoed nor turned into signals. */
   setRawMode(isRaw: boolean): this {
     if (isRaw) this.#terminal.setRawMode(true);
     return this;
@@ -43,7 +43,7 @@ export class Keyboard extends Readable {
   close(): void {
     this.#terminal.setRawMode(false);
     this.#terminal.off('data', this.#type).off('end', this.#end).off('error', this.#end);
-    // Whatever errors come of a terminal that is gone, nobody waits for it any more.
+    // A closed terminal may still emit errors.
     this.#terminal.on('error', () => {}).pause();
     this.destroy();
   }
@@ -65,7 +65,7 @@ export class Keyboard extends Readable {
       if (this.#isSuggestion && !isControl(keys)) this.push(CLEAR_LINE);
       this.#isSuggestion = false;
       this.#isAsking = !/[\r\n]$/.test(keys);
-      // Ctrl-D would only close the line, and nobody would ever hear of it; from a Ctrl-Z the prompts do not come back.
+      // The prompts do not report a Ctrl-D, and do not come back from a Ctrl-Z.
       this.push(
         keys
           .replace(/\r?\n$/, '\r')
@@ -86,7 +86,7 @@ const INTERRUPT = '\u0003';
 const END_OF_INPUT = '\u0004';
 const SUSPEND = '\u001A';
 
-/** An Enter, an arrow, a Backspace: something that is done with the line rather than written into it. */
+/** Enter, an arrow, Backspace: keys that edit the line instead of replacing the suggestion. */
 function isControl(keys: string): boolean {
   return keys < ' ' || keys.startsWith('\u007F');
 }

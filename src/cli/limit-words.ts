@@ -1,16 +1,17 @@
-import { duration } from '../journal/times.ts';
 import type { Control } from '../loop/event.ts';
+import { duration } from '../journal/times.ts';
+import { counted } from './counted.ts';
 
-/** The limits that somebody has changed: `at most 7 iterations, any cost`. */
+/** The limits that were changed: `at most 7 iterations, no cost limit`. */
 export function limitWords(limits: Limits): string {
   const { iterations, timeMs, costUsd, tokens, failures, outputBytes } = limits;
   return [
-    words(iterations, 'any number of iterations', (most) => plural(most, 'iteration')),
-    words(timeMs, 'any time', (most) => `${duration(most, ' ')} at work`),
-    words(costUsd, 'any cost', (most) => `$${most}`),
-    words(tokens, 'any number of tokens', (most) => plural(most, 'token')),
-    words(failures, 'any number of failures in a row', (most) => `${plural(most, 'failure')} in a row`),
-    words(outputBytes, 'any output', (most) => `${plural(most, 'byte')} of output`),
+    limitText(iterations, 'iteration', (maximum) => counted(maximum, 'iteration')),
+    limitText(timeMs, 'time', (maximum) => `${duration(maximum, ' ')} of active time`),
+    limitText(costUsd, 'cost', (maximum) => `$${maximum}`),
+    limitText(tokens, 'token', (maximum) => counted(maximum, 'token')),
+    limitText(failures, 'failure', (maximum) => counted(maximum, 'consecutive failure')),
+    limitText(outputBytes, 'output', (maximum) => `${counted(maximum, 'byte')} of output per run`),
   ]
     .filter((part) => part !== null)
     .join(', ');
@@ -18,11 +19,11 @@ export function limitWords(limits: Limits): string {
 
 type Limits = Extract<Control, { type: 'set' }>['limits'];
 
-function words(most: number | null | undefined, any: string, tell: (most: number) => string): string | null {
-  if (most === undefined) return null;
-  return most === null ? any : `at most ${tell(most)}`;
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
+function limitText(
+  maximum: number | null | undefined,
+  kind: string,
+  describe: (maximum: number) => string,
+): string | null {
+  if (maximum === undefined) return null;
+  return maximum === null ? `no ${kind} limit` : `at most ${describe(maximum)}`;
 }

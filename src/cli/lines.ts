@@ -1,17 +1,19 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import type { LoopReport } from '../loop/report.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import type { LoopReport } from '../loop/report.ts';
-import type { LoopState } from '../loop/state.ts';
 import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
 import { openRun } from '../loop/run.ts';
+import type { LoopState, Run } from '../loop/state.ts';
 import { howItFailed, logOf, loopName } from '../store/end-record.ts';
 import { hideKeys } from '../store/secrets.ts';
 import { duration, localTime } from '../journal/times.ts';
+import { counted } from './counted.ts';
 import { limitWords } from './limit-words.ts';
+import { textsOf } from './preset-texts.ts';
 
-/** The lines that an event is worth; `state` and `report` are as they were after it. */
+/** The lines that an event is worth; `state` and `report` are those after the event. */
 export function linesFor(
   event: LoopEvent,
   state: LoopState,
@@ -20,65 +22,50 @@ export function linesFor(
 ): readonly string[] {
   const { policy } = state;
   const limit = policy.limits.iterations;
-  const of = (number: number): string => (limit === null ? `${number}` : `${number}/${limit}`);
   switch (event.type) {
     case 'iteration.started':
-      return [`starting iteration ${of(event.iteration)}`];
+      return [`starting iteration ${ofLimit(event.iteration, state)}`];
     case 'run.ended':
       return runLines(event, state, report);
-    case 'check.finished': {
-      const { command, result, index } = event;
-      const took = inSeconds(result.durationMs);
-      const before = event.iteration === 0 ? 'before the first iteration: ' : '';
-      if (result.code === 0) return [`${before}check passed: ${brief(command)} (exit 0, ${took})`];
-      const how = howItFailed(result.code, result.timedOut);
-      // Document 001 wants to see it; elsewhere it is seldom another one.
-      const isWanted = isVerbose || policy.preset === 'ralph-cli';
-      const action = isWanted ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
-      return [`${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`];
-    }
+    case 'check.finished':
+      return [checkLine(event, state, isVerbose)];
     case 'claim.rejected': {
-      const count = event.failed.length;
+      const { length } = event.failed;
       return [
-        `the agent says it is done, but ${count === 1 ? 'a check fails' : `${count} checks fail`}: claim rejected`,
+        `claim rejected: the agent says it is done, but ${counted(length, 'check fails', 'checks fail')}`,
       ];
     }
     case 'claim.accepted':
       if (state.turn.claim?.by === 'checks') return ['every check passed'];
       return [
-        event.verified ? 'claim accepted: every check passed' : 'claim accepted (no check to verify it)',
+        event.verified ? 'claim accepted: every check passed' : 'claim accepted, not verified by a check',
       ];
     case 'commit.made':
       return commitLines(event);
     case 'checkpoint.taken':
       if (event.error === null) return [];
       return [
-        `warning: ${event.ref === null ? 'no checkpoint' : 'not all is in the checkpoint'} of iteration ${event.iteration}: ${event.error}`,
+        `warning: ${event.ref === null ? 'no' : 'incomplete'} checkpoint of iteration ${event.iteration}: ${event.error}`,
       ];
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':
-      return [`settings changed: ${limit === null ? 'no iteration limit' : `at most ${limit} iterations`}`];
+      return [`settings changed: ${limitWords({ iterations: limit })}`];
     case 'owner.changed':
-      if (state.iteration === 0) return [];
-      // One that is paused goes on when somebody says so, which is told then.
-      if (state.control.paused && openRun(state) === null) return [];
-      return state.turn.run !== null && state.turn.run.ended === null
-        ? [`found again in iteration ${of(state.iteration)}: going on`]
-        : [`found again: going on after iteration ${of(state.iteration)}`];
+      return ownerLines(state);
     case 'loop.reopened':
       return state.turn.started && state.turn.run === null
-        ? [`resumed: iteration ${of(state.iteration)} starts again`]
-        : [`resumed after iteration ${of(state.iteration)}`];
+        ? [`resumed: restarting iteration ${ofLimit(state.iteration, state)}`]
+        : [`resumed after iteration ${ofLimit(state.iteration, state)}`];
     case 'loop.ended':
       return endLines(event, state);
     case 'child.started':
       return policy.children === null
-        ? [`the agent started a loop of its own: ${loopName(event.child)}`]
-        : [`waiting for 1 children to complete: [${loopName(event.child)}]`];
+        ? [`the agent started a child loop: ${loopName(event.child)}`]
+        : [`waiting for 1 child loop to complete: ${loopName(event.child)}`];
     case 'limit.shared': {
       const until = moment(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
-      return [`this account has met its usage limit (${event.message}): waiting until ${until}`];
+      return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
     }
     case 'run.planned':
       return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
@@ -95,28 +82,48 @@ export function linesFor(
   }
 }
 
-/** What may help with a check that has failed in a worktree. */
+/** `3/10`, or `3` without a limit. */
+function ofLimit(iteration: number, { policy }: LoopState): string {
+  const limit = policy.limits.iterations;
+  return limit === null ? `${iteration}` : `${iteration}/${limit}`;
+}
+
+function checkLine(
+  event: Extract<LoopEvent, { type: 'check.finished' }>,
+  { policy }: LoopState,
+  isVerbose: boolean,
+): string {
+  const { command, result, index } = event;
+  const took = inSeconds(result.durationMs);
+  const before = event.iteration === 0 ? 'before the first iteration: ' : '';
+  if (result.code === 0) return `${before}check passed: ${brief(command)} (exit 0, ${took})`;
+  const how = howItFailed(result.code, result.timedOut);
+  // Document 001 prescribes the fail action; elsewhere it is nearly always APPEND.
+  const isWanted = isVerbose || policy.preset === 'ralph-cli';
+  const action = isWanted ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
+  return `${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`;
+}
+
+/** A hint for a check that failed in a worktree because its command is not installed there. */
 export function hintFor(
   { result }: Extract<LoopEvent, { type: 'check.finished' }>,
   { policy }: LoopState,
 ): string | null {
   if (result.code !== COMMAND_NOT_FOUND || policy.worktree.setup.length > 0) return null;
-  return 'hint: a worktree has only what is committed; with "setup": ["npm ci"] in .ralph/settings.json a new one (--fresh) gets the rest';
+  return 'hint: a new worktree has committed files only; to install dependencies there, add "setup": ["npm ci"] to .ralph/settings.json and start over with --fresh';
 }
 
 const COMMAND_NOT_FOUND = 127;
 
-/** What begins now and may take a while. */
+/** The line for an effect that begins now and may take a while. */
 export function lineAtStart(effect: Effect): string | null {
   return effect.type === 'check' ? `check started: ${brief(effect.check.command)}` : null;
 }
 
-/** What else there is to know, for whoever wants to know it all: in the words of document 001. */
+/** More lines for `--verbose`, in the words of document 001. */
 export function detailsFor(event: LoopEvent, state: LoopState): readonly string[] {
-  const limit = state.policy.limits.iterations;
   const { run } = state.turn;
-  if (event.type === 'iteration.started')
-    return [`Iteration ${event.iteration}${limit === null ? '' : `/${limit}`} starting`];
+  if (event.type === 'iteration.started') return [`Iteration ${ofLimit(event.iteration, state)} starting`];
   if (event.type === 'run.started') return [`Agent started (process ${event.receipt.pid})`];
   if (event.type === 'run.ended' && run?.id === event.run) {
     const found = run.output.claim === null ? 'nothing found' : `found ${run.output.claim.text}`;
@@ -124,7 +131,7 @@ export function detailsFor(event: LoopEvent, state: LoopState): readonly string[
   }
   if (event.type === 'check.finished') {
     const { code, durationMs } = event.result;
-    return [`Guardrail exited with code ${code ?? 'unknown'} (${inSeconds(durationMs)})`];
+    return [textsOf(state.policy.preset).checkExit(code, inSeconds(durationMs))];
   }
   return event.type === 'claim.made' ? [`Claim by ${event.claim.by}: ${event.claim.text}`] : [];
 }
@@ -133,97 +140,104 @@ function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)}s`;
 }
 
-function runLines(
-  event: Extract<LoopEvent, { type: 'run.ended' }>,
-  state: LoopState,
-  report: LoopReport,
-): readonly string[] {
+type RunEnded = Extract<LoopEvent, { type: 'run.ended' }>;
+
+function runLines(event: RunEnded, state: LoopState, report: LoopReport): readonly string[] {
   const { ending, as } = event;
   const { run, iteration } = state.turn;
   if (run?.id !== event.run) return [];
   const took = duration(event.at - (report.iterations.at(-1)?.workPlannedAt ?? event.at), ' ');
-  const wait = Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
-  const strays = (event.strays ?? []).map(
-    ({ pid, command }) =>
-      `warning: process ${pid} (${command}) may have been left behind by the agent; not ended`,
-  );
-  const unknown = run.output.unknown ?? 0;
-  const notes = [
-    ...(unknown === 0
-      ? []
-      : [
-          `note: ${unknown} ${unknown === 1 ? 'line of the stream was' : 'lines of the stream were'} not understood; all of it is in ${logOf(state.name, run.id)}`,
-        ]),
-    ...strays,
-  ];
+  const strays = strayLines(event);
+  const notes = [...unparsedLines(run, state), ...strays];
   switch (as) {
     case 'ok':
     case 'wait': {
       const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
       return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
     }
-    case 'usage-limit': {
-      const until = moment(waitAfter(state, run).until, event.at);
-      return [
-        `usage limit reached, waiting until ${until} (${duration(wait * 1000, ' ')}); no iteration is charged`,
-      ];
-    }
+    case 'usage-limit':
+      return [usageLimitLine(event, state, run)];
     case 'outage': {
       const why = failureText(ending, as) ?? 'no answer';
-      return [
-        `the provider does not answer (${why}), trying again in ${wait}s; no iteration is charged`,
-        ...strays,
-      ];
+      const wait = `retrying in ${secondsToWait(state, run)}s`;
+      return [`provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`, ...strays];
     }
     case 'restart': {
-      const seconds = (state.policy.timeouts.inactivityMs ?? 0) / 1000;
       const restarts = run.output.claim === null ? ', restarting' : '';
-      return [`inactivity timeout (${seconds}s)${restarts}`, ...strays];
+      return [`${inactivityText(state)}${restarts}`, ...strays];
     }
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
     case 'fatal':
-      // Document 000 wants to read why right here; for all others it stands at the end.
+      // Document 000 prescribes the reason here; the other presets print it in the final report.
       return state.policy.preset === 'conductor'
         ? [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`]
-        : [`iteration ${iteration} failed, and trying again would not help`];
-    case 'failure': {
-      const most = state.policy.limits.failures;
-      const { consecutive } = state.failures;
-      const why =
-        ending.how === 'exited'
-          ? `exit: ${ending.code ?? 'unknown'}`
-          : ending.how === 'timed-out'
-            ? timeLimit(ending.which, state, took)
-            : ending.how;
-      const attempt = most === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${most}`;
-      const { iterations } = state.policy.limits;
-      const isLast =
-        (most !== null && consecutive >= most) ||
-        (iterations !== null && iteration >= iterations) ||
-        state.control.stop !== null;
-      const next = isLast ? '' : `, retrying in ${wait}s`;
-      const reason =
-        ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
-      return [`iteration ${iteration} failed (${why})${next} (${attempt})`, ...reason, ...notes];
-    }
+        : [`iteration ${iteration} failed with an error that a retry cannot fix`];
+    case 'failure':
+      return [failureLine(event, state, run, took), ...reasonLines(event), ...notes];
   }
 }
 
-function timeLimit(
-  which: 'wall' | 'inactivity' | 'output' | 'total',
-  { policy }: LoopState,
-  took: string,
-): string {
-  switch (which) {
+const NOT_COUNTED = 'not counted as an iteration';
+
+function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
+  const until = moment(waitAfter(state, run).until, event.at);
+  const wait = duration(secondsToWait(state, run) * 1000, ' ');
+  return `usage limit reached, waiting until ${until} (${wait}); ${NOT_COUNTED}`;
+}
+
+function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {
+  const { iteration } = state.turn;
+  const { consecutive } = state.failures;
+  const { failures, iterations } = state.policy.limits;
+  const attempt = failures === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${failures}`;
+  const isLast =
+    (failures !== null && consecutive >= failures) ||
+    (iterations !== null && iteration >= iterations) ||
+    state.control.stop !== null;
+  const next = isLast ? '' : `, retrying in ${secondsToWait(state, run)}s`;
+  return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
+}
+
+function secondsToWait(state: LoopState, run: Run): number {
+  return Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
+}
+
+function endingText(ending: RunEnded['ending'], state: LoopState, took: string): string {
+  if (ending.how === 'exited') return `exit: ${ending.code ?? 'unknown'}`;
+  if (ending.how !== 'timed-out') return ending.how;
+  switch (ending.which) {
     case 'output':
-      return `too much output after ${took}`;
+      return `output limit exceeded after ${took}`;
     case 'inactivity':
-      return `inactivity timeout (${(policy.timeouts.inactivityMs ?? 0) / 1000}s)`;
+      return inactivityText(state);
     case 'wall':
     case 'total':
       return `agent timeout after ${took}`;
   }
+}
+
+function inactivityText({ policy }: LoopState): string {
+  return `inactivity timeout (${(policy.timeouts.inactivityMs ?? 0) / 1000}s)`;
+}
+
+function reasonLines({ ending }: RunEnded): readonly string[] {
+  return ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
+}
+
+function unparsedLines({ id, output }: Run, { name }: LoopState): readonly string[] {
+  const count = output.unknown ?? 0;
+  if (count === 0) return [];
+  return [
+    `note: could not parse ${counted(count, 'line')} of the agent's output; all of it is in ${logOf(name, id)}`,
+  ];
+}
+
+function strayLines({ strays = [] }: RunEnded): readonly string[] {
+  return strays.map(
+    ({ pid, command }) =>
+      `warning: process ${pid} (${command}) may have been left behind by the agent; ralph did not stop it`,
+  );
 }
 
 function commitLines({
@@ -234,7 +248,7 @@ function commitLines({
   files,
 }: Extract<LoopEvent, { type: 'commit.made' }>): readonly string[] {
   const about = subject === undefined ? '' : `: ${brief(subject)}`;
-  const size = files === undefined ? '' : ` (${files === 1 ? '1 file' : `${files} files`})`;
+  const size = files === undefined ? '' : ` (${counted(files, 'file')})`;
   const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}`];
   const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
   if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
@@ -254,21 +268,37 @@ function controlLines(
     case 'stop':
       return [control.now ? 'stopping now' : 'stopping after the running step'];
     case 'signal':
-      if (state.control.signals > 1) return ['Received signal again, ending what is running...'];
-      return state.control.paused && state.control.stop === null
-        ? [`received ${control.signal}, pausing loop (current agent will complete)`]
-        : [
-            'Received signal, shutting down...',
-            'the running step may finish; once more (Ctrl-C) ends it now',
-          ];
+      return signalLines(control.signal, state);
     case 'tell':
-      return [`told: ${control.text.split('\n', 1)[0] ?? ''} (in the next prompt)`];
+      return [`added to the next prompt: ${control.text.split('\n', 1)[0] ?? ''}`];
     case 'set':
       return [`limits changed: ${limitWords(control.limits)}`];
     case 'abort':
-      // Why is told at the end.
-      return ['cannot go on'];
+      // The final report says why.
+      return ['stopping after an unrecoverable error'];
   }
+}
+
+function signalLines(signal: string, { control, policy }: LoopState): readonly string[] {
+  if (control.signals > 1) return [`received ${signal} again, stopping the running step now`];
+  if (control.paused && control.stop === null)
+    return [`received ${signal}, pausing loop (current agent will complete)`];
+  return control.stop?.now === true
+    ? [`received ${signal}, stopping the running step now`]
+    : textsOf(policy.preset).signal(signal);
+}
+
+function ownerLines(state: LoopState): readonly string[] {
+  if (state.iteration === 0) return [];
+  const run = openRun(state);
+  // A paused loop prints `resumed` once it is resumed.
+  if (state.control.paused && run === null) return [];
+  const iteration = ofLimit(state.iteration, state);
+  return [
+    run === null
+      ? `continuing at iteration ${iteration}`
+      : `reattached to the agent of iteration ${iteration}`,
+  ];
 }
 
 function endLines(
@@ -277,11 +307,13 @@ function endLines(
 ): readonly string[] {
   switch (outcome.type) {
     case 'failures-exhausted':
-      return [`${outcome.failures} consecutive failures, stopping loop`];
+      return [`${counted(outcome.failures, 'consecutive failure')}, stopping loop`];
     case 'iterations-exhausted':
-      return state.policy.preset === 'swarm' ? [`loop complete after ${state.iteration} iterations`] : [];
+      return state.policy.preset === 'swarm'
+        ? [`loop complete after ${counted(state.iteration, 'iteration')}`]
+        : [];
     case 'waiting':
-      return ['Wait-without-restart signal detected'];
+      return [textsOf(state.policy.preset).waitingForPerson];
     case 'done':
       return state.turn.claim?.by === 'pattern' ? ['done pattern matched, stopping loop'] : [];
     case 'time-exhausted':
@@ -296,13 +328,13 @@ function endLines(
   }
 }
 
-/** A command on one line, and not more of it than a line takes. */
+/** A command on one line, cut where it is too long for one. */
 export function brief(command: string): string {
   const line = hideKeys(command).replaceAll(/\s+/g, ' ').trim();
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
-/** A time of today, or a date too. */
+/** The time of day; with the date if it is not today. */
 function moment(at: number, now: number): string {
   const [date, time] = localTime(at).split('T');
   return date === localTime(now).split('T')[0] ? (time ?? '') : `${date ?? ''} ${time ?? ''}`;

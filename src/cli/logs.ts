@@ -4,7 +4,7 @@ import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
-import { Harmless } from './terminal.ts';
+import { TerminalSanitizer } from './terminal.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
@@ -17,14 +17,14 @@ interface LogsOptions extends ViewOptions {
   readonly cwd?: string;
 }
 
-/** `ralph logs`: what the agent said and did, of one run or as it comes. */
+/** `ralph logs`: prints what the agent said and did in one run, or follows the loop. */
 export async function logs(name: string, options: LogsOptions): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   process.stdout.on('error', () => process.exit(0));
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const isRaw = options.raw === true || options.stderr === true;
   let endedAt: number | null = null;
-  // What is over took the time that it took then.
+  // A run that has ended shows the time that it took, not the time until now.
   const lines = new AgentLines(lineOptions(options, process.stdout), () => endedAt ?? Date.now());
   const sinkFor = (path: string): LogSink => {
     const times = runTimes(loop, path);
@@ -36,32 +36,32 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     return read ?? { take: show, end() {} };
   };
   const runs = runsOf(loop.folder);
-  const wanted =
-    options.run === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, options.run ?? ''));
-  if (options.run !== undefined && wanted === undefined) {
+  const { run: asked } = options;
+  const wanted = asked === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, asked));
+  if (asked !== undefined && wanted === undefined) {
     const known = runs.map((run) => run.name).join(', ');
-    throw new UserError(`"${name}" has no run ${options.run}${known === '' ? '' : ` (there are ${known})`}`);
+    throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
   }
-  if (options.follow === true && options.run === undefined) {
+  if (options.follow === true && asked === undefined) {
     await followRun(loop.folder, file, sinkFor);
     return 0;
   }
   if (wanted === undefined) {
-    warn(`ralph: ${name} has not run an agent yet\n`);
+    warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
   print(`${wanted.path}/${file}`, sinkFor(wanted.path));
   return 0;
 }
 
-/** `7` and `0007` name the first run of the seventh iteration, `7.2` its second. */
+/** `7` and `0007` are the first run of the seventh iteration, `7.2` the second. */
 function isRun(name: string, wanted: string): boolean {
   return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
 }
 
-const view = new Harmless();
+const view = new TerminalSanitizer();
 
-/** As it was printed; on a terminal, without what would command it. */
+/** Prints the output as it is; on a terminal, without control sequences. */
 function show(chunk: Buffer): void {
   process.stdout.write(process.stdout.isTTY ? view.read(chunk) : chunk);
 }

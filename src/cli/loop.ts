@@ -14,7 +14,7 @@ export interface LoopOptions extends RunOptions {
   readonly config?: string;
 }
 
-/** `ralph loop`: document 002's mode, until the checks pass and the agent says the word. */
+/** `ralph loop`: the mode of document 002, until the checks pass and the agent prints the completion word. */
 export async function loop(
   task: string | null,
   options: LoopOptions,
@@ -27,7 +27,7 @@ export async function loop(
     options,
     command,
     settings,
-    // What was red before is not the agent's doing.
+    // The final report tells failures of the agent from those that were there before.
     defaults: { baseline: true },
     anyAgent: settings.agent?.name === undefined,
     opening,
@@ -37,23 +37,23 @@ export async function loop(
   });
 }
 
-/** The command line over the configuration file; nothing is as good as no limit. */
+/** The options of the command line override the configuration file; a limit of 0 means unlimited. */
 async function loopSettings(options: LoopOptions): Promise<Settings> {
   const { maxCost, maxTime, ...rest } = options;
   const limits = {
-    ...(maxCost === undefined || isNone(maxCost) ? {} : { maxCost }),
-    ...(maxTime === undefined || isNone(maxTime) ? {} : { maxTime }),
+    ...(maxCost === undefined || isZero(maxCost) ? {} : { maxCost }),
+    ...(maxTime === undefined || isZero(maxTime) ? {} : { maxTime }),
   };
   const flags = flagSettings({ ...rest, ...limits });
   const file =
     options.config === undefined ? {} : (await import('../config/yaml.ts')).readYaml(options.config);
   const merged = mergeSettings({ ...file, preset: 'architect' }, flags);
-  // The document's agent is whichever there is.
+  // `build` is the document's name for its default agent.
   const { agent } = merged;
   return agent?.name === 'build' ? { ...merged, agent: { ...agent, name: undefined } } : merged;
 }
 
-function isNone(text: string): boolean {
+function isZero(text: string): boolean {
   return /^\$?0+(?:\.0+)?s?$/.test(text.trim());
 }
 
@@ -61,7 +61,7 @@ function promptOf(task: string | null, { spec }: LoopOptions): LoopRequest['prom
   const text = task ?? '';
   if (spec === undefined) {
     if (text.trim() !== '') return { text };
-    throw new UserError('must specify a task: ralph loop "what to do" --check "npm test"');
+    throw new UserError('missing task: ralph loop "fix the tests" --check "npm test"');
   }
   const path = resolve(spec);
   const found = statSync(path, { throwIfNoEntry: false });

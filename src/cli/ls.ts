@@ -4,7 +4,7 @@ import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
 
-/** `ralph ls`: the loops of this workspace, or of all. */
+/** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export function ls(options: {
   readonly all?: boolean;
   readonly json?: boolean;
@@ -12,12 +12,13 @@ export function ls(options: {
 }): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
   if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
-  else if (loops.length === 0) warn('no loops here; ralph ls --all shows those of all workspaces\n');
+  else if (loops.length === 0)
+    warn('no loops in this workspace; list those of all workspaces with: ralph ls --all\n');
   else printTable(loops, options.all === true);
   return 0;
 }
 
-/** One line a loop, in columns. */
+/** Prints one line per loop. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
@@ -37,7 +38,7 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   print(columns(rows));
 }
 
-/** `3/10`, or `3` where there is no limit. */
+/** `3/10`, or `3` without a limit. */
 export function iterationOf({ iterations, iterationLimit }: LoopSummary): string {
   return `${iterations}${iterationLimit === null ? '' : `/${iterationLimit}`}`;
 }

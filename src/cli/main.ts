@@ -9,7 +9,7 @@ void main(process.argv.slice(2)).then(
   },
 );
 
-/** Answers what needs no parser at once, and leaves the rest to it: start-up time is part of the product. */
+/** Handles `--version` and plain `status` without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     writeSync(1, `${version()}\n`);
@@ -18,12 +18,12 @@ async function main(args: readonly string[]): Promise<number> {
   if (process.platform === 'win32') {
     writeSync(
       2,
-      'ralph: error: native Windows has no POSIX process groups and signals, which ralph needs to end every agent it starts\n' +
-        'Run it inside WSL2 (https://learn.microsoft.com/windows/wsl/install).\n',
+      'ralph: error: native Windows is not supported: ralph needs POSIX process groups and signals to stop agents\n' +
+        'Run it in WSL2 (https://learn.microsoft.com/windows/wsl/install).\n',
     );
     return 2;
   }
-  // The question that is asked most often, by people and by their prompts, in its two plain forms.
+  // Shell prompts call `ralph status` often.
   const [command, name] = args;
   if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
     const [{ status }, { explainError }] = await Promise.all([import('./status.ts'), import('./errors.ts')]);
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   return runProgram(args);
 }
 
-/** As the package says; `dev` where it does not. */
+/** The version of the package, or `dev`. */
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest

@@ -1,4 +1,4 @@
-/** What was given on the command line, as the settings that it means. */
+/** The options of the command line, and the settings that they stand for. */
 import { closest } from '../config/closest.ts';
 import { PROMPT_WAYS, type Settings } from '../config/config.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
@@ -40,10 +40,10 @@ export interface RunOptions extends LimitOptions {
   readonly preset?: string;
   readonly agent?: string;
   readonly model?: string;
-  readonly env: readonly string[];
-  readonly dropEnv: readonly string[];
+  readonly env?: readonly string[];
+  readonly dropEnv?: readonly string[];
   readonly promptVia?: string;
-  readonly check: readonly string[];
+  readonly check?: readonly string[];
   readonly checkTimeout?: string;
   readonly baseline?: boolean;
   readonly completionResponse?: string;
@@ -57,8 +57,8 @@ export interface RunOptions extends LimitOptions {
   readonly owner?: string;
 }
 
-/** What was given on the command line, as settings. */
-export function flagSettings(options: Partial<RunOptions>): Settings {
+/** The settings that the options of `ralph run` stand for. */
+export function flagSettings(options: RunOptions): Settings {
   const { preset, agent, model, promptVia, check = [], dropEnv = [] } = options;
   const agentSettings = {
     name: agent,
@@ -69,7 +69,7 @@ export function flagSettings(options: Partial<RunOptions>): Settings {
   return {
     ...limitSettings(options),
     preset: preset === undefined ? undefined : oneOf('--preset', preset, PRESET_NAMES),
-    // As document 001 has it.
+    // Document 001: an empty response counts as not given.
     completionResponse: options.completionResponse === '' ? undefined : options.completionResponse,
     completionPromise: options.completionPromise,
     completionTag: options.completionTag,
@@ -85,7 +85,7 @@ export function flagSettings(options: Partial<RunOptions>): Settings {
   };
 }
 
-/** What is shown and how. */
+/** The settings of the output. */
 export function viewSettings(options: ViewOptions): Settings {
   return {
     streamAgentOutput: options.streamAgentOutput,
@@ -96,7 +96,7 @@ export function viewSettings(options: ViewOptions): Settings {
   };
 }
 
-/** The limits among them. */
+/** The settings of the limits. */
 export function limitSettings(options: LimitOptions): Settings {
   const { maxCost, maxOutput } = options;
   return {
@@ -113,7 +113,7 @@ export function limitSettings(options: LimitOptions): Settings {
   };
 }
 
-/** The options with what the settings say of what is shown. */
+/** The options, with the output settings filled in. */
 export function viewOf<T extends ViewOptions>(options: T, settings: Settings): T {
   const { streamAgentOutput, emoji, timestamps, outputLines, outputChars } = settings;
   return {
@@ -126,11 +126,11 @@ export function viewOf<T extends ViewOptions>(options: T, settings: Settings): T
   };
 }
 
-function whole(option: string, text: string | undefined, least: number | null): number | undefined {
-  return text === undefined ? undefined : parseWhole(option, text, least);
+function whole(option: string, text: string | undefined, minimum: number | null): number | undefined {
+  return text === undefined ? undefined : parseWhole(option, text, minimum);
 }
 
-/** As it was written, once it is known to be a time. */
+/** The text as given, if it is a valid duration; throws otherwise. */
 function time(option: string, text: string | undefined): string | undefined {
   if (text !== undefined) parseDuration(option, text);
   return text?.trim();

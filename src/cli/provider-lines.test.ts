@@ -11,7 +11,7 @@ const retry = (attempt: number, kind: Kind, message: string): AgentEvent => ({
   error: { kind, message },
 });
 
-it('tells a reason once, and again in the next run', () => {
+it('prints a reason once per run', () => {
   const provider = new ProviderLines();
   const lines = (...events: readonly AgentEvent[]): readonly string[] =>
     events.flatMap((event) => provider.lines(event));
@@ -22,16 +22,16 @@ it('tells a reason once, and again in the next run', () => {
       retry(3, 'transient', 'connection reset'),
     ),
   ).toEqual([
-    'no answer from the provider (529 overloaded): try 1 of 10, again in 2s',
-    'no answer from the provider as before: try 2 of 10, again in 2s',
-    'no answer from the provider (connection reset): try 3 of 10, again in 2s',
+    'provider unavailable (529 overloaded): retry 1 of 10 in 2s',
+    'provider unavailable (same error): retry 2 of 10 in 2s',
+    'provider unavailable (connection reset): retry 3 of 10 in 2s',
   ]);
   provider.begin();
   expect(lines(retry(1, 'transient', 'connection reset'))[0]).toContain('(connection reset)');
 });
 
-it('calls a refusal what it is', () => {
+it('tells a rejection from an outage', () => {
   expect(new ProviderLines().lines(retry(1, 'authentication', '401 no such key'))).toEqual([
-    'refused by the provider (401 no such key): try 1 of 10, again in 2s',
+    'rejected by the provider (401 no such key): retry 1 of 10 in 2s',
   ]);
 });

@@ -1,14 +1,14 @@
 import { duration } from '../journal/times.ts';
 import type { AgentEvent } from '../agents/agent.ts';
 
-/** What happens between the agent and its provider: the loop's business, not the agent's words. */
+/** Lines about retries, limits and denials that the agent reports: they concern the loop, not the agent's work. */
 export class ProviderLines {
-  /** Why the last try came to nothing. */
-  #told: string | null = null;
+  /** The reason of the last retry. */
+  #lastReason: string | null = null;
 
   /** A new run. */
   begin(): void {
-    this.#told = null;
+    this.#lastReason = null;
   }
 
   lines(event: AgentEvent): readonly string[] {
@@ -18,7 +18,7 @@ export class ProviderLines {
       case 'limit':
         return [`the provider says: ${event.message}`];
       case 'denied':
-        return [`the agent was not allowed to use ${event.tool}: ${event.message.split('\n', 1)[0] ?? ''}`];
+        return [`permission to use ${event.tool} denied: ${event.message.split('\n', 1)[0] ?? ''}`];
       case 'text':
       case 'thought':
       case 'tool.start':
@@ -31,13 +31,13 @@ export class ProviderLines {
     }
   }
 
-  /** A reason is told once; one that says no has answered. */
+  /** Prints a reason once, not again with every retry. */
   #retry({ attempt, most, waitMs, error }: Extract<AgentEvent, { type: 'retry' }>): string {
-    const isKnown = this.#told === error.message;
-    this.#told = error.message;
-    const what = error.kind === 'transient' ? 'no answer from the provider' : 'refused by the provider';
+    const isRepeated = this.#lastReason === error.message;
+    this.#lastReason = error.message;
+    const what = error.kind === 'transient' ? 'provider unavailable' : 'rejected by the provider';
     const of = most === null ? '' : ` of ${most}`;
-    const wait = waitMs === null ? '' : `, again in ${duration(waitMs, ' ')}`;
-    return `${what} ${isKnown ? 'as before' : `(${error.message})`}: try ${attempt}${of}${wait}`;
+    const wait = waitMs === null ? '' : ` in ${duration(waitMs, ' ')}`;
+    return `${what} (${isRepeated ? 'same error' : error.message}): retry ${attempt}${of}${wait}`;
   }
 }

@@ -7,20 +7,21 @@ import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
 import { FLAGS, mergeSettings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
-import { findProblems, describeProblem, mergePolicy } from '../loop/validate.ts';
 import type { Policy } from '../loop/policy.ts';
+import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
+import { textsOf } from './preset-texts.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
 
-/** `ralph resume`: tells a live loop to go on, or becomes the owner of one that nobody drives. */
+/** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. */
 export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
   const report = reportFrom(options);
-  const given = parseVariables('--env', options.env);
+  const given = parseVariables('--env', options.env ?? []);
   const workspace = workspaceOf(options);
   const found = findLoop(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
@@ -30,18 +31,21 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (policy !== null) await checkSpendLimits(policy.limits, found.spec.agent);
   if (found.owner !== null) {
     if (report !== null)
-      throw new UserError(`"${name}" is running: only whoever drives it can write a report of its end`);
+      throw new UserError(
+        `loop ${name} is running: only its owner (process ${found.owner}) can write a report; drop --report`,
+      );
     if (policy !== null)
-      throw new UserError(`"${name}" is running: change its limits with: ralph set ${name} …`);
+      throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
+    const texts = textsOf(found.state.policy.preset);
     if (!found.state.control.paused && options.now !== true) {
-      warn(`ralph: warning: worker '${name}' is not paused\n`);
+      warn(`ralph: warning: ${texts.notPaused(name)}\n`);
       return 0;
     }
-    return sendTo(found, { type: 'resume', now: options.now === true }, `resumed ralph loop for ${name}`);
+    return sendTo(found, { type: 'resume', now: options.now === true }, texts.resumed(name));
   }
   const { outcome } = found.state;
   if (outcome?.type === 'done' && policy === null) {
-    throw new UserError(`"${name}" is done; start it again with: ralph run --name ${name} …`);
+    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
   }
   await requireWorktree(found.spec, startersEnvironment(process.env));
   const loop = await takeOver(workspace, name, {
@@ -50,7 +54,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     given,
   });
   loop.forgetPauses();
-  // Between our look and the lock somebody else may have driven it on.
+  // Another owner may have changed the loop before we took the lock.
   const now = loop.state;
   if (now.outcome !== null) loop.reopen(policy);
   else if (policy !== null) loop.change(policy);
@@ -66,10 +70,10 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
 
 export interface ResumeOptions extends LimitOptions {
   readonly now?: boolean;
-  readonly env: readonly string[];
+  readonly env?: readonly string[];
 }
 
-/** The policy with the limits that were given; null when none was. */
+/** The policy with the given limits; null if nothing changes. */
 function changedPolicy(policy: Policy, options: LimitOptions, workspace: string): Policy | null {
   const settings = limitSettings(options);
   const changed = mergePolicy(policy, policyInput(settings, policy, workspace));
@@ -77,7 +81,8 @@ function changedPolicy(policy: Policy, options: LimitOptions, workspace: string)
   const problems = findProblems(changed);
   if (problems.length === 0) return changed;
   const named = problems.map((problem) => {
-    const option = FLAGS[settingOf(problem.field, settings) ?? ''];
+    const setting = settingOf(problem.field, settings);
+    const option = setting === null ? undefined : FLAGS[setting];
     return describeProblem(option === undefined ? problem : { ...problem, field: option });
   });
   throw new UserError(named.join('; '));

@@ -3,9 +3,9 @@ import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
 
-/** `ralph rm`: a loop and everything of it, unless it is running. */
+/** `ralph rm`: removes a loop and its files, unless it is running. */
 export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {
   const agent = await removeLoop(findLoop(workspaceOf(options), name));
-  print(`removed ${name}${agent === null ? '' : `; its agent (process ${agent}) was ended`}\n`);
+  print(`removed ${name}${agent === null ? '' : ` and stopped its agent (process ${agent})`}\n`);
   return 0;
 }

@@ -5,7 +5,7 @@ import { reasonOf, UserError } from '../user-error.ts';
 import { begin } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 
-/** `ralph run`: creates a loop and drives it to its end. */
+/** `ralph run`: creates a loop and drives it until it ends. */
 export async function runLoop(
   task: string | null,
   options: RunOptions,
@@ -19,7 +19,7 @@ export async function runLoop(
   return begin({ prompt, options, command, settings: flagSettings(options), defaults: {} });
 }
 
-/** The one prompt that was given; an empty one counts as none. */
+/** The prompt; an empty one counts as not given. */
 function promptOf(task: string | null, { prompt, promptFile }: RunOptions): LoopRequest['prompt'] {
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
@@ -33,7 +33,7 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Loop
   if (file === null) throw new UserError('must specify prompt (--prompt or --prompt-file)');
   if (file === '-') {
     const read = readFileSync(0, 'utf8');
-    if (read.trim() === '') throw new UserError('there is no prompt on the standard input (--prompt-file -)');
+    if (read.trim() === '') throw new UserError('--prompt-file -: stdin is empty; expected a prompt');
     return { text: read };
   }
   const path = resolve(file);
@@ -41,7 +41,7 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Loop
     const found = statSync(path);
     if (found.isDirectory()) throw new UserError(`prompt file is a folder: ${file}`);
     const read = readFileSync(path, 'utf8');
-    // A pipe can be read once.
+    // A pipe can only be read once.
     if (!found.isFile()) return { text: read };
   } catch (error) {
     if (error instanceof UserError) throw error;

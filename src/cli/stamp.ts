@@ -1,6 +1,6 @@
 import { localTime } from '../journal/times.ts';
 
-/** The time in front of a line: `[12:00:00] `. */
+/** The time at the start of a line: `[12:00:00] `. */
 export function stamp(at: number): string {
   return `[${localTime(at).split('T')[1] ?? ''}] `;
 }

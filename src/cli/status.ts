@@ -4,13 +4,14 @@ import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/end-record.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
+import { counted } from './counted.ts';
 import { findLoop } from './loops.ts';
 import { iterationOf, printTable } from './ls.ts';
 import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
 
-/** `ralph status`: exits 0 when the loop is running, 1 when it is not, 2 when there is none. */
+/** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
 export function status(
   name: string | null,
   options: { readonly json?: boolean; readonly cwd?: string },
@@ -19,7 +20,8 @@ export function status(
   if (name === null) {
     const loops = readLoops(workspace);
     if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
-    else if (loops.length === 0) print('no loops here; start one with ralph run, or see ralph demo\n');
+    else if (loops.length === 0)
+      print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     else printTable(loops, false);
     return 0;
   }
@@ -53,20 +55,22 @@ function describe(loop: LoopReading): readonly string[] {
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
-    ...(next === null ? [] : [`Go on with: ${next}`]),
+    ...(next === null ? [] : [`Next: ${next}`]),
   ];
 }
 
-/** Tokens by bucket, cost and where that is known from, in total and iteration by iteration. */
+/** Cost with its source, and tokens by kind: in total and per iteration. */
 function spendLines(loop: LoopReading): readonly string[] {
   const { total, iterations } = spendOf(loop);
-  const counted = tokensText(total.tokens);
-  if (total.source === null && counted === null) return loop.report.runs === 0 ? [] : ['Cost: unknown'];
-  const left = (iterations[0]?.iteration ?? 1) - 1;
+  const tokenTotal = tokensText(total.tokens);
+  if (total.source === null && tokenTotal === null) return loop.report.runs === 0 ? [] : ['Cost: unknown'];
+  const omitted = (iterations[0]?.iteration ?? 1) - 1;
   return [
     `Cost: ${costOf(total)}`,
-    `Tokens: ${counted ?? 'unknown'}`,
-    ...(left > 0 ? [`  … iteration ${left === 1 ? '1 is' : `1 to ${left} are`} in progress.md`] : []),
+    `Tokens: ${tokenTotal ?? 'unknown'}`,
+    ...(omitted > 0
+      ? [`  … ${omitted === 1 ? 'iteration 1' : `iterations 1 to ${omitted}`}: see progress.md`]
+      : []),
     ...iterations.map((spend) => {
       const tokens = tokensText(spend.tokens);
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
@@ -76,7 +80,7 @@ function spendLines(loop: LoopReading): readonly string[] {
 
 function costOf({ usd, source, unknownRuns }: Spend): string {
   if (source === null) return 'unknown';
-  const gap = unknownRuns === 0 ? '' : ` (${unknownRuns} ${unknownRuns === 1 ? 'run' : 'runs'} did not say)`;
+  const gap = unknownRuns === 0 ? '' : ` (plus ${counted(unknownRuns, 'run')} of unknown cost)`;
   return `$${usd.toFixed(4)} ${source}${gap}`;
 }
 

@@ -3,7 +3,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { drive } from './drive.ts';
 
-/** Stops a loop that nobody drives: its agent may still be running, so somebody has to end it and say so. */
+/** Stops a loop without an owner: becomes its owner to stop an agent that may still run, and to journal the stop. */
 export async function stopOrphan(found: LoopReading, now: boolean): Promise<number> {
   const { spec } = found;
   const loop = await takeOver(spec.workspace, spec.name, {

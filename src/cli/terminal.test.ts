@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Harmless, harmless } from './terminal.ts';
+import { TerminalSanitizer, sanitize } from './terminal.ts';
 
-describe('what others print on a terminal', () => {
+describe('sanitizing what agents print on a terminal', () => {
   it.each([
     ['plain text\n\ttab', 'plain text\n\ttab'],
     ['\u001B[31mred\u001B[0m', '\u001B[31mred\u001B[0m'],
@@ -14,23 +14,23 @@ describe('what others print on a terminal', () => {
     ['over\rwritten\b\u0007', 'overwritten'],
     ['c1 \u009B2J', 'c1 2J'],
     ['wörld 😀', 'wörld 😀'],
-  ])('%j is shown as %j', (text, shown) => {
-    expect(harmless(text)).toBe(shown);
+  ])('shows %j as %j', (text, shown) => {
+    expect(sanitize(text)).toBe(shown);
   });
 
-  it('is the same however it is cut, also in the middle of a command or a character', () => {
+  it('gives the same result wherever the text is cut, also within an escape sequence or a character', () => {
     const text = 'a\u001B[2Jb\u001B]0;title\u0007ü😀\u001B[1;31mred\u001B[0m\n';
     const bytes = Buffer.from(text);
     fc.assert(
       fc.property(fc.array(fc.nat({ max: bytes.length })), (cuts) => {
-        const view = new Harmless();
+        const view = new TerminalSanitizer();
         let at = 0;
         let shown = '';
         for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
           shown += view.read(bytes.subarray(at, cut));
           at = cut;
         }
-        expect(shown).toBe(harmless(text));
+        expect(shown).toBe(sanitize(text));
       }),
     );
   });

@@ -1,6 +1,6 @@
 import type { Tokens } from '../loop/event.ts';
 
-/** Tokens by bucket; null where there are none. */
+/** Tokens by kind; null if there are none. */
 export function tokensText({ input, output, cacheRead, cacheWrite }: Tokens): string | null {
   return input + output + cacheRead + cacheWrite === 0
     ? null

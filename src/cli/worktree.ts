@@ -4,6 +4,7 @@ import { removeWorktree } from '../commands/remove-worktree.ts';
 import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './lines.ts';
 import { columns } from './columns.ts';
+import { counted } from './counted.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
@@ -12,14 +13,14 @@ interface Where {
   readonly cwd?: string;
 }
 
-/** `ralph worktree ls`: the worktrees of the loops of this workspace. */
+/** `ralph worktree ls`: lists the worktrees of the loops of this workspace. */
 export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
   const trees = await listWorktrees(workspaceOf(options), startersEnvironment(process.env));
   if (options.json === true) {
     print(`${JSON.stringify(trees, null, 2)}\n`);
     return 0;
   }
-  if (trees.length === 0) warn('no worktrees here; ralph run --worktree makes one\n');
+  if (trees.length === 0) warn('no worktrees in this workspace; create one with: ralph run --worktree\n');
   else {
     const rows = trees.map(({ name, branch, path, state, isMerged, work, status }) => [
       name,
@@ -34,7 +35,7 @@ export async function listTrees(options: Where & { readonly json?: boolean }): P
   return 0;
 }
 
-/** `ralph worktree merge`: into the branch that is checked out here, once it is known to be good there. */
+/** `ralph worktree merge`: merges into the current branch, once the checks pass on the result. */
 export async function mergeTree(
   name: string,
   options: Where & { readonly checks: boolean },
@@ -49,10 +50,9 @@ export async function mergeTree(
       say: (line) => warn(`[ralph] ${name}: ${brief(line)}\n`),
       interrupt: interrupt.signal,
     });
-    if (commits === 0) print(`${into} has everything of ${branch} already\n`);
+    if (commits === 0) print(`${into} already contains ${branch}\n`);
     else {
-      const what = commits === 1 ? '1 commit' : `${commits} commits`;
-      print(`merged ${branch} into ${into} (${commit.slice(0, 7)}): ${what}\n`);
+      print(`merged ${branch} into ${into} (${commit.slice(0, 7)}): ${counted(commits, 'commit')}\n`);
     }
     print(`remove the worktree with: ralph worktree rm ${name}\n`);
     return 0;
@@ -61,18 +61,18 @@ export async function mergeTree(
   }
 }
 
-/** `ralph worktree rm`: the worktree and its branch; the loop and its logs stay. */
+/** `ralph worktree rm`: removes the worktree and its branch, but not the loop and its logs. */
 export async function removeTree(
   name: string,
   options: Where & { readonly force?: boolean },
 ): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   const removed = await removeWorktree(loop, options.force === true, startersEnvironment(process.env));
-  const { path = '', branch = '' } = loop.spec.worktree ?? {};
-  if (removed === null) print(`the worktree of ${name} is gone already\n`);
+  const { worktree } = loop.spec;
+  if (removed === null || worktree === undefined) print(`the worktree of ${name} is already gone\n`);
   else {
-    const lost = removed.lost === '' ? '' : `, and with them ${removed.lost}`;
-    print(`removed ${path} and the branch ${branch}${lost}\n`);
+    const lost = removed.lost === '' ? '' : `; discarded ${removed.lost}`;
+    print(`removed ${worktree.path} and branch ${worktree.branch}${lost}\n`);
   }
   return 0;
 }

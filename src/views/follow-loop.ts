@@ -16,7 +16,7 @@ import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import { liveOwner } from '../store/read-loop.ts';
 
-/** Shows a loop that somebody else drives, from its first event on, until nobody drives it any more. */
+/** Shows a loop that another process drives, from its first event until it ends or has no owner. */
 export async function followLoop(folder: LoopFolder, observer: LoopObserver): Promise<EndRecord> {
   const spec = readSpec(folder.spec);
   const journal = new JournalFollower(folder.journal);
@@ -33,14 +33,14 @@ export async function followLoop(folder: LoopFolder, observer: LoopObserver): Pr
     }
     observer.appended?.(event, state, report);
   };
-  let hint: (() => void) | null = null;
-  const stopWatching = watchFolder(folder.path, () => hint?.());
+  let wake: (() => void) | null = null;
+  const stopWatching = watchFolder(folder.path, () => wake?.());
   try {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
-        hint = resolve;
+        wake = resolve;
       });
-      // A folder that was removed comes back with its owner's next look.
+      // The owner recreates a lock file that was removed.
       const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const event of journal.look()) await take(event);
@@ -55,7 +55,7 @@ export async function followLoop(folder: LoopFolder, observer: LoopObserver): Pr
   return endRecord(known.state, known.report, spec);
 }
 
-/** What one run prints, as it comes. */
+/** Passes on the output of one run as it arrives. */
 class Output {
   readonly #tails: Tail[] = [];
   readonly #stopWatching: () => void;

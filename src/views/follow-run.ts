@@ -8,7 +8,7 @@ import { watchFolder } from '../process/watch.ts';
 import { isMessageRun } from '../scm/commit-answer.ts';
 import { readEvents, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 
-/** The runs of a loop, in their order. */
+/** The runs of a loop, in order. */
 export function runsOf(folder: LoopFolder): readonly { readonly name: string; readonly path: string }[] {
   const runs = join(folder.path, 'runs');
   if (!existsSync(runs)) return [];
@@ -17,7 +17,7 @@ export function runsOf(folder: LoopFolder): readonly { readonly name: string; re
     .map((name) => ({ name, path: join(runs, name) }));
 }
 
-/** When a run began and ended, as far as the journal knows. */
+/** When a run began and ended, according to the journal. */
 export function runTimes({ folder, trouble }: LoopReading, path: string): RunTimes {
   let times: RunTimes = { startedAt: null, endedAt: null };
   for (const event of trouble === null ? readEvents(folder) : []) {
@@ -34,18 +34,18 @@ export interface RunTimes {
   readonly endedAt: number | null;
 }
 
-/** Gets what one run prints. */
+/** Receives the output of one run. */
 export interface LogSink {
   take(chunk: Buffer): void;
   end(): void;
 }
 
-/** Reads what one run prints as its agent means it; null where it means what it prints. */
+/** Parses the output of one run into events; null if its agent prints plain text. */
 export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): LogSink | null {
   const agent = agentNamed(kind);
   if (agent.name === 'custom') return null;
   if (agent.call !== null && isMessageRun(path)) return null;
-  // Nobody asks when a limit ends that is long over.
+  // The start only matters for when a usage limit resets, which the logs do not show.
   const parser = agent.read({ startedAt: 0, folder: path });
   return {
     take: (chunk) => parser.push(chunk).forEach(show),
@@ -53,7 +53,7 @@ export function agentSink(kind: string, path: string, show: (event: AgentEvent) 
   };
 }
 
-/** Hands over what the last run prints, then what the runs after it print, until nobody drives the loop any more. */
+/** Passes on the output of the last run and of those after it, until the loop ends or has no owner. */
 export async function followRun(
   folder: LoopFolder,
   file: string,
@@ -75,7 +75,7 @@ export async function followRun(
   }
 }
 
-/** The name of the run after this one, once there is one; null when there will be none. */
+/** Waits for the next run and returns its name; null if the loop ends before. */
 function nextRun(
   folder: LoopFolder,
   current: string | null,

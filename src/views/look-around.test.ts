@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it('finds the agents that are installed without calling them, and the checks', () => {
+it('finds installed agents without running them, and checks', () => {
   for (const name of ['amp', 'codex', 'gemini']) {
     writeFileSync(join(folder, name), `#!/bin/sh\ntouch '${folder}/called'\n`);
     chmodSync(join(folder, name), name === 'gemini' ? 0o644 : 0o755);
@@ -25,7 +25,7 @@ it('finds the agents that are installed without calling them, and the checks', (
   expect([found.has('codex'), found.has('gemini'), found.has('called')]).toEqual([true, false, false]);
 });
 
-it('the schema is that of the installed package, here or above, or else the published one', () => {
+it('refers to the schema of the installed package, here or above, or else to the published one', () => {
   const inner = join(folder, 'packages', 'one');
   mkdirSync(inner, { recursive: true });
   const schema = (workspace: string): string => lookAround(workspace, {}).schema;

@@ -1,4 +1,4 @@
-/** What a workspace and its machine have to offer, for settings that fit: looked at, never called. */
+/** Finds installed agents and likely checks for `ralph init`, without running them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { AGENTS } from '../agents/agents.ts';
@@ -6,12 +6,12 @@ import { suggestChecks, type Repository, type SuggestedCheck } from '../config/s
 import { findCommand } from '../process/command.ts';
 
 export interface Surroundings {
-  /** The commands of the agents that ralph knows and that are installed, in the order of its preference. */
+  /** The commands of the supported agents that are installed, preferred ones first. */
   readonly agents: readonly string[];
   readonly checks: readonly SuggestedCheck[];
-  /** Where an editor finds the schema of the settings, seen from their file. */
+  /** The path or URL of the settings schema, relative to the settings file. */
   readonly schema: string;
-  /** Whether a program of this name could be started here. */
+  /** Whether a program of this name is installed. */
   has(program: string): boolean;
 }
 
@@ -33,7 +33,6 @@ function repositoryAt(workspace: string): Repository {
       try {
         return readFileSync(join(workspace, name), 'utf8');
       } catch {
-        // Not there or not readable: then it tells nothing.
         return null;
       }
     },
@@ -47,7 +46,7 @@ function repositoryAt(workspace: string): Repository {
   };
 }
 
-/** The one of the version that is installed, or else the newest. */
+/** The schema of the installed version, or else of the newest one. */
 function schemaFor(workspace: string): string {
   for (let folder = workspace; ; folder = dirname(folder)) {
     const installed = join(folder, 'node_modules', 'ralph-loop');

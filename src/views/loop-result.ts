@@ -9,27 +9,27 @@ import { readEvents } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 
-/** What came of a loop, in the words of document 002; times are in seconds. */
+/** The result of a loop, with the names of document 002; times are in seconds. */
 export interface LoopResult {
   readonly iterations: readonly LoopIteration[];
   readonly totalIterations: number;
-  /** In dollars, as far as it is known. */
+  /** In dollars; runs of unknown cost count as 0. */
   readonly totalCost: number;
-  /** Whether every run has said what it cost. */
+  /** Whether the cost of every run is known. */
   readonly costIsKnown: boolean;
   /** In seconds. */
   readonly totalDuration: number;
   readonly success: boolean;
-  /** The document's word for the end, the outcome's type where it has none, or `paused`. */
+  /** The document's stop reason, the type of the outcome if the document has none, or `paused`. */
   readonly stopReason: StopReason | Outcome['type'] | 'paused';
-  /** The worktree of the work; empty where there is none. */
+  /** The path of the worktree; empty if there is none. */
   readonly worktreePath: string;
   readonly name: string;
-  /** Null where the loop only rests. */
+  /** Null if the loop is paused. */
   readonly outcome: Outcome | null;
-  /** The outcome in a sentence. */
+  /** Why the loop stopped, as a sentence. */
   readonly reason: string;
-  /** What the command would exit with. */
+  /** The exit code of the command. */
   readonly exitCode: number;
 }
 
@@ -37,7 +37,7 @@ export interface LoopIteration {
   /** From 1. */
   readonly iteration: number;
   readonly stepsTaken: number;
-  /** In dollars, as far as it is known. */
+  /** In dollars; runs of unknown cost count as 0. */
   readonly cost: number;
   readonly costIsKnown: boolean;
   /** In seconds. */
@@ -53,10 +53,10 @@ export interface LoopIteration {
   readonly error: string | null;
 }
 
-/** Whoever drives it. */
+/** A loop that has ended or paused. */
 export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end'>;
 
-/** The result of a loop that does not go on, from its journal. */
+/** The result of a loop, from its journal. */
 export function loopResult(loop: EndedLoop): LoopResult {
   return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
 }

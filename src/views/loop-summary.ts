@@ -9,21 +9,21 @@ import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { localTime } from '../journal/times.ts';
 
-/** A loop in a few words, for lists and for machines. */
+/** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
   readonly name: string;
-  /** How it ended, if it has; `crashed` when it should have an owner and has none. */
+  /** The outcome, if it has ended; `crashed` if it should have an owner and has none. */
   readonly status: Outcome['type'] | 'running' | 'paused' | 'crashed' | 'unreadable';
   readonly owner: number | null;
   readonly workspace: string;
   readonly iterations: number;
   readonly iterationLimit: number | null;
-  /** Why it is not running. */
+  /** Why the loop is not running. */
   readonly reason: string | null;
-  /** What it waits for. */
+  /** What the loop waits for. */
   readonly waiting: string | null;
   readonly next: string | null;
-  /** What the last few iterations used; `usd` is null where nobody has said it. */
+  /** What the last few iterations used; `usd` is null if the cost is unknown. */
   readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
   readonly record: EndRecord;
 }
@@ -44,8 +44,8 @@ export function summaryOf({ spec, state, report, owner, trouble }: LoopReading):
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
   const agent = openRun(state)?.receipt ?? null;
   const orphan =
-    agent !== null && processes.lives(agent) ? `, its agent (process ${agent.pid}) is still at work` : '';
-  const crashed = status === 'crashed' ? `its process is gone${orphan}` : null;
+    agent !== null && processes.lives(agent) ? `; its agent (process ${agent.pid}) is still running` : '';
+  const crashed = status === 'crashed' ? `its owner died${orphan}` : null;
   return {
     name: spec.name,
     status,
@@ -65,7 +65,7 @@ function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
   return { ...spend, usd: spend.source === null ? null : spend.usd };
 }
 
-/** What a loop waits for, until when, and why. */
+/** What the loop waits for, until when, and why. */
 function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
   const ending = turn.run?.ended?.ending;
   const error = ending !== undefined && 'error' in ending ? ending.error : null;
@@ -75,15 +75,18 @@ function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: '
     backoff: error?.message ?? null,
     delay: null,
   };
-  const words = { 'usage-limit': 'usage limit', outage: 'the provider', backoff: 'backoff', delay: 'delay' };
+  const words = {
+    'usage-limit': 'usage limit',
+    outage: 'provider outage',
+    backoff: 'backoff',
+    delay: 'delay',
+  };
   return `${words[why]} until ${localTime(until)}${because[why] === null ? '' : ` (${because[why]})`}`;
 }
 
-/** What was asked for and has not come about yet. */
+/** A stop or pause that has not taken effect yet. */
 function pendingOf(state: LoopState): string | null {
   if (state.outcome !== null) return null;
-  if (state.control.stop !== null) return 'for the running step, then it stops';
-  return state.control.paused && openRun(state) !== null
-    ? 'for the running iteration, then it is paused'
-    : null;
+  if (state.control.stop !== null) return 'running step, then the loop stops';
+  return state.control.paused && openRun(state) !== null ? 'running iteration, then the loop pauses' : null;
 }

@@ -5,8 +5,8 @@ import type { Spend } from '../loop/state.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 
 /**
- * What a loop has used, with what its running agent has used so far: in all, and in the last few iterations. One that is
- * still at work may yet say what it costs.
+ * What a loop has used, including the running agent: in total, and in the last few iterations. The running agent is not
+ * counted as a run of unknown cost, since it may report its cost later.
  */
 export function spendOf({ state, report }: Pick<LoopReading, 'state' | 'report'>): {
   readonly total: Spend;
@@ -16,9 +16,9 @@ export function spendOf({ state, report }: Pick<LoopReading, 'state' | 'report'>
   const iterations = spendsWithOpenRun(report, state);
   const last = iterations.at(-1);
   if (openRun(state)?.output.cost !== null || last === undefined) return { total, iterations };
-  return { total: oneLess(total), iterations: [...iterations.slice(0, -1), oneLess(last)] };
+  return { total: withoutRunning(total), iterations: [...iterations.slice(0, -1), withoutRunning(last)] };
 }
 
-function oneLess<T extends Spend>(spend: T): T {
+function withoutRunning<T extends Spend>(spend: T): T {
   return { ...spend, unknownRuns: spend.unknownRuns - 1 };
 }

@@ -1,4 +1,4 @@
-/** What is there of all that a loop may need: asked of the programs themselves, without any call of a model. */
+/** Checks what loops need on this machine by running the programs, without calling a model. */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import type { Agent, AgentCall } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
@@ -10,19 +10,19 @@ import { reasonOf } from '../user-error.ts';
 export interface AgentSurvey {
   readonly name: string;
   readonly path: string | null;
-  /** What it says of itself; null where it says nothing. */
+  /** Null if the agent prints none. */
   readonly version: string | null;
   readonly triedVersion: string;
   readonly install: string;
-  /** Its command line for a headless run. */
+  /** The command line of a run. */
   readonly calledAs: string;
-  /** What it tells of money. */
+  /** Whether it reports cost or tokens. */
   readonly tells: Agent['tells'];
 }
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The agents that ralph has an adapter for, and which of them are installed. */
+/** The supported agents, and which of them are installed. */
 export async function surveyAgents(env: Environment, cwd: string): Promise<readonly AgentSurvey[]> {
   return Promise.all(
     AGENTS.flatMap(({ name, call, tells }) => (call === null ? [] : [{ name, call, tells }])).map(
@@ -47,13 +47,13 @@ function streamArgs(call: AgentCall): readonly string[] {
   return call.args({ output: 'stream', flags: call.autonomous, prompt: null, folder: '<run>' });
 }
 
-/** The first thing in its answer that looks like a version. */
+/** The first version number in the output of `--version`. */
 async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
   const answer = await exec([path, '--version'], { cwd, env, patienceMs: PATIENCE_MS });
   return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
 }
 
-/** The slowest takes two seconds. */
+/** The slowest agent takes two seconds. */
 const PATIENCE_MS = 10_000;
 
 export interface Finding {
@@ -64,14 +64,14 @@ export interface Finding {
   readonly remedy: string | null;
 }
 
-/** Tries out everything that can be tried without an account. */
+/** Runs every check that needs no account. */
 export async function examineMachine(env: Environment, cwd: string): Promise<readonly Finding[]> {
   const agents = await surveyAgents(env, cwd);
   const installed = agents.filter(({ path }) => path !== null);
   return [
     await examineGit(env, cwd),
-    writable('the workspace', cwd),
-    writable('the state folder', stateFolder()),
+    writable('workspace', cwd),
+    writable('state folder', stateFolder()),
     ...(await Promise.all(installed.map((agent) => examineAgent(agent, env, cwd)))),
     ...(installed.length > 0
       ? []
@@ -79,8 +79,8 @@ export async function examineMachine(env: Environment, cwd: string): Promise<rea
           {
             what: 'agents',
             state: 'bad',
-            detail: 'none that ralph knows is installed',
-            remedy: `install one, for example: ${agents[0]?.install ?? ''}; or put any command behind --`,
+            detail: 'no supported agent is installed',
+            remedy: `install one, for example: ${agents[0]?.install ?? ''}; or pass any command after --`,
           } as const,
         ]),
   ];
@@ -95,7 +95,7 @@ async function examineGit(env: Environment, cwd: string): Promise<Finding> {
         what: 'git',
         state: 'warning',
         detail: 'not found',
-        remedy: 'install git; without it there are no diffs, no checkpoints and no sign of progress',
+        remedy: 'install git; without it, ralph has no diffs, no checkpoints and cannot detect progress',
       };
 }
 
@@ -105,19 +105,24 @@ function writable(what: string, folder: string): Finding {
     accessSync(folder, constants.W_OK);
     return { what, state: 'ok', detail: folder, remedy: null };
   } catch (error) {
-    return { what, state: 'bad', detail: `${folder}: ${reasonOf(error)}`, remedy: 'make it writable' };
+    return {
+      what,
+      state: 'bad',
+      detail: `${folder}: ${reasonOf(error)}`,
+      remedy: 'make it writable for this user',
+    };
   }
 }
 
-/** Whether it starts, and whether its help knows the flags that it would be called with. */
+/** Whether the agent starts, and whether its help lists the flags that ralph passes. */
 async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): Promise<Finding> {
   const { name, path, version, triedVersion } = agent;
   const call = AGENTS.find((one) => one.name === name)?.call ?? null;
   if (call === null || path === null)
     return { what: name, state: 'bad', detail: 'not found', remedy: agent.install };
   if (version === null) {
-    const remedy = `run it by hand (${call.command} --version), or install it again: ${agent.install}`;
-    return { what: name, state: 'bad', detail: `${path} does not tell its version`, remedy };
+    const remedy = `run it by hand (${call.command} --version), or reinstall it: ${agent.install}`;
+    return { what: name, state: 'bad', detail: `${path} --version prints no version`, remedy };
   }
   const [first = ''] = streamArgs(call);
   const asks: [string, ...string[]] = first.startsWith('-') ? [path, '--help'] : [path, first, '--help'];
@@ -125,10 +130,10 @@ async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): 
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   const missing = streamArgs(call).filter((word) => word.startsWith('--') && !text.includes(word));
   if (missing.length > 0) {
-    const detail = `${version} does not know ${missing.join(', ')}`;
-    const remedy = `ralph was tried with ${triedVersion}; install that, or give flags of your own behind --`;
+    const detail = `version ${version} does not support ${missing.join(', ')}`;
+    const remedy = `ralph was tested with ${triedVersion}; install that version, or pass your own flags after --`;
     return { what: name, state: 'warning', detail, remedy };
   }
-  const tried = version === triedVersion ? '' : `, ralph was tried with ${triedVersion}`;
+  const tried = version === triedVersion ? '' : ` (ralph was tested with ${triedVersion})`;
   return { what: name, state: 'ok', detail: `${version}${tried}`, remedy: null };
 }

@@ -271,8 +271,8 @@ describe('a stream that is none', () => {
     const end = await program.ended;
     exits(end, 0);
     expect(end.stdout).toContain('junk\n');
-    expect(end.stderr.match(/not understood/g)).toHaveLength(1);
-    expect(end.stderr).toContain('6 lines of the stream were not understood; all of it is in');
+    expect(end.stderr.match(/could not parse/g)).toHaveLength(1);
+    expect(end.stderr).toContain("could not parse 6 lines of the agent's output; all of it is in");
     expect(rig.loop('a').read('runs', '0001', 'stdout.log').length).toBeGreaterThan(10 * 1024 * 1024);
   });
 });
@@ -288,7 +288,7 @@ describe('ralph agents and ralph doctor', () => {
     exits(end, 0);
     expect(end.stdout).toMatch(/^claude +9\.8\.7 +2\.1\.325 +cost +claude -p --output-format stream-json/m);
     expect(end.stdout).toMatch(
-      /^codex +no +0\.166\.0 +tokens +install it with: npm install -g @openai\/codex$/m,
+      /^codex +no +0\.166\.0 +tokens +install with: npm install -g @openai\/codex$/m,
     );
     const listed: unknown = JSON.parse((await agents.ralph('agents', '--json').ended).stdout);
     expect(listed).toContainEqual(expect.objectContaining({ name: 'claude', version: '9.8.7' }));
@@ -298,19 +298,21 @@ describe('ralph agents and ralph doctor', () => {
     const bare = await agents.ralph('doctor').ended;
     exits(bare, 1);
     expect(bare.stdout).toMatch(
-      /\[ERR\] agents .*none that ralph knows is installed\n +→ install one, for example: npm/,
+      /\[ERR\] agents .*no supported agent is installed\n +→ install one, for example: npm/,
     );
     const rows = bare.stdout.split('\n');
     const remedy = rows.findIndex((row) => row.includes('→'));
-    expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('none that ralph knows'));
+    expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('no supported agent'));
     // Nothing of this version needs it.
     expect(bare.stdout).not.toContain('tmux');
     fakes('claude', '--output-format --verbose --dangerously-skip-permissions');
     fakes('codex', 'nothing of that kind');
     const end = await agents.ralph('doctor').ended;
     exits(end, 0);
-    expect(end.stdout).toMatch(/\[OK\] +claude .*9\.8\.7, ralph was tried with 2\.1\.325/);
-    expect(end.stdout).toMatch(/\[!\] +codex .*9\.8\.7 does not know --json, .*\n +→ ralph was tried with/);
+    expect(end.stdout).toMatch(/\[OK\] +claude .*9\.8\.7 \(ralph was tested with 2\.1\.325\)/);
+    expect(end.stdout).toMatch(
+      /\[!\] +codex .*version 9\.8\.7 does not support --json, .*\n +→ ralph was tested with/,
+    );
     expect(end.stdout).toMatch(/\[OK\] +git /);
   });
 });

@@ -36,7 +36,7 @@ describe('a commit message', () => {
     expect(code).toBe(0);
     expect(subject()).toBe('Fix parser');
     // Plain text does not tell what it cost, which ends nothing.
-    expect(stderr).toContain('$0.5000 reported, without 1 of 2 runs that did not say');
+    expect(stderr).toContain('$0.5000 reported, plus 1 of 2 runs of unknown cost');
   });
 
   it('is no claim, and a plain one where the provider has no answer to give', async () => {

@@ -33,7 +33,10 @@ async function claims(turn: Turn): Promise<void> {
 describe('pause and resume', () => {
   it('S4.35 S4.36 S4.79 rest after the running agent, and go on with the next', async () => {
     const { program, turn } = await running();
-    expect(await rig.does('pause', 'a')).toMatchObject({ code: 0, stdout: 'paused ralph loop for a\n' });
+    expect(await rig.does('pause', 'a')).toMatchObject({
+      code: 0,
+      stdout: 'paused loop a; a running iteration finishes first\n',
+    });
     await turn.answers();
     expect(turn.heard).toEqual([]);
     await turn.exits(0);
@@ -59,7 +62,7 @@ describe('pause and resume', () => {
   it('S4.36 resumed before the agent has ended, the loop just goes on', async () => {
     const { program, turn } = await running();
     await rig.does('pause', 'a');
-    expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed ralph loop for a\n' });
+    expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed loop a\n' });
     await turn.exits(0);
     await claims(await rig.nextTurn());
     exits(await program.ended, 0);
@@ -69,11 +72,11 @@ describe('pause and resume', () => {
     const { program, turn } = await running();
     const idle = await rig.does('resume', 'a');
     expect(idle).toMatchObject({ code: 0, stdout: '' });
-    expect(idle.stderr).toMatch(/^ralph: warning: .*'a' is not paused\n$/);
+    expect(idle.stderr).toBe('ralph: warning: loop a is not paused\n');
     await rig.does('pause', 'a');
     const again = await rig.does('pause', 'a');
     expect(again).toMatchObject({ code: 0, stdout: '' });
-    expect(again.stderr).toMatch(/^ralph: warning: .*'a' is already paused\n$/);
+    expect(again.stderr).toBe('ralph: warning: loop a is already paused\n');
     await turn.exits(0);
     await program.ended;
   });
@@ -109,7 +112,7 @@ describe('stop', () => {
     expect(rig.left()).toEqual([]);
     const again = await rig.does('stop', 'a');
     expect(again).toMatchObject({ code: 0, stdout: '' });
-    expect(again.stderr).toContain('has ended already');
+    expect(again.stderr).toContain('has already ended');
   });
 
   it('lets the agent of a loop that nobody drives finish its step', async () => {
@@ -137,7 +140,7 @@ describe('tell and set', () => {
   it('put words into the next prompt, once', async () => {
     const { program, turn } = await running('-m', '3');
     const told = await rig.does('tell', 'a', 'use', 'the blue one');
-    expect(told).toMatchObject({ code: 0, stdout: 'delivered to a: it is used in the next prompt\n' });
+    expect(told).toMatchObject({ code: 0, stdout: 'delivered to a; it goes into the next prompt\n' });
     expect(turn.prompt).not.toContain('the blue one');
     await turn.exits(0);
     const second = await rig.nextTurn();
@@ -171,7 +174,7 @@ describe('tell and set', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const said = await rig.does(...args);
       expect(said.code).toBe(0);
-      expect(said.stdout).toMatch(/^queued for a: nobody drives it now/);
+      expect(said.stdout).toMatch(/^queued for a: the loop is not running/);
     }
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('control.received', () => true, 2);
@@ -189,7 +192,7 @@ describe('tell and set', () => {
     process.kill(program.pid, 'SIGSTOP');
     const said = await rig.does('set', 'a', 'max-iterations=1');
     expect(said.code).toBe(0);
-    expect(said.stdout).toContain(`its owner (process ${program.pid}) does not answer`);
+    expect(said.stdout).toContain(`its owner (process ${program.pid}) does not respond`);
     process.kill(program.pid, 'SIGCONT');
     await rig.loop('a').journals('control.received');
     await turn.exits(0);

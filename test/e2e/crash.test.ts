@@ -47,7 +47,7 @@ describe('a harness that is killed while its agent works', () => {
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await endsDone(turn, resumed);
-    expect(resumed.said).toContain('found again in iteration 1/10: going on');
+    expect(resumed.said).toContain('reattached to the agent of iteration 1/10');
   });
 
   it('is not taken for something that the agent left behind, when another comes', async () => {
@@ -181,7 +181,7 @@ describe('a harness that is killed while its agent works', () => {
     const turn = await orphan();
     const pid = rig.loop('a').all('run.started')[0]?.receipt.pid ?? 0;
     const removed = await rig.does('rm', 'a');
-    expect(removed).toMatchObject({ code: 0, stdout: `removed a; its agent (process ${pid}) was ended\n` });
+    expect(removed).toMatchObject({ code: 0, stdout: `removed a and stopped its agent (process ${pid})\n` });
     await turn.gone;
     expect(rig.has('.ralph/loops/a')).toBe(false);
     expect(rig.left()).toEqual([]);

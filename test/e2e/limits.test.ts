@@ -41,7 +41,7 @@ describe('a usage limit', () => {
     await program.crashes();
 
     const again = agents.ralph('resume', 'a');
-    await again.says('found again');
+    await again.says('continuing at iteration 1/1');
     expect((await rig.does('status', 'a')).stdout).toContain('Waiting: usage limit until');
     expect((await rig.does('resume', 'a', '--now')).code).toBe(0);
     await finishes(await rig.nextTurn());
@@ -59,7 +59,7 @@ describe('a usage limit', () => {
     await first.says('usage limit reached');
 
     const second = agents.ralph('run', 'b', '--name', 'b', '--agent', 'claude');
-    await second.says('this account has met its usage limit');
+    await second.says('another loop of this account hit the usage limit');
     expect((await rig.does('status', 'b')).stdout).toContain('Waiting: usage limit until');
     const third = agents.ralph(
       'run',
@@ -128,11 +128,11 @@ describe('a provider that does not answer', () => {
       }),
     );
     await first.exits(1);
-    await program.says('the provider does not answer (API Error: 529 Overloaded), trying again in 1s');
+    await program.says('provider unavailable (API Error: 529 Overloaded), retrying in 1s');
     await finishes(await rig.nextTurn());
     const end = await program.ended;
     exits(end, 0);
-    expect(end.stderr).toContain('iterations  1 of 1 (2 runs, 1 without an answer)');
+    expect(end.stderr).toContain('iterations  1 of 1 (2 runs, 1 provider outage)');
   });
 
   it('for want of a good key is not tried until the agent gives up', async () => {
@@ -158,8 +158,8 @@ describe('a provider that does not answer', () => {
     expect(end.stderr).toContain('error: 401 authentication failed; log in with: claude /login');
     // Once when it is met, once as the reason of the end; a refusal is an answer.
     expect(end.stderr.match(/401 authentication failed/g)).toHaveLength(2);
-    expect(end.stderr).toContain('refused by the provider (401 authentication failed): try 1 of 10');
-    expect(end.stderr).not.toContain('no answer');
+    expect(end.stderr).toContain('rejected by the provider (401 authentication failed): retry 1 of 10');
+    expect(end.stderr).not.toContain('unavailable');
   });
 });
 

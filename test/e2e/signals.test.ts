@@ -34,14 +34,18 @@ describe('a first signal', () => {
       const turn = await rig.nextTurn();
       await rig.loop('a').journals('run.started');
       program.signal(signal);
-      await program.says('Received signal, shutting down...');
+      const received =
+        preset === 'ralph-cli'
+          ? 'Received signal, shutting down...'
+          : `received ${signal}, finishing the running step (press Ctrl-C again to stop it now)`;
+      await program.says(received);
       await turn.answers();
       await turn.prints('my last words\n');
       await turn.exits(0);
       const end = await program.ended;
       exits(end, 130);
       expect(end.stdout).toBe('my last words\n');
-      expect(end.stderr).toContain('[ralph] a: Received signal, shutting down...\n');
+      expect(end.stderr).toContain(`[ralph] a: ${received}\n`);
       expect(turn.heard).toEqual([]);
       expect(rig.turns).toBe(1);
       expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'signal' });
@@ -117,10 +121,10 @@ describe('a first signal', () => {
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
     program.signal('SIGINT');
-    await program.says('Received signal');
+    await program.says('received SIGINT');
     await turn.exits(0);
     const end = await program.ended;
-    expect(end.stderr).toContain('go on with  ralph resume a\n');
+    expect(end.stderr).toContain('resume      ralph resume a\n');
     const resumed = rig.ralph(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.env['RALPH_ITERATION']).toBe('2');
@@ -138,7 +142,7 @@ describe('a second signal', () => {
     await rig.loop('a').journals('run.started');
     const server = await turn.leaves('sleep', '1000');
     program.signal('SIGINT');
-    await program.says('Received signal, shutting down...');
+    await program.says('received SIGINT, finishing the running step');
     await turn.answers();
     program.signal('SIGINT');
     await turn.gone;
@@ -146,7 +150,7 @@ describe('a second signal', () => {
     exits(end, 130);
     expect(turn.heard).toEqual(['SIGTERM']);
     expect(lives(server)).toBe(false);
-    expect(end.stderr).toContain('Received signal again, ending what is running...');
+    expect(end.stderr).toContain('received SIGINT again, stopping the running step now');
     expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'signal' });
     expect(rig.left()).toEqual([]);
   });
@@ -158,7 +162,7 @@ describe('a second signal', () => {
     await turn.ignores('SIGTERM');
     await rig.loop('a').journals('run.started');
     program.signal('SIGTERM');
-    await program.says('Received signal, shutting down...');
+    await program.says('received SIGTERM, finishing the running step');
     program.signal('SIGINT');
     const end = await program.ended;
     exits(end, 130);
@@ -178,7 +182,7 @@ describe('a second signal', () => {
     const program = rig.ralph([...args, '--', ...rig.plain('echo "<promise>DONE</promise>"')]);
     await rig.appears('began');
     program.signal('SIGINT');
-    await program.says('Received signal, shutting down...');
+    await program.says('received SIGINT, finishing the running step');
     program.signal('SIGINT');
     const end = await program.ended;
     exits(end, 130);

@@ -26,7 +26,7 @@ describe('status and ls', () => {
     const orphaned = await rig.does('status', 'a');
     expect(orphaned.code).toBe(1);
     expect(orphaned.stdout).toContain('Status: crashed\n');
-    expect(orphaned.stdout).toContain('Go on with: ralph resume a\n');
+    expect(orphaned.stdout).toContain('Next: ralph resume a\n');
     const resumed = rig.ralph(['resume', 'a']);
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
@@ -78,7 +78,7 @@ describe('status and ls', () => {
     await second.exits(0);
     await program.ended;
     const after = await rig.does('status', 'a');
-    expect(after.stdout).toMatch(/^Cost: \$0\.5000 reported \(1 run did not say\)$/m);
+    expect(after.stdout).toMatch(/^Cost: \$0\.5000 reported \(plus 1 run of unknown cost\)$/m);
   });
 });
 
@@ -92,7 +92,7 @@ describe('the view', () => {
     await rig.loop('a').journals('run.output', ({ cost }) => cost !== null);
     await program.crashes();
     const resumed = rig.ralph(['resume', 'a']);
-    await resumed.says('found again');
+    await resumed.says('reattached');
     await turn.prints('{"type":"tool.end","id":"1","output":"made"}\n');
     await turn.prints('{"type":"result","ok":true,"text":"<promise>DONE</promise>","costUsd":0.5}\n');
     await turn.exits(0);

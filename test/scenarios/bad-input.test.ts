@@ -19,11 +19,11 @@ describe('the prompt', () => {
       [run('a task', '-p', 'another'), 'cannot specify both a task and --prompt'],
       [
         run('two', 'tasks'),
-        /too many arguments.*\n\(Put a task of several words in quotes: ralph run "fix the tests"\)\n$/,
+        /too many arguments.*\n\(Quote a task of several words: ralph run "fix the tests"\)\n$/,
       ],
       [
         ['run', 'two', './agent'],
-        /too many arguments.*\n\(Put a task .* in quotes, and the command of an agent behind --: ralph run/,
+        /too many arguments.*\n\(Quote a task .*, and put the command of the agent after --: ralph run/,
       ],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
@@ -124,8 +124,8 @@ describe('options and commands', () => {
       [run('-p', 'x', '--name', ''), 'bad name "": it is empty'],
       [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters, at most 64 are allowed'],
       [run('-p', 'x', '--name', 'zwei wörter'), 'bad name "zwei wörter"'],
-      [['status', '../../x'], 'bad name "../../x"'],
-      [['rm', '..'], 'bad name ".."'],
+      [['status', '../../x'], 'invalid loop name "../../x"'],
+      [['rm', '..'], 'invalid loop name ".."'],
     ];
     expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
   });
@@ -170,9 +170,9 @@ describe('the workspace', () => {
   it('is not there, or a file', async () => {
     const stage = openStage();
     const cases: readonly Case[] = [
-      [run('-p', 'x', '--cwd', 'nowhere'), `there is no folder ${stage.path('nowhere')}`],
-      [run('-p', 'x', '--cwd', 'README.md'), `there is no folder ${stage.path('README.md')}`],
-      [['status', '--cwd', 'nowhere'], `there is no folder ${stage.path('nowhere')}`],
+      [run('-p', 'x', '--cwd', 'nowhere'), `no such folder: ${stage.path('nowhere')}`],
+      [run('-p', 'x', '--cwd', 'README.md'), `no such folder: ${stage.path('README.md')}`],
+      [['status', '--cwd', 'nowhere'], `no such folder: ${stage.path('nowhere')}`],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
   });

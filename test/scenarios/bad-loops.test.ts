@@ -126,7 +126,7 @@ describe('loops that cannot do what is asked', () => {
     await stage.run('-p', 'work');
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 1 });
-    expect(stderr).toMatch(/^ralph: error: "it" is done; .*ralph run --name it.*\n$/);
+    expect(stderr).toMatch(/^ralph: error: loop it is already done; .*ralph run --name it.*\n$/);
     expect((await stage.ralph('pause', 'it').ended).stderr).toBe(stderr);
   });
 
@@ -140,10 +140,10 @@ describe('loops that cannot do what is asked', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
       const { code, stderr } = await stage.ralph(...args).ended;
       expect({ args, code }).toEqual({ args, code: 2 });
-      expect(stderr).toBe('ralph: error: "it" has ended; go on with it: ralph resume it\n');
+      expect(stderr).toBe('ralph: error: loop it has ended; resume it with: ralph resume it\n');
     }
     const stop = await stage.ralph('stop', 'it').ended;
-    expect(stop).toMatchObject({ code: 0, stderr: "ralph: warning: 'it' has ended already\n" });
+    expect(stop).toMatchObject({ code: 0, stderr: 'ralph: warning: loop it has already ended\n' });
   });
 
   it('settings that there are not are named, with those that there are', async () => {
@@ -171,13 +171,13 @@ describe('loops that cannot do what is asked', () => {
     await stage.run(...work);
     const { code, stderr } = await stage.ralph('logs', 'it', '--run', '7').ended;
     expect(code).toBe(2);
-    expect(stderr).toBe('ralph: error: "it" has no run 7 (there are 0001)\n');
+    expect(stderr).toBe('ralph: error: loop it has no run 7 (runs: 0001)\n');
   });
 
   it('a loop that ended at its limit says how to go on, and that works', async () => {
     const stage = openStage();
     const ended = await stage.run(...work);
-    const [, next = ''] = /go on with {2}ralph (.*)\n/.exec(ended.stderr) ?? [];
+    const [, next = ''] = /resume +ralph (.*)\n/.exec(ended.stderr) ?? [];
     expect(next).toBe('resume it -m 2');
     const { code } = await stage.ralph(...next.split(' ')).ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });

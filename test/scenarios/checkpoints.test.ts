@@ -102,7 +102,7 @@ describe('checkpoints', () => {
     const { code, stderr } = await stage.run('-p', 'work');
     expect(code).toBe(0);
     expect(stderr).toMatch(/warning: no checkpoint of iteration 1: git add failed: .*index/);
-    expect(stderr).toMatch(/warning: not all is in the checkpoint of iteration 2: git cannot read data\/;/);
+    expect(stderr).toMatch(/warning: incomplete checkpoint of iteration 2: git cannot read data\/;/);
     expect(records(stage)).toEqual(['2', 'start']);
     expect(stage.git('log', '--format=%s', ref(stage, '2')).split('\n')[1]).toContain('before its first');
   });
@@ -133,7 +133,7 @@ describe('checkpoints', () => {
       /the agent of "it" \(process \d+\) is still running; .*ralph stop it --now/,
     );
     const resumed = stage.ralph('resume', 'it');
-    await resumed.until('found again');
+    await resumed.until('reattached');
     stage.release();
     expect((await resumed.ended).code).toBe(0);
     expect(records(stage)).toEqual(['1', '2', '3', 'start']);

@@ -335,7 +335,7 @@ describe('an owner that dies', () => {
     ralph.signal('SIGKILL');
     await ralph.ended;
     const resumed = stage.ralph('resume', 'it');
-    await resumed.until('found again');
+    await resumed.until('reattached');
     stage.release();
     expect((await resumed.ended).code).toBe(0);
     expect({ calls: stage.calls, subjects: subjects(stage) }).toEqual({

@@ -87,7 +87,7 @@ describe('signals', () => {
     const gentle = stage.starts(...work);
     await stage.called(1);
     gentle.signal('SIGTERM');
-    await gentle.until('Received signal, shutting down...');
+    await gentle.until('received SIGTERM, finishing the running step');
     stage.release();
     expect((await gentle.ended).code).toBe(130);
     expect(stage.has(1, 'end')).toBe(true);
@@ -96,7 +96,7 @@ describe('signals', () => {
     const firm = stage.starts(...work, '--kill-grace', '300ms');
     await firm.until('deaf', 'stdout');
     firm.signal('SIGINT');
-    await firm.until('Received signal, shutting down...');
+    await firm.until('received SIGINT, finishing the running step');
     expect(stage.running).not.toEqual([]);
     firm.signal('SIGINT');
     expect((await firm.ended).code).toBe(130);

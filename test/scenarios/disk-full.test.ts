@@ -54,9 +54,9 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     ]);
     expect(stdout).toContain('run 3\n');
     expect(stderr).toMatch(
-      /^ralph: error: the journal cannot be written any more: .*; what was written before is intact$/m,
+      /^ralph: error: the journal cannot be written any more: .*; the journal is intact up to here$/m,
     );
-    expect(stderr).toContain('go on with  ralph resume it\n');
+    expect(stderr).toContain('resume with: ralph resume it\n');
     expect(stdout).toContain('Status: crashed\n');
     expect(stdout).toContain('resume 0\n');
     expect(stage.calls).toBe(3);

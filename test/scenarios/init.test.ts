@@ -77,7 +77,8 @@ describe('the questions', () => {
     ]);
     expect(await terminal.ends()).toEqual(WELL);
     expect(terminal.screen).toContain(WRITTEN);
-    expect(terminal.screen).toContain('└  That is all.');
+    // The box of the questions is closed.
+    expect(terminal.screen).toContain('└  Done.');
     const written = {
       $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
       preset: 'ralph-cli',
@@ -163,7 +164,7 @@ describe('the questions', () => {
       [ITERATIONS, ''],
       [RESPONSE, ''],
     ]);
-    await terminal.shows('Checks found here: pnpm test, pnpm run lint, pnpm run types, pnpm run build');
+    await terminal.shows('Checks found: pnpm test, pnpm run lint, pnpm run types, pnpm run build');
     await answer(terminal, [
       [`${GUARDRAIL}\n│  pnpm test`, ''],
       [ACTION, ''],
@@ -385,7 +386,7 @@ describe('--yes', () => {
     const line = `PATH=/nowhere "${process.execPath}" "${MAIN}" init --yes --force --cwd "${stage.workspace}"`;
     const forced = await stage.shell(line).ended;
     expect(forced).toMatchObject({ code: 0 });
-    expect(forced.stderr).toContain('no agent that ralph knows is installed, claude is taken');
+    expect(forced.stderr).toContain('no supported agent is installed; the settings name claude');
     expect(settings(stage)).toMatchObject({ agent: { command: 'claude' }, checks: [] });
     expect(stage.read('.ralph/settings.json.bak')).toBe('{ "maximumIterations": 7 }');
   });

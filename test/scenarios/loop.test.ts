@@ -32,7 +32,7 @@ describe('ralph loop', () => {
     const stage = openStage();
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['x'], 'at least one check (preset architect)'],
-      [['--check', 'true'], 'must specify a task'],
+      [['--check', 'true'], 'missing task'],
       [['x', '--check', 'true', '--spec', 'none.md'], 'spec file not found: none.md'],
       [['x', '--check', 'true', '--config', 'none.yaml'], 'cannot read the configuration file none.yaml'],
       [
@@ -126,7 +126,7 @@ describe('ralph loop', () => {
     stage.write('ralph.yaml', 'ralph_loop:\n  agent: build\n  model: sonnet\n');
     const args = ['loop', 'x', '--check', 'true', '-m', '1', '-c', 'ralph.yaml', '--name', 'it'];
     const { stderr } = await stage.ralph(...args).ended;
-    expect(stderr).toContain('the agent is claude, the first that is installed');
+    expect(stderr).toContain('using claude, the first installed agent');
     expect(stage.given(1, 'argv')).toContain('--model\nsonnet\n');
     await stage.ralph(...args, '--model', 'opus', '--agent', 'build').ended;
     expect(stage.given(2, 'argv')).toContain('--model\nopus\n');
@@ -148,9 +148,9 @@ describe('ralph loop', () => {
       /## Checks That Fail Already[^]*### test -e fixed[^]*### test -e never/,
     );
     expect(stage.given(1, 'stdin')).not.toContain('### test -e README.md');
-    expect(stderr).toMatch(/fixed +test -e fixed \(red before\)/);
+    expect(stderr).toMatch(/fixed +test -e fixed \(failed before the loop\)/);
     expect(stderr).toMatch(/failing +test -e README\.md \(exit 1, broken by the loop\)/);
-    expect(stderr).toMatch(/failing +test -e never \(exit 1, red before\)/);
+    expect(stderr).toMatch(/failing +test -e never \(exit 1, failed before the loop\)/);
     const without = await loop(stage, 'x', '-m', '1', '--no-baseline', ...checks);
     expect(without.stderr).not.toContain('before the first iteration');
     expect(stage.given(2, 'stdin')).not.toContain('Fail Already');
@@ -215,7 +215,7 @@ describe('ralph loop', () => {
     expect(stage.read('summary.md')).toContain('<summary>failing: <code>test -e fixed || { echo');
     for (const [wrong, message] of [
       [['--report', 'xml'], '--report must be one of json, markdown, github, got "xml"'],
-      [['--report-file', 'x'], '--report-file needs --report'],
+      [['--report-file', 'x'], '--report-file requires --report'],
       [['--report', 'json', '--report-file', '/nowhere/x'], '--report-file: cannot write /nowhere/x'],
     ] as const) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -229,7 +229,7 @@ describe('ralph loop', () => {
     stage.plans(1, `rm -r d; ${complete}`);
     const lost = await loop(stage, 'x', '--check', 'true', '--report', 'json', '--report-file', 'd/x');
     expect(lost.code).toBe(0);
-    expect(lost.stderr).toContain('the report cannot be written: there is no such file');
+    expect(lost.stderr).toContain('cannot write the report: there is no such file');
     stage.write('old.json', '{"success":true}');
     const args = ['--check', 'true', '--report', 'json', '--report-file', 'old.json', '--agent', 'nosuch'];
     expect((await stage.ralph('loop', 'x', ...args).ended).code).toBe(2);
@@ -293,7 +293,7 @@ describe('ralph loop', () => {
     );
     await stage.called(1);
     ralph.signal('SIGINT');
-    await ralph.until('Received signal');
+    await ralph.until('received SIGINT');
     stage.release();
     expect((await ralph.ended).code).toBe(130);
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(

@@ -242,7 +242,7 @@ describe('the command line', () => {
   it('the help tells how the prompt can reach the agent', async () => {
     const { code, stdout } = await openStage().ralph('run', '--help').ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/--prompt-via <way> +how the prompt reaches the agent: stdin,\s+file or argument/);
+    expect(stdout).toMatch(/--prompt-via <way> +how the agent gets the prompt: stdin, file\s+or argument/);
   });
 
   it('a bare word that is no command starts nothing and gets a suggestion (T047)', async () => {

@@ -17,7 +17,7 @@ describe('ralph rewind', () => {
     const { code, stdout } = await rewinds(stage, '1');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^rewound the files of it to 1: 4 files changed, \d+ insertion.*\n {2}changed {2}README\.md\n {2}changed {2}log\n(?: {2}removed {2}new-[23]\n){2}.*: ralph rewind it rewind-1\n$/,
+      /^rewound the files of it to checkpoint 1: 4 files changed, \d+ insertion.*\n {2}changed {2}README\.md\n {2}changed {2}log\n(?: {2}removed {2}new-[23]\n){2}.*: ralph rewind it rewind-1\n$/,
     );
     expect([stage.read('log'), stage.read('README.md'), stage.read('ignored')]).toEqual([
       '1\n',
@@ -31,7 +31,9 @@ describe('ralph rewind', () => {
     expect((await rewinds(stage, 'rewind-1')).code).toBe(0);
     expect([stage.read('log'), existsSync(stage.path('new-3'))]).toEqual(['1\n2\n3\n', true]);
     expect(gitState(stage)).toEqual(kept);
-    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('already; nothing was changed');
+    expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(
+      /already match checkpoint .*; nothing was changed/,
+    );
     expect(records(stage)).toEqual(['1', '2', '3', 'rewind-1', 'rewind-2', 'rewind-3', 'start']);
     const unknown = await rewinds(stage, '4');
     expect(unknown.code).toBe(2);
@@ -141,9 +143,9 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '2');
     const copies = stage.path('.ralph/loops/it/rewinds/rewind-1');
     expect((await rewinds(stage, '1')).stdout).toContain(
-      `note: git would not give back 1 file exactly (filters, line ends or permissions): copies are in ${copies},`,
+      `note: git cannot restore 1 file exactly (filters, line ends or permissions): exact copies are in\n      ${copies},`,
     );
-    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file came from exact copies');
+    expect((await rewinds(stage, 'rewind-1')).stdout).toContain('note: 1 file restored from exact copies');
     expect([stage.read('key'), statSync(stage.path('key')).mode & 0o777]).toEqual(['2\n', 0o600]);
   });
 });

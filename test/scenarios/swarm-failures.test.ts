@@ -62,7 +62,7 @@ describe('failures', () => {
     const { code, stderr } = await stage.ralph('run', ...args).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('iteration 1 failed (exit: 139)');
-    expect(stderr).toContain('1 consecutive failures, stopping loop');
+    expect(stderr).toContain('1 consecutive failure, stopping loop');
     expect(stage.log).toContain('[FAIL] iteration 1 exit=139 attempt=1/1');
   });
 

@@ -118,7 +118,7 @@ describe('iterations', () => {
     const crashed = stage.ralph('resume', 'it');
     await stage.journaled('owner.changed');
     stage.release();
-    expect((await crashed.ended).stderr).toContain('[ralph] it: found again in iteration 1/1: going on');
+    expect((await crashed.ended).stderr).toContain('[ralph] it: reattached to the agent of iteration 1/1');
     const ended = await stage.ralph('resume', 'it', '-m', '2').ended;
     expect(ended.stderr).toContain('[ralph] it: resumed after iteration 1/2');
   });

@@ -92,7 +92,7 @@ describe('a worktree', () => {
     stage.plans(1, 'echo 1 >half');
     const { code, stderr } = await runs(stage, '-m', '1');
     expect(code).toBe(1);
-    expect(stderr).toContain('what is not committed stays there as it is');
+    expect(stderr).toContain('uncommitted changes stay there');
     expect(subjects(stage, 'ralph/it')).toEqual(['begin']);
     stage.plans(2, `test -e half && ${work.replace('; ', ' && ')}`);
     expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(0);
@@ -377,11 +377,11 @@ describe('an old worktree', () => {
     });
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({
       code: 0,
-      stdout: `removed ${sibling(stage)} and the branch ralph/it, and with them 1 unmerged commit\n`,
+      stdout: `removed ${sibling(stage)} and branch ralph/it; discarded 1 unmerged commit\n`,
     });
     expect(await worktree(stage, 'rm', 'it')).toMatchObject({
       code: 0,
-      stdout: 'the worktree of it is gone already\n',
+      stdout: 'the worktree of it is already gone\n',
     });
     expect((await worktree(stage, 'ls', '--json')).stdout).toBe('[]\n');
     expect({ trees: worktrees(stage), loops: stage.loops }).toEqual({ trees: 1, loops: ['it'] });

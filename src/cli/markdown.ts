@@ -1,0 +1,95 @@
+import { costText } from '../loop/report.ts';
+import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
+
+/** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */
+export function markdown(result: LoopResult, folds: boolean): string {
+  const { iterations, success, worktreePath } = result;
+  const failed = iterations.at(-1)?.checkResults.filter(({ passed }) => !passed) ?? [];
+  return [
+    `## Ralph loop \`${result.name}\`: ${success ? 'done' : result.stopReason}`,
+    '',
+    escaped(result.reason),
+    '',
+    ...totalsTable(result),
+    '',
+    ...(worktreePath === '' ? [] : [`Worktree: \`${worktreePath}\``, '']),
+    ...iterationsTable(iterations),
+    '',
+    ...failed.flatMap((check) => (folds ? foldedCheck(check) : failedCheck(check))),
+  ].join('\n');
+}
+
+function totalsTable({ totalIterations, totalCost, costIsKnown, totalDuration }: LoopResult): string[] {
+  return [
+    '| iterations | cost | time |',
+    '| --- | --- | --- |',
+    `| ${totalIterations} | ${costText(totalCost, costIsKnown)} | ${totalDuration.toFixed(1)} s |`,
+  ];
+}
+
+function iterationsTable(iterations: readonly LoopIteration[]): string[] {
+  return [
+    '| iteration | checks | word | steps | cost | time | error |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...iterations.map(iterationRow),
+  ];
+}
+
+function iterationRow(one: LoopIteration): string {
+  const cells = [
+    String(one.iteration),
+    checksCell(one),
+    one.completionTagFound ? 'yes' : 'no',
+    String(one.stepsTaken),
+    costText(one.cost, one.costIsKnown),
+    `${one.duration.toFixed(1)} s`,
+    one.error === null ? '' : escaped(one.error.split('\n', 1)[0] ?? ''),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function checksCell({ checkResults, allChecksPassed }: LoopIteration): string {
+  const count = checkResults.length;
+  const green = checkResults.filter(({ passed }) => passed).length;
+  return count === 0 ? 'none' : `${allChecksPassed ? 'pass' : 'fail'} (${green}/${count})`;
+}
+
+type CheckResult = LoopIteration['checkResults'][number];
+
+function foldedCheck({ name, output }: CheckResult): string[] {
+  const summary = `<summary>failing: <code>${inHtml(name)}</code></summary>`;
+  return ['<details>', summary, '', fenced(output), '', '</details>', ''];
+}
+
+function failedCheck({ name, output }: CheckResult): string[] {
+  return [`### Failing: ${code(name)}`, '', fenced(output), ''];
+}
+
+/** Text that Markdown shows as it is, in a table too. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]<>#|]/g, String.raw`\$&`).replaceAll(/\s+/g, ' ');
+}
+
+function inHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(/\s+/g, ' ');
+}
+
+function code(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  const ticks = '`'.repeat(longestRun(line) + 1);
+  return `${ticks} ${line} ${ticks}`;
+}
+
+/** A code block whose fence is longer than any in the text. */
+function fenced(text: string): string {
+  const ticks = '`'.repeat(Math.max(3, longestRun(text) + 1));
+  return `${ticks}\n${text.trimEnd()}\n${ticks}`;
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+}

@@ -1,0 +1,150 @@
+/**
+ * Writes to stdout and stderr, which may be the same terminal.
+ *
+ * 1. A reader that goes away (`| head -1`, a closed terminal) does not stop the loop.
+ * 2. Output of the agent cannot move the cursor, change the title or clear the screen of a terminal.
+ */
+import { fstatSync } from 'node:fs';
+import { painter } from './line-options.ts';
+import { sanitize, TerminalSanitizer } from './terminal.ts';
+
+/** Colour for stderr. */
+export const paint: ReturnType<typeof painter> = painter(process.stderr);
+
+/** Bytes that may wait for a slow reader; more are dropped, so that memory does not grow. */
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
+
+/** How long to wait for a reader that reads nothing at all. */
+const STALLED_READER_MS = 5000;
+
+export class Screen {
+  /** Whether stdout and stderr go to the same terminal, file or pipe. */
+  readonly isShared: boolean = isSharedOutput();
+  /** Whether stderr is a terminal with room for a status line. */
+  readonly hasStatusLine: boolean;
+  readonly #droppedText: string;
+  readonly #droppedFrom = new Set<NodeJS.WriteStream>();
+  readonly #stdout = new TerminalSanitizer();
+  readonly #stderr = new TerminalSanitizer();
+  #isStatusDrawn = false;
+  #isStalled = false;
+  #hasColour = false;
+  #atLineStart = true;
+  /** The same for stdout, where it is not shared with stderr. */
+  #stdoutAtLineStart = true;
+
+  /** `droppedText` is printed in place of output that a reader was too slow for. */
+  constructor(options: { readonly quiet: boolean; readonly droppedText: string }) {
+    const { stderr, env } = process;
+    const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
+    this.hasStatusLine =
+      stderr.isTTY && !options.quiet && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;
+    this.#droppedText = options.droppedText;
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  }
+
+  /** The agent's words, on stdout. */
+  words(text: string): void {
+    if (text === '') return;
+    this.#eraseStatus();
+    const shown = process.stdout.isTTY ? this.#stdout.read(text) : text;
+    this.#write(process.stdout, shown);
+    this.#hasColour ||= process.stdout.isTTY && shown.includes('\u001B');
+    if (shown === '') return;
+    if (this.isShared) this.#atLineStart = shown.endsWith('\n');
+    else this.#stdoutAtLineStart = shown.endsWith('\n');
+  }
+
+  /** The agent's stderr, on ours. */
+  errors(chunk: Buffer): void {
+    this.#eraseStatus();
+    const text = process.stderr.isTTY ? this.#stderr.read(chunk) : Buffer.from(chunk);
+    this.#write(process.stderr, text);
+    this.#hasColour ||= process.stderr.isTTY && text.includes('\u001B');
+    if (text.length > 0) this.#atLineStart = text.at(-1) === '\n' || text.at(-1) === 10;
+  }
+
+  /** A line of its own on stderr. */
+  line(text: string): void {
+    this.#eraseStatus();
+    this.#resetColour();
+    if (!this.#atLineStart) this.#write(process.stderr, '\n');
+    this.#atLineStart = true;
+    const shown = process.stderr.isTTY ? sanitize(text) : text;
+    const reset = process.stderr.isTTY && shown.includes('\u001B') ? '\u001B[0m' : '';
+    this.#write(process.stderr, `${shown}${reset}\n`);
+  }
+
+  /** Draws the status line, unless it would break an unfinished line. */
+  status(text: string): void {
+    if (!this.hasStatusLine || !this.#atLineStart) return;
+    const line = text.slice(0, (process.stderr.columns ?? 80) - 4);
+    this.#resetColour();
+    this.#write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
+    this.#isStatusDrawn = true;
+  }
+
+  /**
+   * Resolves once stdout takes more, so that output waits in the agent's log file instead of in memory. A reader that
+   * has not read for a while is not waited for.
+   */
+  ready(): Promise<void> | undefined {
+    const { stdout } = process;
+    if (this.#isStalled || !stdout.writableNeedDrain || stdout.destroyed) return undefined;
+    return new Promise((whenDone) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        stdout.off('drain', go).off('close', go);
+        whenDone();
+      };
+      const timer = setTimeout(() => {
+        this.#isStalled = true;
+        stdout.once('drain', () => {
+          this.#isStalled = false;
+        });
+        go();
+      }, STALLED_READER_MS);
+      stdout.on('drain', go).on('close', go);
+    });
+  }
+
+  /** Erases the status line and ends unfinished lines. */
+  close(): void {
+    this.#eraseStatus();
+    this.#resetColour();
+    if (!this.#atLineStart) this.#write(process.stderr, '\n');
+    this.#atLineStart = true;
+    if (!this.#stdoutAtLineStart) this.#write(process.stdout, '\n');
+    this.#stdoutAtLineStart = true;
+  }
+
+  #write(stream: NodeJS.WriteStream, content: string | Buffer): void {
+    if (stream.destroyed) return;
+    if (stream.writableLength < MAX_BUFFERED_BYTES) {
+      if (this.#droppedFrom.delete(stream)) stream.write(`\n${this.#droppedText}\n`);
+      stream.write(content);
+    } else this.#droppedFrom.add(stream);
+  }
+
+  /** The agent's colours end with its output. */
+  #resetColour(): void {
+    if (!this.#hasColour) return;
+    this.#hasColour = false;
+    for (const stream of [process.stdout, process.stderr]) if (stream.isTTY) this.#write(stream, '\u001B[0m');
+  }
+
+  #eraseStatus(): void {
+    if (!this.#isStatusDrawn) return;
+    this.#write(process.stderr, '\r\u001B[K');
+    this.#isStatusDrawn = false;
+  }
+}
+
+function isSharedOutput(): boolean {
+  try {
+    const [out, errors] = [fstatSync(1), fstatSync(2)];
+    return out.dev === errors.dev && out.ino === errors.ino;
+  } catch {
+    return false;
+  }
+}
