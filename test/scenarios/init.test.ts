@@ -77,7 +77,6 @@ describe('the questions', () => {
     ]);
     expect(await terminal.ends()).toEqual(WELL);
     expect(terminal.screen).toContain(WRITTEN);
-    // The box of the questions is closed.
     expect(terminal.screen).toContain('└  Done.');
     const written = {
       $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
