@@ -9,6 +9,7 @@ import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
+import { hostNote } from '../loop/host-note.ts';
 import type { LoopResult, Policy } from '../index.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
@@ -62,6 +63,7 @@ export async function begin(work: Work): Promise<number> {
   const found = isOpen ? firstInstalled(env, workspace) : null;
   const agent = await chooseAgent({ ...choice, agent: found ?? choice.agent }, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
+  const host = hostNote(policy);
   const request: LoopRequest = {
     workspace,
     name: options.name ?? null,
@@ -69,6 +71,7 @@ export async function begin(work: Work): Promise<number> {
     agent,
     notes: [
       ...(found === null ? [] : [`the agent is ${found}, the first that is installed; --agent chooses`]),
+      ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
     ],

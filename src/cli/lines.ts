@@ -27,9 +27,8 @@ export function linesFor(
       const before = event.iteration === 0 ? 'before the first iteration: ' : '';
       if (result.code === 0) return [`${before}check passed: ${brief(command)} (exit 0, ${took})`];
       const how = howItFailed(result.code, result.timedOut);
-      // Document 001 wants to see it; elsewhere it is seldom another one.
-      const isWanted = isVerbose || policy.preset === 'ralph-cli';
-      const action = isWanted ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
+      const showsAction = isVerbose || policy.wording.showFailAction;
+      const action = showsAction ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
       return [`${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`];
     }
     case 'claim.rejected': {
@@ -177,11 +176,13 @@ function runLines(
     }
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
-    case 'fatal':
-      // Document 000 wants to read why right here; for all others it stands at the end.
-      return state.policy.preset === 'conductor'
-        ? [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`]
-        : [`iteration ${iteration} failed, and trying again would not help`];
+    case 'fatal': {
+      const { fatalRunLine } = state.policy.wording;
+      const reason = failureText(ending, as) ?? 'the agent cannot be run';
+      return fatalRunLine === null
+        ? [`iteration ${iteration} failed, and trying again would not help`]
+        : [fatalRunLine.replace('{reason}', () => reason)];
+    }
     case 'failure': {
       const most = state.policy.limits.failures;
       const { consecutive } = state.failures;
@@ -270,11 +271,14 @@ function endLines(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
   state: LoopState,
 ): readonly string[] {
+  const { iterationLimitLine } = state.policy.wording;
   switch (outcome.type) {
     case 'failures-exhausted':
       return [`${outcome.failures} consecutive failures, stopping loop`];
     case 'iterations-exhausted':
-      return state.policy.preset === 'swarm' ? [`loop complete after ${state.iteration} iterations`] : [];
+      return iterationLimitLine === null
+        ? []
+        : [iterationLimitLine.replace('{iterations}', String(state.iteration))];
     case 'waiting':
       return ['Wait-without-restart signal detected'];
     case 'done':

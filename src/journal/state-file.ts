@@ -29,7 +29,7 @@ export function stateFile(state: LoopState, known: Account, about: AboutLoop): R
     cost_source: spent.source,
     runs_of_unknown_cost: spent.unknownRuns,
     outcome: state.outcome,
-    reason: state.outcome === null ? null : explain(state.outcome, policy.preset, policy.completion.until),
+    reason: state.outcome === null ? null : explain(state.outcome, policy),
     ended: time(known.endedAt),
     end: about.end,
   };

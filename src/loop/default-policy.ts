@@ -67,5 +67,11 @@ export const DEFAULT_POLICY: Policy = {
   checkpoint: true,
   children: null,
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  wording: {
+    iterationLimitReason: null,
+    iterationLimitLine: null,
+    fatalRunLine: null,
+    showFailAction: false,
+  },
   exitCodes: EXIT_CODES,
 };

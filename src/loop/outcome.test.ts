@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from './default-policy.ts';
 import { endedStatus, EXIT_CODES, explain, stopReason, type Outcome } from './outcome.ts';
 import { presets } from './presets.ts';
 
@@ -51,15 +52,18 @@ describe('outcomes', () => {
   });
 
   it('are each explained in a sentence of their own, with their numbers', () => {
-    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default'));
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, DEFAULT_POLICY));
     expect(new Set(sentences).size).toBe(sentences.length);
     expect(sentences).toContain('cost limit reached: $5.2500 of $5.0000');
     expect(sentences).toContain('time limit reached: 90 s');
-    expect(explain({ ...ONE_OF_EACH.done, verified: false }, 'default')).toContain('unverified');
+    expect(explain({ ...ONE_OF_EACH.done, verified: false }, DEFAULT_POLICY)).toContain('unverified');
   });
 
   it('tell of no claim where green checks are enough', () => {
-    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default', 'checks'));
+    const completion = { ...DEFAULT_POLICY.completion, until: 'checks' } as const;
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) =>
+      explain(outcome, { ...DEFAULT_POLICY, completion }),
+    );
     expect(sentences.filter((sentence) => sentence.includes('claim'))).toEqual([]);
     expect(sentences[0]).toBe('done: every check passed after the last run');
   });

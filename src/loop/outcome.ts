@@ -1,4 +1,4 @@
-import type { PresetName, Until } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 /** Why a loop ended. Closed: a new way to end is a new member here and a new row in every exit-code table. */
 export type Outcome =
@@ -97,8 +97,11 @@ export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
   }
 }
 
-/** The sentence that a person reads: what ended the loop, with its own numbers and in the words of its document. */
-export function explain(outcome: Outcome, preset: PresetName, until: Until = 'both'): string {
+/** One sentence for people: why the loop ended, with its numbers, in the wording of its policy. */
+export function explain(
+  outcome: Outcome,
+  { wording, completion: { until } }: Pick<Policy, 'wording' | 'completion'>,
+): string {
   switch (outcome.type) {
     case 'done':
       if (!outcome.verified) return 'done, unverified: accepted on the word of the agent alone';
@@ -109,8 +112,7 @@ export function explain(outcome: Outcome, preset: PresetName, until: Until = 'bo
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':
-      if (preset === 'conductor') return 'max restarts exceeded';
-      if (preset === 'ralph-cli') return 'Maximum iterations reached without completion response.';
+      if (wording.iterationLimitReason !== null) return wording.iterationLimitReason;
       return until === 'checks'
         ? `iteration limit reached: ${outcome.limit}, and not every check passes`
         : `iteration limit reached: ${outcome.limit} without an accepted claim`;

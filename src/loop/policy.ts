@@ -29,6 +29,7 @@ export interface Policy {
   readonly checkpoint: boolean;
   readonly children: ChildrenPolicy | null;
   readonly signals: SignalsPolicy;
+  readonly wording: WordingPolicy;
   readonly exitCodes: ExitCodes;
 }
 
@@ -189,3 +190,15 @@ export interface SignalsPolicy {
 /** What the first signal does; the second one always kills. */
 export const SIGNAL_ACTIONS = ['finish', 'pause', 'kill'] as const;
 export type SignalAction = (typeof SIGNAL_ACTIONS)[number];
+
+/** Texts that a document prescribes word for word; null where Ralph's own text is shown. */
+export interface WordingPolicy {
+  /** The reason given when the loop ends at its iteration limit. */
+  readonly iterationLimitReason: string | null;
+  /** An additional status line at that end; `{iterations}` is the number of iterations. */
+  readonly iterationLimitLine: string | null;
+  /** The status line of a run that a retry cannot fix; `{reason}` is its error. */
+  readonly fatalRunLine: string | null;
+  /** Whether the line about a failed check always names its fail action, and not only with `--verbose`. */
+  readonly showFailAction: boolean;
+}

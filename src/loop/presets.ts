@@ -71,6 +71,11 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
+      wording: {
+        ...base.wording,
+        iterationLimitReason: 'max restarts exceeded',
+        fatalRunLine: 'Fatal error: {reason}',
+      },
     },
   },
 
@@ -102,6 +107,11 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'head', chars: 5000, marker: '... [truncated]' },
       },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
+      wording: {
+        ...base.wording,
+        iterationLimitReason: 'Maximum iterations reached without completion response.',
+        showFailAction: true,
+      },
     },
   },
 
@@ -150,6 +160,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       timeouts: { ...plain.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },
+      wording: { ...base.wording, iterationLimitLine: 'loop complete after {iterations} iterations' },
       exitCodes: { ...EXIT_CODES, 'iterations-exhausted': 0, 'prompt-lost': 1, 'bad-input': 1 },
     },
   },
@@ -178,6 +189,15 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     },
   },
 });
+
+/** Fills in from its preset what a policy lacks because an earlier version wrote it into the journal. */
+export function completePolicy(policy: Policy): Policy {
+  // A later version may know more presets.
+  const known: Preset | undefined = presets[policy.preset];
+  const reference = known?.policy ?? base;
+  const isComplete = Object.keys(reference).every((field) => field in policy);
+  return isComplete ? policy : { ...reference, ...policy };
+}
 
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

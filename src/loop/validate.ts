@@ -248,5 +248,11 @@ const POLICY = object({
   checkpoint: yesOrNo,
   children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
+  wording: object({
+    iterationLimitReason: orNone(text),
+    iterationLimitLine: orNone(text),
+    fatalRunLine: orNone(text),
+    showFailAction: yesOrNo,
+  }),
   exitCodes: object(Object.fromEntries(Object.keys(EXIT_CODES).map((rest) => [rest, exitCode]))),
 });
