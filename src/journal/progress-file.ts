@@ -2,7 +2,7 @@ import type { LoopEvent } from '../loop/event.ts';
 import { cut } from '../loop/excerpt.ts';
 import { failureText } from '../loop/failure.ts';
 import { costText } from '../loop/report.ts';
-import { didItsTurn, isCutShort } from '../loop/run.ts';
+import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Account } from './account.ts';
 
@@ -22,7 +22,7 @@ export function progressEntry(state: LoopState, known: Account, firstLine: (log:
   const checks = state.turn.checksStarted ? known.checks : [];
   const ending = state.turn.run?.ended?.ending;
   const error = ending === undefined || as === undefined ? null : failureText(ending, as);
-  const verdict = !didItsTurn(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
+  const verdict = !producedWork(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
   // What nobody has looked at has not passed.
   const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
   const lines = checks.map(({ command, result }) => {

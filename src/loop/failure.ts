@@ -1,14 +1,14 @@
 import type { ErrorKind, OutputSnapshot, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { didItsTurn, hasClaimed } from './run.ts';
+import { producedWork, endsByClaim } from './run.ts';
 import type { Run } from './state.ts';
 
 /** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
-      return run.output.said === 'success' || hasClaimed(run.output) ? 'ok' : 'interrupted';
+      return run.output.said === 'success' || endsByClaim(run.output) ? 'ok' : 'interrupted';
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
@@ -81,7 +81,7 @@ export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
 
 /** Why a run came to nothing, in one line for the next prompt and the report; null where it did its turn. */
 export function failureText(ending: RunEnding, as: RunClass): string | null {
-  if (didItsTurn(as)) return null;
+  if (producedWork(as)) return null;
   switch (ending.how) {
     case 'interrupted':
       return null;

@@ -15,11 +15,11 @@ export function exhausted(state: LoopState): Outcome | null {
   if (iterations !== null && state.iteration >= iterations && !hasBegun) {
     return { type: 'iterations-exhausted', limit: iterations };
   }
-  return spentUp(state);
+  return spendingExhausted(state);
 }
 
 /** The limit on money, tokens or time that is reached, with what the running agent has used so far. */
-export function spentUp(state: LoopState): Outcome | null {
+export function spendingExhausted(state: LoopState): Outcome | null {
   const { limits } = state.policy;
   const spend = spentSoFar(state);
   const tokens = totalTokens(spend.tokens);
@@ -49,7 +49,7 @@ export function deadline(state: LoopState): number | null {
 export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
   const { ms, why } = delayAfter(state, run);
   const length = state.control.paused && why !== 'usage-limit' ? 0 : ms;
-  return { until: notPastDeadline(state, state.turn.at + length), why };
+  return { until: capAtDeadline(state, state.turn.at + length), why };
 }
 
 function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly why: WaitReason } {
@@ -101,7 +101,7 @@ export function spread(ms: number, jitter: number): number {
 const LONGEST_JITTER = 60_000;
 
 /** The moment that a wait lasts to: nobody waits longer than the loop may be at work. */
-export function notPastDeadline(state: LoopState, until: number): number {
+export function capAtDeadline(state: LoopState, until: number): number {
   return Math.min(until, deadline(state) ?? Number.POSITIVE_INFINITY);
 }
 

@@ -2,7 +2,7 @@ import type { RunReader } from '../../src/agents/reader.ts';
 import type { Workspace } from '../../src/engine/ports.ts';
 import type { Happening, OutputSnapshot, RunError } from '../../src/loop/event.ts';
 import type { Policy } from '../../src/loop/policy.ts';
-import { hasClaimed, NO_OUTPUT } from '../../src/loop/run.ts';
+import { endsByClaim, NO_OUTPUT } from '../../src/loop/run.ts';
 import type { Life } from './life.ts';
 import { commitIn, type AgentProcess, type FakeWorld } from './world.ts';
 
@@ -101,11 +101,11 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     read(chunk) {
       const known = JSON.stringify({ ...seen, offset: 0 });
       seen = world.output(process, chunk.readDoubleLE());
-      return hasClaimed(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
+      return endsByClaim(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
     },
     complain: (chunk) => chunk,
     end() {},
-    snapshot: (ended) => ({ ...seen, claim: ended || hasClaimed(seen) ? seen.claim : null }),
+    snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,
     isHopeless: false,
     get error() {

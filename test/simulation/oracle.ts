@@ -2,7 +2,7 @@ import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
-import { didItsTurn, isCutShort, openRun } from '../../src/loop/run.ts';
+import { producedWork, isCutShort, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
@@ -271,7 +271,7 @@ export class Oracle implements Observer {
         : event.ending.how === 'timed-out' && event.ending.which !== 'total';
     if (output?.limit && output.said !== 'success' && cameToItsEnd)
       must(as === 'usage-limit', 'L12', `a limit is taken for ${as}`);
-    this.#unchecked = didItsTurn(as);
+    this.#unchecked = producedWork(as);
     const { delay } = before.policy;
     if (as === 'failure') {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
