@@ -1,28 +1,28 @@
 /**
- * The six ways in which the one engine behaves, as frozen data: `default`, and one for each document. A value
- * that two presets share is written once, in the default (`default-policy.ts`).
+ * The presets as frozen data: `default`, and one for each document. A preset states only what differs from the default
+ * policy (`default-policy.ts`).
  */
-import { AGENTS_WORDS, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
+import { ASSISTANT_TEXT, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy, PresetName } from './policy.ts';
 
 export interface Preset {
-  /** What it is, in half a sentence. */
+  /** One phrase for lists and help. */
   readonly summary: string;
   readonly policy: Policy;
-  /** The numbers of iterations that it takes; `required` where its document knows no default. */
+  /** Valid iteration limits; `required` where the document has no default. */
   readonly iterations: {
     readonly least: number;
     readonly most: number | null;
     readonly required: boolean;
-    /** A limit of 0 counts as none that was given. */
+    /** Whether a limit of 0 counts as not given. */
     readonly zeroIsUnset: boolean;
   };
 }
 
 const SECOND = 1000;
 
-/** What document 004 sends into a session that goes on. */
+/** The prompt that document 004 sends into a continuing session. */
 export const CONTINUATION_TEMPLATE: string = [
   '[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]',
   '',
@@ -38,8 +38,8 @@ export const CONTINUATION_TEMPLATE: string = [
   '{{PROMPT}}',
 ].join('\n');
 
-/** The documents know neither the stuck detection nor the time limits of the default, and to them an outage is a failure. */
-const plain = {
+/** The documents have no stuck detection and no run timeouts, and they count an outage as a failure. */
+const documented = {
   limits: { ...base.limits, unchanged: null },
   timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
   delay: { ...base.delay, outageIs: 'failure' },
@@ -65,9 +65,9 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         staleMarkers: 'claim',
         handOver: { exitCode: 42, marker: 'WAIT_WITHOUT_RESTART', busMessage: 'wait_without_restart' },
       },
-      limits: { ...plain.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
-      timeouts: { ...plain.timeouts, runMs: 300 * SECOND },
-      delay: { ...plain.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
+      limits: { ...documented.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
+      timeouts: { ...documented.timeouts, runMs: 300 * SECOND },
+      delay: { ...documented.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
@@ -84,7 +84,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: null, required: false, zeroIsUnset: true },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'ralph-cli',
       calls: 'documented',
       aliases: true,
@@ -95,7 +95,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
             kind: 'response-tag',
             value: 'DONE',
             placement: 'anywhere',
-            ...AGENTS_WORDS,
+            ...ASSISTANT_TEXT,
             scope: 'captured',
           },
         ],
@@ -120,13 +120,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'architect',
       completion: {
         ...base.completion,
         until: 'both',
         detectors: [
-          { kind: 'word', value: 'COMPLETE', within: 'substring', ...AGENTS_WORDS, scope: 'final-answer' },
+          { kind: 'word', value: 'COMPLETE', within: 'substring', ...ASSISTANT_TEXT, scope: 'final-answer' },
         ],
         afterFailure: 'ignore',
       },
@@ -136,8 +136,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'tail', chars: 2000, marker: '' },
         required: true,
       },
-      limits: { ...plain.limits, iterations: 25, failures: null, stopRunning: false },
-      delay: { ...plain.delay, afterFailure: { kind: 'fixed', ms: 0 } },
+      limits: { ...documented.limits, iterations: 25, failures: null, stopRunning: false },
+      delay: { ...documented.delay, afterFailure: { kind: 'fixed', ms: 0 } },
       prompt: {
         ...base.prompt,
         sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
@@ -152,12 +152,12 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'swarm',
       host: 'tmux',
       completion: { ...base.completion, detectors: [] },
-      limits: { ...plain.limits, iterations: null },
-      timeouts: { ...plain.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
+      limits: { ...documented.limits, iterations: null },
+      timeouts: { ...documented.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },
       wording: { ...base.wording, iterationLimitLine: 'loop complete after {iterations} iterations' },
@@ -170,16 +170,16 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'promise',
       host: 'session',
       completion: {
         ...base.completion,
-        detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],
+        detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...ASSISTANT_TEXT }],
         afterFailure: 'ignore',
       },
-      limits: { ...plain.limits, iterations: 100, failures: null },
-      delay: { ...plain.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
+      limits: { ...documented.limits, iterations: 100, failures: null },
+      delay: { ...documented.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
       prompt: {
         ...base.prompt,
         sections: ['base', 'continuation', 'failed-checks', 'guidance'],
