@@ -128,7 +128,7 @@ const REFUSED: readonly Refused[] = [
   ['(?x)a+ ?', 'multiple repeat: this already has a quantifier', 7],
   ['a*+', 'possessive quantifiers (*+ ++ ?+ {…}+) are not supported', 1],
   ['ba{2}+', 'possessive quantifiers (*+ ++ ?+ {…}+) are not supported', 2],
-  ['a{3,2}', 'the least number of repetitions is above the most: {3,2}', 2],
+  ['a{3,2}', 'the minimum number of repetitions exceeds the maximum: {3,2}', 2],
   ['a{4294967295}', 'the number of repetitions is too large', 2],
   ['[z-a]', 'bad character range z-a', 1],
   [raw`[b\w-a]`, raw`bad character range \w-a`, 2],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Detector, TextSource } from './completion.ts';
-import { LONGEST_MATCH } from './matcher.ts';
+import { MAX_MATCH_LENGTH } from './matcher.ts';
 import { presets } from './presets.ts';
 import { startScan, type Piece, type PieceSource, type Scanner } from './scan.ts';
 
@@ -252,7 +252,7 @@ describe('memory', () => {
       let scanner = startScan([detector]);
       for (let chunk = 0; chunk < 300; chunk++) {
         scanner = scanner.read(piece(noise));
-        expect(scanner.held).toBeLessThanOrEqual(LONGEST_MATCH + noise.length);
+        expect(scanner.held).toBeLessThanOrEqual(MAX_MATCH_LENGTH + noise.length);
       }
       expect(scanner.claim(true)).toBeNull();
     },
@@ -267,7 +267,7 @@ describe('memory', () => {
   });
 
   it('does not lose what comes after a flood', () => {
-    const flood = 'x'.repeat(3 * LONGEST_MATCH);
+    const flood = 'x'.repeat(3 * MAX_MATCH_LENGTH);
     for (const detector of [response, promise, word('word')]) {
       expect(
         claims(
