@@ -1,7 +1,7 @@
 import { admits } from '../../src/loop/admit.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
-import type { Control, Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
+import type { Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
@@ -9,6 +9,8 @@ import { NO_OUTPUT, openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
+
+export { received } from './play.ts';
 
 /** What happens, before the run's ending is judged. */
 export type Entry =
@@ -100,10 +102,6 @@ export function exited(run: string, code: number): Entry {
 
 export function ended(run: string, how: RunEnding): Entry {
   return { type: 'run.ended', run, ending: how, jitter: 0 };
-}
-
-export function tells(id: string, control: Control): Happening {
-  return { type: 'control.received', id, control };
 }
 
 export function limit(resetsAt: number | null): Partial<OutputSnapshot> {
