@@ -12,12 +12,12 @@ import { policyOf } from './play.ts';
 
 export { received } from './play.ts';
 
-/** What happens, before the run's ending is judged. */
+/** An event before the run's ending is classified. */
 export type Entry =
   | Exclude<Happening, { type: 'run.ended' }>
   | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number };
 
-/** The state after something that a driver would write, or the same one where it would be refused. */
+/** The state after an event, or the same state if the event is not admitted. */
 export function write(state: LoopState, told: Entry & { readonly at: number }): LoopState {
   const event = judge(state, told);
   return event !== null && admits(state, event) ? evolve(state, event) : state;
@@ -29,7 +29,7 @@ function judge(state: LoopState, told: Entry & { readonly at: number }): LoopEve
   return open === null ? null : { ...told, as: classify(open, told.ending, state.policy) };
 }
 
-/** The state after these happenings; a number in front of one is the second after the creation at which it happens. */
+/** The state after these events; a number before one is its time in seconds after the creation. */
 export function given(
   input: PolicyInput,
   ...happenings: readonly (Entry | readonly [number, Entry])[]
@@ -51,13 +51,13 @@ export function wanted(state: LoopState): Effect | undefined {
   return decide(state)[0];
 }
 
-/** How the loop wants to end, if it does. */
+/** The outcome with which the loop wants to end; null if it does not. */
 export function ending(state: LoopState): Outcome | null {
   const effect = wanted(state);
   return effect?.type === 'record' && effect.event.type === 'loop.ended' ? effect.event.outcome : null;
 }
 
-/** Only a tag can claim, nothing has to be looked at before or after a run, and nothing is put on record. */
+/** Only a tag can claim; no probes and no checkpoints. */
 export const plain: PolicyInput & { readonly completion: object } = {
   limits: { unchanged: null },
   checkpoint: false,
@@ -108,5 +108,5 @@ export function limit(resetsAt: number | null): Partial<OutputSnapshot> {
   return { limit: { resetsAt, message: 'usage limit' } };
 }
 
-/** The first iteration has begun and its agent runs. */
+/** The first iteration has started and its agent runs. */
 export const begun: readonly Happening[] = [iteration(1), planned('1.1'), started('1.1')];
