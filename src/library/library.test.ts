@@ -313,7 +313,7 @@ describe('what is wrong with a spec', () => {
     [
       'a prompt that is not there',
       { agent, promptFile: 'gone.md' },
-      /cannot read promptFile .*gone.md: there is no/,
+      /cannot read promptFile .*gone.md: no such file or folder/,
     ],
     ['a typo', { agent, prompt: 'a', maxIterations: 3 }, 'did you mean maximumIterations?'],
     ['no agent', { prompt: 'a' }, 'agent must be the name of a known agent'],
