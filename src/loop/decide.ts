@@ -179,8 +179,8 @@ function judgeClaim(state: LoopState): Effects | undefined {
   const run = turn.run?.id ?? null;
   const passed = checksPassed(state);
   if (claim === null) {
-    const green = run !== null && passed ? GREEN : null;
-    const made = until === 'checks' ? green : openClaim(state);
+    const byChecks = run !== null && passed ? CLAIM_BY_CHECKS : null;
+    const made = until === 'checks' ? byChecks : openClaim(state);
     return made === null
       ? undefined
       : record(`claim:${iteration}`, { type: 'claim.made', iteration, run, claim: made });
@@ -199,7 +199,7 @@ function judgeClaim(state: LoopState): Effects | undefined {
   );
 }
 
-const GREEN = { by: 'checks', text: 'every check passed' } as const;
+const CLAIM_BY_CHECKS = { by: 'checks', text: 'every check passed' } as const;
 
 /** Commits the work of an iteration whose checks passed, with a message by the agent or a plain one. */
 function commit(state: LoopState): Effects | undefined {

@@ -198,7 +198,7 @@ export class Oracle implements Observer {
         if (after.turn.claim === null && !after.turn.checksStarted) this.#resetEvidence();
         return;
       case 'commit.made':
-        must(this.#green(before), 'L13', 'work is committed although a check failed');
+        must(this.#passed(before), 'L13', 'work is committed although a check failed');
         must(event.done.length === 0 || this.#changes !== null, 'L13', 'a commit without anything to commit');
         this.#committed = true;
         this.#changes = null;
@@ -331,13 +331,13 @@ export class Oracle implements Observer {
   #iterationEnds(before: LoopState): void {
     const { policy } = before;
     if (policy.checkpoint) must(this.#checkpointed, 'L10', 'an iteration ends without its checkpoint');
-    if (policy.commit !== null && this.#unchecked && this.#green(before))
+    if (policy.commit !== null && this.#unchecked && this.#passed(before))
       must(this.#committed, 'L13', 'work that passed its checks is not committed');
     this.#committed = false;
     this.#checkpointed = false;
   }
 
-  #green({ policy }: LoopState): boolean {
+  #passed({ policy }: LoopState): boolean {
     return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
   }
 
@@ -358,17 +358,17 @@ export class Oracle implements Observer {
     must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
     if (outcome.type !== 'done') return;
     must(
-      outcome.verified === (commands.length > 0 && this.#green(before)),
+      outcome.verified === (commands.length > 0 && this.#passed(before)),
       'L3',
       '`verified` contradicts the checks',
     );
     must(this.#accepted, 'L3', 'done without an accepted claim');
     const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
-    const green = this.#green(before);
+    const passed = this.#passed(before);
     if (policy.completion.until !== 'claim')
-      must(green, 'L3', 'done although not every check passed after the last run');
-    if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified without checks');
+      must(passed, 'L3', 'done although not every check passed after the last run');
+    if (outcome.verified) must(passed && commands.length > 0, 'L3', 'verified without checks');
     must(turn.claim !== null, 'L3', 'done without a claim');
   }
 
