@@ -30,4 +30,4 @@ while (state.outcome === null) {
     }
   }
 }
-console.log(`${explain(state.outcome, state.policy.preset)} (${state.iteration} iterations)`);
+console.log(`${explain(state.outcome, state.policy)} (${state.iteration} iterations)`);

@@ -1,4 +1,4 @@
-/** Something that the user can put right: one message that names the thing and what to do next. */
+/** An error that the user can fix; its message says what is wrong and what to do. */
 export class UserError extends Error {
   readonly exitCode: number;
 
@@ -9,26 +9,26 @@ export class UserError extends Error {
   }
 }
 
-/** The reason in a system error, in words: `no space left on device`. */
+/** The reason of a system error in plain words. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
   return REASONS[code] ?? error.message;
 }
 
-/** What nobody can put right on the command line: there is no room. */
+/** Whether the disk or the quota is full, which is no mistake of the user's input. */
 export function isDiskFull(error: Error & { readonly code: unknown }): boolean {
   return error.code === 'ENOSPC' || error.code === 'EDQUOT';
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space is left on the disk',
-  EDQUOT: 'the disk quota is used up',
+  EROFS: 'read-only file system',
+  ENOSPC: 'no space left on the disk',
+  EDQUOT: 'disk quota exceeded',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  ENAMETOOLONG: 'the name is too long',
+  ENOTDIR: 'part of the path is not a folder',
+  ENAMETOOLONG: 'name too long',
 };

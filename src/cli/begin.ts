@@ -9,6 +9,7 @@ import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
+import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
@@ -62,6 +63,7 @@ export async function begin(work: Work): Promise<number> {
   const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
   const agent = await chooseAgent({ ...choice, agent: found ?? choice.agent }, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
+  const host = hostNote(policy);
   const request: LoopRequest = {
     workspace,
     name: options.name ?? null,
@@ -69,6 +71,7 @@ export async function begin(work: Work): Promise<number> {
     agent,
     notes: [
       ...(found === null ? [] : [`using ${found}, the first installed agent; choose another with --agent`]),
+      ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
     ],

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { AgentEvent } from '../agents/agent.ts';
 import type { LoopReport } from '../loop/report.ts';
+import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { openRun } from '../loop/run.ts';
@@ -15,7 +16,7 @@ import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
 import { detailsFor, hintFor, lineAtStart, linesFor } from './lines.ts';
 import type { ViewOptions } from './options.ts';
-import { textsOf } from './preset-texts.ts';
+import { textsOf } from './wording.ts';
 import { ProviderLines } from './provider-lines.ts';
 import { paint, Screen } from './screen.ts';
 import { stamp } from './stamp.ts';
@@ -104,7 +105,7 @@ export class Console implements LoopObserver {
     const line = lineAtStart(effect);
     if (line !== null) this.status(line);
     if (effect.type !== 'check') return;
-    const { checkCommand } = textsOf(this.#state?.policy.preset ?? 'default');
+    const { checkCommand } = textsOf((this.#state?.policy ?? DEFAULT_POLICY).wording);
     this.detail(checkCommand(hideKeys(effect.check.command)));
   }
 

@@ -3,7 +3,7 @@ import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
-import { textsOf } from './preset-texts.ts';
+import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
@@ -16,7 +16,7 @@ interface Where {
 export async function pause(name: string, options: Where): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
   refuseEnded(loop);
-  const texts = textsOf(loop.state.policy.preset);
+  const texts = textsOf(loop.state.policy.wording);
   if (loop.state.control.paused) {
     warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
     return 0;

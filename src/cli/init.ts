@@ -9,6 +9,7 @@ import { inDocumentNames } from '../config/aliases.ts';
 import { readSettings } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
+import { presets } from '../loop/presets.ts';
 import { UserError } from '../user-error.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
@@ -126,7 +127,8 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
 
 /** The preset of document 001 keeps the names of its document. */
 function inNamesOf(preset: PresetName | null | undefined, settings: Settings): object {
-  return preset === 'ralph-cli' ? inDocumentNames(settings) : settings;
+  const isDocumented = preset !== null && preset !== undefined && presets[preset].documentedSettings;
+  return isDocumented === true ? inDocumentNames(settings) : settings;
 }
 
 /** The preset of the local file, which overrides the shared file; null if there is none. */

@@ -11,7 +11,7 @@ import { hideKeys } from '../store/secrets.ts';
 import { duration, localTime } from '../journal/times.ts';
 import { counted } from './counted.ts';
 import { limitWords } from './limit-words.ts';
-import { textsOf } from './preset-texts.ts';
+import { textsOf } from './wording.ts';
 
 /** The lines that an event is worth; `state` and `report` are those after the event. */
 export function linesFor(
@@ -98,9 +98,8 @@ function checkLine(
   const before = event.iteration === 0 ? 'before the first iteration: ' : '';
   if (result.code === 0) return `${before}check passed: ${brief(command)} (exit 0, ${took})`;
   const how = howItFailed(result.code, result.timedOut);
-  // Document 001 prescribes the fail action; elsewhere it is nearly always APPEND.
-  const isWanted = isVerbose || policy.preset === 'ralph-cli';
-  const action = isWanted ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
+  const showsAction = isVerbose || policy.wording.showFailAction;
+  const action = showsAction ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
   return `${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`;
 }
 
@@ -131,7 +130,7 @@ export function detailsFor(event: LoopEvent, state: LoopState): readonly string[
   }
   if (event.type === 'check.finished') {
     const { code, durationMs } = event.result;
-    return [textsOf(state.policy.preset).checkExit(code, inSeconds(durationMs))];
+    return [textsOf(state.policy.wording).checkExit(code, inSeconds(durationMs))];
   }
   return event.type === 'claim.made' ? [`Claim by ${event.claim.by}: ${event.claim.text}`] : [];
 }
@@ -168,11 +167,13 @@ function runLines(event: RunEnded, state: LoopState, report: LoopReport): readon
     }
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
-    case 'fatal':
-      // Document 000 prescribes the reason here; the other presets print it in the final report.
-      return state.policy.preset === 'conductor'
-        ? [`Fatal error: ${failureText(ending, as) ?? 'the agent cannot be run'}`]
-        : [`iteration ${iteration} failed with an error that a retry cannot fix`];
+    case 'fatal': {
+      const { fatalRunLine } = state.policy.wording;
+      const reason = failureText(ending, as) ?? 'the agent cannot be run';
+      return fatalRunLine === null
+        ? [`iteration ${iteration} failed with an error that a retry cannot fix`]
+        : [fatalRunLine.replace('{reason}', () => reason)];
+    }
     case 'failure':
       return [failureLine(event, state, run, took), ...reasonLines(event), ...notes];
   }
@@ -285,7 +286,7 @@ function signalLines(signal: string, { control, policy }: LoopState): readonly s
     return [`received ${signal}, pausing loop (current agent will complete)`];
   return control.stop?.now === true
     ? [`received ${signal}, stopping the running step now`]
-    : textsOf(policy.preset).signal(signal);
+    : textsOf(policy.wording).signal(signal);
 }
 
 function ownerLines(state: LoopState): readonly string[] {
@@ -305,15 +306,16 @@ function endLines(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
   state: LoopState,
 ): readonly string[] {
+  const { iterationLimitLine } = state.policy.wording;
   switch (outcome.type) {
     case 'failures-exhausted':
       return [`${counted(outcome.failures, 'consecutive failure')}, stopping loop`];
     case 'iterations-exhausted':
-      return state.policy.preset === 'swarm'
-        ? [`loop complete after ${counted(state.iteration, 'iteration')}`]
-        : [];
+      return iterationLimitLine === null
+        ? []
+        : [iterationLimitLine.replace('{iterations}', String(state.iteration))];
     case 'waiting':
-      return [textsOf(state.policy.preset).waitingForPerson];
+      return [textsOf(state.policy.wording).waitingForPerson];
     case 'done':
       return state.turn.claim?.by === 'pattern' ? ['done pattern matched, stopping loop'] : [];
     case 'time-exhausted':

@@ -13,7 +13,7 @@ import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
-import { textsOf } from './preset-texts.ts';
+import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
@@ -36,7 +36,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
       );
     if (policy !== null)
       throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
-    const texts = textsOf(found.state.policy.preset);
+    const texts = textsOf(found.state.policy.wording);
     if (!found.state.control.paused && options.now !== true) {
       warn(`ralph: warning: ${texts.notPaused(name)}\n`);
       return 0;

@@ -155,7 +155,9 @@ const DETECTOR_SETTINGS = [
 /** Given words replace the preset's words; a given file replaces its marker file. */
 function detectors(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
   const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
-  const placement = base.preset === 'default' ? 'own-line' : 'anywhere';
+  // A given tag or word is matched the way the preset matches its own.
+  const tags = base.completion.detectors.filter((detector) => 'placement' in detector);
+  const placement = tags[0]?.placement ?? 'anywhere';
   const { completionResponse, completionPromise, completionTag, donePattern, doneFile } = settings;
   const given: Detector[] = [];
   if (completionPromise !== undefined)
@@ -171,12 +173,12 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
     });
   }
   if (completionTag !== undefined) {
-    const within = base.preset === 'architect' ? 'substring' : 'word';
+    const like = base.completion.detectors.find((detector) => detector.kind === 'word');
+    const within = like?.within ?? 'word';
     given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });
   }
   if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
   const [only] = given;
-  const tags = base.completion.detectors.filter((detector) => 'placement' in detector);
   // In a preset that accepts either tag, one word applies to both.
   if (tags.length > 1 && given.length === 1 && only !== undefined && 'placement' in only) {
     given.push({ ...only, kind: only.kind === 'promise-tag' ? 'response-tag' : 'promise-tag' });

@@ -20,7 +20,7 @@ export interface JournalMark {
 }
 
 /** Raised when the fold of the same events gives another state than before. */
-const FOLD_VERSION = 1;
+const FOLD_VERSION = 2;
 
 /** The names of everything in a state: one that has other parts was made by another version. */
 const { state, report } = NOTHING_KNOWN;

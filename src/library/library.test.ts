@@ -119,7 +119,7 @@ describe('a function as an agent', () => {
       maxFailures: 1,
     });
     expect(reason).toBe(
-      '1 consecutive failures; the last: the agent function must return an object with `text`',
+      '1 consecutive failure; the last: the agent function must return an object with `text`',
     );
   });
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
+import type { PresetName } from '../loop/policy.ts';
 import { createLoop, runLoop } from './library.ts';
+import { requestOf, type LoopAgent } from './loop-spec.ts';
 
 const DONE = { text: '<promise>DONE</promise>' };
 
@@ -12,7 +14,7 @@ describe('an invalid spec', () => {
     [
       'a missing prompt file',
       { agent, promptFile: 'gone.md' },
-      /cannot read promptFile .*gone.md: there is no/,
+      /cannot read promptFile .*gone.md: no such file or folder/,
     ],
     ['a typo', { agent, prompt: 'a', maxIteration: 3 }, 'did you mean maxIterations?'],
     [
@@ -110,3 +112,23 @@ it('rejects wrong types at run time, and leaves the name free', async () => {
   }
   expect((await runLoop(spec)).success).toBe(true);
 });
+
+const command = { command: ['sh', '-c', 'true'] };
+
+it.each<[PresetName, LoopAgent, readonly unknown[]]>([
+  ['swarm', command, [expect.stringContaining('preset "swarm" runs its agent in tmux')]],
+  [
+    'promise',
+    command,
+    [expect.stringContaining('preset "promise" runs its agent in one continuing session')],
+  ],
+  ['default', command, []],
+  ['swarm', async () => ({ text: 'done' }), []],
+])(
+  'warns with preset %s that its host does not exist yet, unless the agent is a function',
+  async (preset, agent, notes) => {
+    const workspace = openLibraryFolder();
+    const request = await requestOf({ prompt: 'work', workspace, preset, agent, maxIterations: 1 });
+    expect(request.notes).toEqual(notes);
+  },
+);

@@ -10,6 +10,7 @@ import { policyInput, settingOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
+import { hostNote } from '../loop/host-note.ts';
 import { PRESET_NAMES, type FailAction, type Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import {
@@ -116,12 +117,14 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
   const env = { ...startersEnvironment(process.env), ...spec.env };
   const { agent, perform } = await agentOf(spec, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
+  // A function runs in this program, so no host is missing.
+  const host = perform === undefined ? hostNote(policy) : null;
   return {
     workspace,
     name: spec.name ?? null,
     policy,
     agent,
-    notes: notesOn(agent),
+    notes: [...(host === null ? [] : [host]), ...notesOn(agent)],
     prompt: promptOf(spec, workspace),
     env,
     fresh: spec.fresh === true,

@@ -91,7 +91,7 @@ describe('the constructor', () => {
     // @ts-expect-error -- possible in JavaScript
     expect(make(folder, null)).toThrow('RalphLoop needs a message bus with an append() method, got null');
     expect(make(join(folder, 'gone'))).toThrow(
-      `cannot read the run directory ${join(folder, 'gone')}: there is no such file`,
+      `cannot read the run directory ${join(folder, 'gone')}: no such file or folder`,
     );
     expect(make(join(folder, 'file'))).toThrow(
       `the run directory ${join(folder, 'file')} is not a directory`,

@@ -1,11 +1,11 @@
 /**
- * The gate of the journal: what may be written now. It is asked once, when an event is about to be written; the
- * fold trusts what it reads, so that a later version with other rules reads an old journal as it was meant.
+ * The gate of the journal: which events may be written now. The driver asks once, before it writes an event; the fold
+ * trusts what it reads, so that a later version with other rules reads an old journal with its original meaning.
  *
- * 1. An answer is admitted only while its question stands: whatever is delivered twice, or too late, counts once.
- * 2. A timer is admitted only when its time has come.
- * 3. A decision is admitted only as it was decided, and a policy only if it is a possible one.
- * 4. After the end nothing is admitted but a new beginning.
+ * 1. The result of an effect is admitted only while the effect is wanted, so a repeated or late result is dropped.
+ * 2. A timer is admitted only at or after its time.
+ * 3. A decision is admitted only as `decide` made it, and a policy only if it is valid.
+ * 4. After the end only `loop.reopened` is admitted.
  */
 import { decide } from './decide.ts';
 import type { Effect } from './effect.ts';

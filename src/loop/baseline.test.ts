@@ -6,7 +6,7 @@ const commands = ['lint', 'test'].map((command) => ({ command, action: 'APPEND',
 const guarded = { preset: 'default', checks: { commands, baseline: true } };
 
 describe('the baseline', () => {
-  it('runs every check once, before anything else, and is told in the first prompt', () => {
+  it('runs every check once before anything else and goes into the first prompt', () => {
     const told = play(guarded, { runs: [claims()], checks: [1, 0, 0, 0] });
     expect(told.started.map(({ key }) => key).filter((key) => /^(?:check|run):/.test(key))).toEqual([
       'check:0.1',
@@ -20,12 +20,12 @@ describe('the baseline', () => {
     expect(sections.filter(({ kind }) => kind === 'failed-check')).toMatchObject([{ command: 'lint' }]);
   });
 
-  it('is evidence for nothing: green checks before the work do not end it', () => {
+  it('is no evidence: checks that pass before the work do not end the loop', () => {
     const told = play({ ...guarded, completion: { until: 'checks' } }, { runs: [claims()], checks: [0] });
     expect(told.runs).toEqual(['1.1']);
   });
 
-  it('is not taken where nobody wants it', () => {
+  it('is skipped unless the policy asks for it', () => {
     const told = play({ ...guarded, checks: { commands } }, { runs: [claims()], checks: [0] });
     expect(told.started[0]?.key).not.toContain('check:0');
   });

@@ -29,13 +29,13 @@ describe('commitMessage', () => {
     expect(commitMessage(answer)).toBeNull();
   });
 
-  it('has an end, and is not cut through a character', () => {
+  it('is limited in length and never cuts a character', () => {
     expect(commitMessage('😀'.repeat(5000))).toBe('😀'.repeat(1000));
   });
 });
 
 describe('withoutClaims', () => {
-  it('leaves out that it is done, and nothing else', () => {
+  it('removes the repeated claim and nothing else', () => {
     const said = 'Fix it <response> done\n</response><PROMISE>DONE</PROMISE><response>Fix</response>';
     expect(withoutClaims(said, ['DONE'])).toBe('Fix it <response>Fix</response>');
     expect(withoutClaims('<response>DONE</response>', ['FIN'])).toBe('<response>DONE</response>');
@@ -43,7 +43,7 @@ describe('withoutClaims', () => {
 });
 
 describe('plainMessage', () => {
-  it('has the first line of the task for its subject, in 72 characters, and the iteration below it', () => {
+  it('has the first line of the task as its subject, cut to 72 characters, and the iteration in its body', () => {
     expect(plainMessage('\n  Fix the parser\nand more', 'it', 3)).toBe(
       'Fix the parser\n\nIteration 3 of the loop it.',
     );
@@ -51,7 +51,7 @@ describe('plainMessage', () => {
     expect(subject).toBe(`${'😀'.repeat(71)}…`);
   });
 
-  it('names the loop where the task is in a file', () => {
+  it('names the loop if the task is in a file', () => {
     expect(plainMessage(null, 'it', 1)).toBe('ralph: it\n\nIteration 1 of the loop it.');
     expect(plainMessage(' \n ', 'it', 1)).toBe('ralph: it\n\nIteration 1 of the loop it.');
   });

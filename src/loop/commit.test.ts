@@ -29,12 +29,12 @@ const asking: Happening = {
   guidance: [],
   prompt: null,
 };
-const worked = given(commits, ...begun, exited('1.1', 0));
+const afterRun = given(commits, ...begun, exited('1.1', 0));
 
 describe('a checkpoint', () => {
   const recorded = { ...plain, checkpoint: true };
 
-  it('is taken after every turn that was not cut short, whatever came of it, before anything follows', () => {
+  it('follows every run that was not cut short, whatever its result, before the next step', () => {
     const taken: Happening = { type: 'checkpoint.taken', iteration: 1, ref: null, error: 'no room' };
     for (const code of [0, 1]) {
       const turn = [...begun, exited('1.1', code)];
@@ -47,7 +47,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('comes after the verdict and before the end', () => {
+  it('follows the verdict and precedes the end', () => {
     const told = play({ ...recorded, limits: { unchanged: null } }, { runs: [claims()] });
     expect(told.journal.map(({ type }) => type).slice(-3)).toEqual([
       'claim.accepted',
@@ -58,12 +58,12 @@ describe('a checkpoint', () => {
 });
 
 describe('before a commit', () => {
-  it('somebody looks whether there is anything to commit', () => {
-    expect(wanted(worked)).toMatchObject({ type: 'changes', key: 'changes:1', commit });
-    expect(wanted(write(worked, { ...found(true), at: 1 }))).toMatchObject({ purpose: 'commit-message' });
+  it('the driver looks whether there is anything to commit', () => {
+    expect(wanted(afterRun)).toMatchObject({ type: 'changes', key: 'changes:1', commit });
+    expect(wanted(write(afterRun, { ...found(true), at: 1 }))).toMatchObject({ purpose: 'commit-message' });
   });
 
-  it('nobody is asked for a message where there is nothing, and no task is attempted', () => {
+  it('with nothing to commit the agent is not asked for a message and no task runs', () => {
     const told = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0)], changes: ['none'] });
     expect(told.runs).toEqual(['1.1']);
     expect(told.started.filter(({ type }) => type === 'commit')).toEqual([]);
@@ -72,13 +72,13 @@ describe('before a commit', () => {
     ]);
   });
 
-  it('nobody is asked where it is made already, and the other tasks are carried out', () => {
+  it('with the work committed already the agent is not asked and the other tasks run', () => {
     const told = play({ commit, limits: { iterations: 1 } }, { runs: [exits(0)], changes: ['committed'] });
     expect(told.runs).toEqual(['1.1']);
     expect(told.started.filter(({ type }) => type === 'commit')).toMatchObject([{ message: 'committed' }]);
   });
 
-  it('nobody is asked where it cannot be made either, and the loop goes on', () => {
+  it('with a commit that is not possible the agent is not asked and the loop continues', () => {
     const told = play(
       { ...commits, limits: { iterations: 2, unchanged: null } },
       { runs: [exits(0)], changes: ['stuck', 'some'] },
@@ -90,7 +90,7 @@ describe('before a commit', () => {
     ]);
   });
 
-  it('nothing is done where there are no tasks, and nothing is asked where none of them commits', () => {
+  it('without tasks nothing is done, and without a commit task the agent is not asked', () => {
     const none = { ...plain, commit: { ...commit, tasks: [] } };
     expect(wanted(given(none, ...begun, exited('1.1', 0)))).toMatchObject({ type: 'wait' });
     const push = { ...plain, commit: { ...commit, tasks: ['push'] } };
@@ -100,8 +100,8 @@ describe('before a commit', () => {
     });
   });
 
-  it('what was found counts once, and is looked at again when somebody lets the loop go on', () => {
-    const once = write(worked, { ...found(true), at: 1 });
+  it('the found changes count once, and the driver looks again after the loop is reopened', () => {
+    const once = write(afterRun, { ...found(true), at: 1 });
     expect(admits(once, { ...found(false), at: 2 })).toBe(false);
     const stop: Happening = {
       type: 'control.received',
@@ -119,20 +119,20 @@ describe('before a commit', () => {
 });
 
 describe('the message', () => {
-  const asked = write(write(worked, { ...found(true), at: 1 }), { ...asking, at: 1 });
+  const asked = write(write(afterRun, { ...found(true), at: 1 }), { ...asking, at: 1 });
   const after = (...told: Parameters<typeof write>[1][]) => wanted(told.reduce(write, asked));
 
-  it('is what the run has written', () => {
+  it('is what the run wrote', () => {
     expect(after({ ...exited('1.2', 0), at: 2 })).toMatchObject({ type: 'commit', message: { run: '1.2' } });
   });
 
-  it('is missing where the agent was asked and failed', () => {
+  it('is missing if the agent was asked and failed', () => {
     expect(after({ ...exited('1.2', 1), at: 2 })).toMatchObject({ message: 'missing' });
     const wall = ended('1.2', { how: 'timed-out', which: 'wall' });
     expect(after({ ...wall, at: 2 })).toMatchObject({ message: 'missing' });
   });
 
-  it('is a plain one where the provider did not serve the agent, or there is no money to ask', () => {
+  it('is a plain one if the provider refused the agent or a spending limit is reached', () => {
     const limited = [output('1.2', { ...limit(9_000_000), said: 'error' }), exited('1.2', 1)];
     expect(after(...limited.map((told) => ({ ...told, at: 2 })))).toMatchObject({ message: 'plain' });
     const down = ended('1.2', { how: 'exited', code: 1, error: { kind: 'transient', message: '529' } });
@@ -148,7 +148,7 @@ describe('the message', () => {
     expect(wanted(broke)).toMatchObject({ type: 'commit', message: 'plain' });
   });
 
-  it('is a plain one without any question where the policy says so', () => {
+  it('is a plain one without asking the agent if the policy says so', () => {
     const told = play(
       { commit: { ...commit, message: 'plain' }, limits: { iterations: 1 } },
       { runs: [exits(0)], changes: ['some'] },
@@ -157,7 +157,7 @@ describe('the message', () => {
     expect(told.started.find(({ type }) => type === 'commit')).toMatchObject({ message: 'plain' });
   });
 
-  it('of work whose checks are red is never asked for', () => {
+  it('is never asked for if a check failed', () => {
     const told = play(
       { ...checked, commit, limits: { iterations: 1, unchanged: null } },
       { runs: [claims()], checks: [1] },
@@ -168,8 +168,8 @@ describe('the message', () => {
 });
 
 describe('a commit policy', () => {
-  it('has words to run, with every quote closed', () => {
-    const { policy } = worked;
+  it('needs non-empty commands with balanced quotes', () => {
+    const { policy } = afterRun;
     const problems = (more: object) =>
       findProblems({ ...policy, commit: { ...commit, ...more } }).map(({ field }) => field);
     expect(problems({ command: "git -c 'user.name=A B'", tasks: ['push "a b"'] })).toEqual([]);

@@ -1,62 +1,62 @@
 /**
- * How an agent says that it is done. A detector is data: what to look for, in which text, and when. It opens
- * a claim; whether the claim is accepted is for the evidence to say (see `decide.ts`).
+ * How an agent claims to be done. A detector is data: what to look for, in which text, and when. It opens a claim; the
+ * evidence accepts or rejects it (see `decide.ts`).
  */
 export type Detector = TextDetector | SignDetector;
 
-/** Looks into text; `scan.ts` does the looking, piece by piece. */
+/** Searches text; `scan.ts` runs the search on a stream. */
 export type TextDetector =
   /**
-   * `<response>value</response>` on one line: the first tag alone decides, case and outer blanks aside. In the scope of
-   * the final answer, one that a stream states apart may also be the bare value.
+   * `<response>value</response>` on one line: only the first tag counts; case and outer whitespace are ignored. In the
+   * scopes `final-answer` and `captured`, an answer that the stream reports separately may also be the bare value.
    */
   | (TagDetector & { readonly kind: 'response-tag' })
-  /** `<promise>value</promise>`: any occurrence, blanks and newlines around the value allowed. */
+  /** `<promise>value</promise>`: any occurrence; whitespace around the value is allowed. */
   | (TagDetector & { readonly kind: 'promise-tag' })
-  /** A bare word, case-sensitive; inside a longer word it counts only if the policy says so. */
+  /** A bare word, case-sensitive; `substring` also matches inside a longer word. */
   | (TextSource & { readonly kind: 'word'; readonly value: string; readonly within: 'word' | 'substring' })
-  /** A regular expression in Python's syntax; one that backtracks without end holds everything up. */
+  /** A regular expression in Python's syntax; catastrophic backtracking blocks the loop. */
   | (TextSource & { readonly kind: 'pattern'; readonly pattern: string });
 
-/** Looks at something other than text. */
+/** Looks at something else than text. */
 export type SignDetector =
-  /** A file in the loop's folder; only that it is there counts, never its content. */
+  /** A file in the loop's folder; only its existence counts, not its content. */
   | { readonly kind: 'marker'; readonly file: string; readonly phases: readonly Phase[] }
-  /** The agent's exit code; in no preset, since exit codes lie. */
+  /** The agent's exit code; no preset uses it, since exit codes are often wrong. */
   | { readonly kind: 'exit-code'; readonly code: number }
   /** A message of this type on the loop's bus. */
   | { readonly kind: 'bus-message'; readonly message: string; readonly phases: readonly Phase[] };
 
 export interface TextSource {
   readonly scope: Scope;
-  /** `after` looks when the run has ended, `continuous` ends the run as soon as the claim is there. */
+  /** `after` searches when the run has ended; `continuous` ends the run as soon as the claim appears. */
   readonly phase: 'after' | 'continuous';
-  /** Whether what a session said before the loop began counts as well. */
+  /** Whether text that a session contains from before the loop counts too. */
   readonly history: 'loop' | 'session';
 }
 
 interface TagDetector extends TextSource {
   readonly value: string;
-  /** `own-line`: alone on its line in the last message, outside code and quotation. `anywhere`: as its document says. */
+  /** `own-line`: alone on its line in the last message, outside of code and quotation. `anywhere`: any position. */
   readonly placement: 'own-line' | 'anywhere';
 }
 
 /**
- * The text that a detector reads. The echoed prompt, tool results and reasoning belong to none of them; `raw`
- * and `screen` exist for agents whose output cannot be told apart any better. `captured` is the final answer, and with
- * an agent that nobody can read also what it wrote to its standard error.
+ * The text that a detector searches. No scope includes the echoed prompt, tool results or reasoning. `raw-output` and
+ * `screen` are for agents whose output cannot be parsed. `captured` is the final answer and, for an agent without a
+ * parser, also its stderr.
  */
 export const SCOPES = ['assistant-text', 'final-answer', 'captured', 'raw-output', 'screen'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** When a sign is looked for: before a run, after it, or both. */
+/** When a probe looks: before a run, after it, or both. */
 export const PHASES = ['before', 'after'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** The agent's word that it is done. `checks` stands for green checks that need nobody's word. */
+/** The agent's statement that it is done. `checks`: every check passed, where that alone is enough. */
 export interface Claim {
   readonly by: Detector['kind'] | 'checks';
-  /** What was seen, shortened. */
+  /** What the detector found, shortened. */
   readonly text: string;
 }
 

@@ -11,7 +11,7 @@ import {
   output,
   plain,
   started,
-  tells,
+  received,
   wanted,
   write,
 } from '../../test/rig/given.ts';
@@ -23,7 +23,7 @@ import type { LoopState } from './state.ts';
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
 
 describe('the run', () => {
-  it('is wanted under the same key before and after it is planned, so that a crash finds it again', () => {
+  it('has the same key before and after it is planned, so that a new owner finds it after a crash', () => {
     const before = wanted(given(plain, iteration(1)));
     const after = wanted(given(plain, ...begun));
     expect(before).toMatchObject({
@@ -36,7 +36,7 @@ describe('the run', () => {
     expect(after).toEqual({ ...before, plannedAt: 0 });
   });
 
-  it('is no longer wanted once its spending has passed the limit, and ends the loop without checks', () => {
+  it('is no longer wanted once its spending exceeds the limit, and the loop ends without checks', () => {
     const spending = output('1.1', { cost: { usd: 2, source: 'reported' } });
     const running = given({ ...checked, limits: { costUsd: 2, unchanged: null } }, ...begun, spending);
     expect(decide(running)).toEqual([]);
@@ -44,7 +44,7 @@ describe('the run', () => {
     expect(ending(stopped)).toEqual({ type: 'cost-exhausted', limitUsd: 2, spentUsd: 2 });
   });
 
-  it('counts tokens of all four buckets', () => {
+  it('counts input, output, cache read and cache write tokens', () => {
     const tokens = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
     const spent = given(
       { ...plain, limits: { tokens: 10, unchanged: null } },
@@ -55,12 +55,12 @@ describe('the run', () => {
     expect(ending(spent)).toEqual({ type: 'tokens-exhausted', limit: 10, spent: 10 });
   });
 
-  it('may be followed up to the end of the loop’s own time', () => {
+  it('may last until the loop’s own time limit', () => {
     const state = given({ ...plain, limits: { timeMs: 60_000, unchanged: null } }, [10, iteration(1)]);
     expect(wanted(state)).toMatchObject({ type: 'run', notAfter: 60_000 });
   });
 
-  it('is over when a continuous detector has its claim', () => {
+  it('ends when a continuous detector has its claim', () => {
     const state = given(plain, ...begun, output('1.1', { ...claim, claimEndsRun: true }));
     expect(decide(state)).toEqual([]);
     const after = write(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 });
@@ -86,7 +86,7 @@ describe('a claim', () => {
   const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
   const claimed = [...begun, output('1.1', claim), exited('1.1', 0)] as const;
 
-  it('waits for evidence: the checks run first', () => {
+  it('is judged after the checks have run', () => {
     expect(wanted(given(checked, ...claimed))).toMatchObject({ key: 'checks:1' });
     expect(
       wanted(given(checked, ...claimed, { type: 'checks.started', iteration: 1, run: '1.1' })),
@@ -97,7 +97,7 @@ describe('a claim', () => {
     });
   });
 
-  it('is accepted by green checks and rejected by red ones, a timeout included', () => {
+  it('is accepted if every check passes and rejected if one fails or times out', () => {
     expect(wanted(given(checked, ...claimed, ...checksOf(0), made))).toMatchObject({
       event: { type: 'claim.accepted', verified: true },
     });
@@ -109,7 +109,7 @@ describe('a claim', () => {
     });
   });
 
-  it('without checks is accepted, and the end says unverified', () => {
+  it('is accepted as unverified without checks', () => {
     expect(wanted(given(plain, ...claimed, made))).toMatchObject({
       event: { type: 'claim.accepted', verified: false },
     });
@@ -134,7 +134,7 @@ describe('a claim', () => {
     });
   });
 
-  it('counts in a failed run where the policy considers it, and only with evidence', () => {
+  it('counts in a failed run if the policy considers it, and only with evidence', () => {
     const failed = [...begun, output('1.1', claim), exited('1.1', 1)] as const;
     expect(wanted(given(checked, ...failed))).toMatchObject({ key: 'checks:1' });
     expect(
@@ -146,7 +146,7 @@ describe('a claim', () => {
     });
   });
 
-  it('by exit code or bus message works like any other', () => {
+  it('by exit code or bus message is judged like any other', () => {
     const byCode = {
       completion: { detectors: [{ kind: 'exit-code', code: 7 }] },
       limits: { unchanged: null },
@@ -185,7 +185,7 @@ describe('a claim', () => {
 });
 
 describe('the operator', () => {
-  const tell = (id: string, text: string) => tells(id, { type: 'tell', text });
+  const tell = (id: string, text: string) => received(id, { type: 'tell', text });
   const guidance = (state: LoopState) => {
     const effect = wanted(state);
     return effect?.type === 'run'
@@ -193,7 +193,7 @@ describe('the operator', () => {
       : null;
   };
 
-  it('reaches the next prompt, once, and again where a limit ate it', () => {
+  it('reaches the next prompt once, and again if a usage limit cut that run short', () => {
     const told = given(plain, tell('a', 'use bun'), iteration(1));
     expect(guidance(told)).toEqual(['use bun']);
     const taken: Happening = {
@@ -217,7 +217,7 @@ describe('the operator', () => {
     const limited = [
       output('1.1', limit(4)),
       exited('1.1', 1),
-      tells('c', { type: 'resume', now: true }),
+      received('c', { type: 'resume', now: true }),
     ] as const;
     expect(
       guidance(limited.reduce((state, happening) => write(state, { ...happening, at: 5 }), during)),
@@ -229,20 +229,20 @@ describe('the operator', () => {
       plain,
       ...begun,
       exited('1.1', 0),
-      tells('a', { type: 'set', limits: { iterations: 1 } }),
+      received('a', { type: 'set', limits: { iterations: 1 } }),
     );
     expect(ending(state)).toEqual({ type: 'iterations-exhausted', limit: 1 });
   });
 
-  it('pauses before the next run, not in the middle of a turn', () => {
-    const paused = given(checked, ...begun, tells('a', { type: 'pause' }));
+  it('pauses before the next run, not in the middle of an iteration', () => {
+    const paused = given(checked, ...begun, received('a', { type: 'pause' }));
     expect(wanted(paused)).toMatchObject({ type: 'run' });
     expect(wanted(write(paused, { ...exited('1.1', 0), at: 1 }))).toMatchObject({ key: 'checks:1' });
-    expect(wanted(given(plain, tells('a', { type: 'pause' })))).toEqual({ type: 'rest', key: 'rest' });
+    expect(wanted(given(plain, received('a', { type: 'pause' })))).toEqual({ type: 'rest', key: 'rest' });
   });
 
-  it('is heard at once by a stop with now: the run is interrupted, then the loop ends', () => {
-    const state = given(plain, ...begun, tells('a', { type: 'stop', now: true, by: 'person' }));
+  it('interrupts the run and then ends the loop with `stop --now`', () => {
+    const state = given(plain, ...begun, received('a', { type: 'stop', now: true, by: 'person' }));
     expect(decide(state)).toEqual([]);
     expect(ending(write(state, { ...ended('1.1', { how: 'interrupted' }), at: 1 }))).toEqual({
       type: 'stopped',
@@ -250,31 +250,31 @@ describe('the operator', () => {
     });
   });
 
-  it('kills with the second signal, whatever the first one did', () => {
+  it('kills with the second signal, whatever the first did', () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const first = given(
         { ...plain, signals: { SIGTERM: 'pause' } },
         ...begun,
-        tells('a', { type: 'signal', signal }),
+        received('a', { type: 'signal', signal }),
       );
       expect(decide(first)).toHaveLength(1);
-      expect(decide(write(first, { ...tells('b', { type: 'signal', signal: 'SIGINT' }), at: 1 }))).toEqual(
+      expect(decide(write(first, { ...received('b', { type: 'signal', signal: 'SIGINT' }), at: 1 }))).toEqual(
         [],
       );
     }
   });
 
-  it('does not start a run that was wanted but not planned when the stop came', () => {
+  it('does not start a run that was wanted but not planned at the stop', () => {
     expect(
-      ending(given(plain, iteration(1), tells('a', { type: 'stop', now: false, by: 'person' }))),
+      ending(given(plain, iteration(1), received('a', { type: 'stop', now: false, by: 'person' }))),
     ).toEqual({ type: 'stopped', by: 'person' });
   });
 
-  it('reopens an ended loop where it was: stopped in the middle, the same iteration runs again', () => {
+  it('reopens a stopped loop in the iteration that it was in', () => {
     const stopped = given(
       plain,
       ...begun,
-      tells('a', { type: 'stop', now: true, by: 'person' }),
+      received('a', { type: 'stop', now: true, by: 'person' }),
       ended('1.1', { how: 'interrupted' }),
       { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } },
     );
@@ -299,7 +299,7 @@ describe('the operator', () => {
   });
 });
 
-describe('before the beginning', () => {
+describe('before `loop.created`', () => {
   it('wants nothing', () => {
     expect(decide(INITIAL)).toEqual([]);
     expect(evolve(INITIAL, { ...iteration(1), at: 1 })).toBe(INITIAL);

@@ -1,27 +1,30 @@
 /**
- * The heart of the program: what should be going on now, given all that has happened.
+ * The core: which effects should be in progress now, given everything that has happened.
  *
- * Pure. It knows no clock, no file and no process; the driver makes it so and journals what came of it. Recovery
- * is the same question asked again. Presets choose values in it and never another way through it.
+ * Pure: no clock, no files, no processes. The driver carries out the effects, appends what happened to the journal and
+ * asks again. Recovery after a crash is the same question asked again. Presets set values; the path is the same for all.
  *
- *   control → baseline → done already? → limits → prompt → run → classify → checks → claim against evidence
+ * The order of one iteration:
+ *
+ *   control → baseline → already done? → limits → prompt → run → classify → checks → claim against evidence
  *           → commit → checkpoint → done? → limits → wait → control → …
  *
- * Invariants, held by `test/simulation`:
- *   L1  No more iterations are started than the limit allows.
- *   L2  Nothing is wanted after the end, and after `loop.ended` only `loop.reopened` is accepted.
- *   L3  `done` needs an accepted claim and, unless the claim alone is asked for, checks that all passed after the last
- *       work run; every run that did its turn is checked, and a claim is rejected only by a red check.
- *   L4  Every run that was planned ends exactly once, and while one is open no other is planned.
- *   L5  The fold of the journal is the live state, at every index.
- *   L6  Whatever is carried out or delivered twice counts once.
- *   L7  Spending passes its limit by no more than one run.
+ * Invariants, verified by `test/simulation`:
+ *   L1  The loop never starts more iterations than its limit allows.
+ *   L2  An ended loop wants no effects, and after `loop.ended` it accepts only `loop.reopened`.
+ *   L3  `done` needs an accepted claim and, unless the policy asks for the claim alone, checks that all passed after the
+ *       last work run. Every run that produced work is checked, and only a failed check rejects a claim.
+ *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
+ *   L5  Folding the journal gives the live state, at every index.
+ *   L6  An effect that is carried out twice, or an event that is delivered twice, counts once.
+ *   L7  Spending exceeds its limit by at most one run.
  *   L8  A pause takes effect before the next run, a stop before the next step.
- *   L9  A wait is never cut short, except by control, another policy and the end of the loop's own time.
- *   L10 The loop ends, or waits for something that has a name: something is always wanted or in flight.
- *   L11 Asking twice wants the same.
- *   L12 What a usage limit, an outage or the driver cuts short is charged neither as an iteration nor as a failure.
- *   L13 Only green work is committed, all of it is, and nobody is asked for a message where nothing can be committed.
+ *   L9  Only a control, a changed policy or the loop's own time limit shortens a wait.
+ *   L10 The loop ends, or waits for something that has a name: some effect is always wanted or in flight.
+ *   L11 `decide` is deterministic: the same state gives the same effects.
+ *   L12 A run that a usage limit, an outage or the driver cut short counts neither as an iteration nor as a failure.
+ *   L13 Only work that passed its checks is committed, all of it is, and the agent is asked for a commit message only if
+ *       there is something to commit.
  */
 import { openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
@@ -29,29 +32,29 @@ import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
-import { deadline, exhausted, notPastDeadline, progressAfter, spentUp, waitAfter } from './limits.ts';
+import { capAtDeadline, deadline, exhausted, progressAfter, spendingExhausted, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
-import { didItsTurn, hasClaimed, isCutShort, openRun } from './run.ts';
+import { endsByClaim, isCutShort, openRun, producedWork } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The effects that are wanted now, each with a stable key. */
 export function decide(state: LoopState): readonly Effect[] {
   const known = answers.get(state);
   if (known !== undefined) return known;
-  const answer = wantedIn(state);
+  const answer = wantedEffects(state);
   answers.set(state, answer);
   return answer;
 }
 
-/** The same question has the same answer (L11), and it is asked several times for every event. */
+/** Caches the answer per state (L11): the driver asks several times for every event. */
 const answers = new WeakMap<LoopState, readonly Effect[]>();
 
-function wantedIn(state: LoopState): readonly Effect[] {
+function wantedEffects(state: LoopState): readonly Effect[] {
   if (!state.created || state.outcome !== null) return [];
   const open = openRun(state);
-  // While a run is open nothing else is wanted, and if not even that is, the driver has to end it.
+  // While a run is open, nothing but that run may be wanted; if the run is not wanted either, the driver ends it.
   const wanted = nextStep(state).filter(({ key }) => open === null || key === `run:${open.id}`);
   const { stop } = state.control;
   if (stop === null) return wanted;
@@ -60,37 +63,41 @@ function wantedIn(state: LoopState): readonly Effect[] {
   return end(stop.abort ?? { type: 'stopped', by: stop.by });
 }
 
-/** One turn, top to bottom: the first thing that has not happened yet is what is wanted. */
+/** Each step gives the effects that it still needs, or undefined once it is finished; the first unfinished one decides. */
 function nextStep(state: LoopState): Effects {
   const { policy, turn, control } = state;
   const { run } = turn;
 
+  // Before the run.
   if (run === null) {
     if (control.paused) return [{ type: 'rest', key: 'rest' }];
     return (
-      takeBaseline(state) ??
-      lookAround(state, 'before') ??
+      runBaseline(state) ??
+      probe(state, 'before') ??
       runChecks(state) ??
       judgeClaim(state) ??
-      finish(state) ??
+      endWhenDone(state) ??
       endBecause(exhausted(state)) ??
       startIteration(state) ??
-      sitOut(state) ??
-      work(state)
+      waitForSharedLimit(state) ??
+      runAgent(state)
     );
   }
-  if (run.ended === null) return mayGoOn(state, run) ? work(state) : [];
+  // During the run.
+  if (run.ended === null) return mayContinue(state, run) ? runAgent(state) : [];
+  // After a run that a retry cannot fix, or that is not charged.
   if (run.ended.as === 'fatal') return end(fatalOutcome(run.ended.ending, state.everStarted));
   if (isCutShort(run.ended.as)) {
-    return endBecause(exhausted(state)) ?? endBecause(unserved(state)) ?? waitOrRest(state, run);
+    return endBecause(exhausted(state)) ?? endBecause(tooManyOutages(state)) ?? waitOrRest(state, run);
   }
+  // After any other run.
   return (
-    lookAround(state, 'after') ??
+    probe(state, 'after') ??
     runChecks(state) ??
     judgeClaim(state) ??
     commit(state) ??
     checkpoint(state) ??
-    finish(state) ??
+    endWhenDone(state) ??
     handOver(state, run) ??
     endBecause(tooManyFailures(state)) ??
     endBecause(stuck(state)) ??
@@ -101,33 +108,34 @@ function nextStep(state: LoopState): Effects {
 
 type Effects = readonly Effect[];
 
-/** The steps that are under way and that a graceful stop lets finish; a run only once it is there. */
+/** The keys of the steps that a graceful stop lets finish; a run is one of them only once its process exists. */
 export function stepsInFlight(state: LoopState): readonly string[] {
   const mayFinish = new Set(['check', 'commit', 'checkpoint', ...(openRun(state)?.receipt ? ['run'] : [])]);
   return nextStep(state).flatMap(({ type, key }) => (mayFinish.has(type) ? [key] : []));
 }
 
-/** Markers, messages and the fingerprint of the tree, where the policy wants to know them. */
-function lookAround(state: LoopState, phase: Phase): Effects | undefined {
+/** Looks for marker files, messages and changes of the tree, where the policy needs them; a broken marker is fatal. */
+function probe(state: LoopState, phase: Phase): Effects | undefined {
   const { policy, turn, progress } = state;
   const found = turn[phase];
   if (found !== null)
     return found.problem === null ? undefined : end({ type: 'fatal', message: found.problem });
 
   const isAfter = phase === 'after';
-  const { detectors, handOver: ask } = policy.completion;
-  const signs = detectors.filter((detector) => 'phases' in detector && detector.phases.includes(phase));
-  const markers = signs.flatMap((sign) => (sign.kind === 'marker' ? [sign.file] : []));
-  if (isAfter && ask.marker !== null) markers.push(ask.marker);
-  const messages = signs.some(({ kind }) => kind === 'bus-message') || (isAfter && ask.busMessage !== null);
+  const { detectors, handOver: request } = policy.completion;
+  const probed = detectors.filter((detector) => 'phases' in detector && detector.phases.includes(phase));
+  const markers = probed.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : []));
+  if (isAfter && request.marker !== null) markers.push(request.marker);
+  const messages =
+    probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
   const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.fingerprint === null);
   if (markers.length === 0 && !messages && !fingerprint) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
   return [{ type: 'probe', key, phase, markers, messages, fingerprint }];
 }
 
-/** What is red before the first iteration: told to the agent and at the end, and evidence for nothing. */
-function takeBaseline({ policy, iteration, baseline }: LoopState): Effects | undefined {
+/** Checks once before the first iteration, to show the agent and the final report what failed already; no evidence. */
+function runBaseline({ policy, iteration, baseline }: LoopState): Effects | undefined {
   const { baseline: isWanted, commands, timeoutMs } = policy.checks;
   const index = baseline.length;
   const check = commands[index];
@@ -135,7 +143,7 @@ function takeBaseline({ policy, iteration, baseline }: LoopState): Effects | und
   return [{ type: 'check', key: `check:0.${index + 1}`, iteration: 0, run: null, index, check, timeoutMs }];
 }
 
-/** All checks, in their order, after a run that did its turn, and wherever a claim waits for evidence. */
+/** All checks in order, after a run that produced work and wherever an open claim needs evidence. */
 function runChecks(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { iteration } = turn;
@@ -153,7 +161,7 @@ function wantsChecks(state: LoopState): boolean {
   const { until, afterFailure } = state.policy.completion;
   const as = state.turn.run?.ended?.as;
   if (state.policy.checks.commands.length === 0) return false;
-  if (didItsTurn(as)) return true;
+  if (producedWork(as)) return true;
   if (until === 'checks') return as === 'failure' && afterFailure === 'consider';
   return until === 'both' && openClaim(state) !== null;
 }
@@ -162,7 +170,7 @@ function checksPassed({ policy, turn }: LoopState): boolean {
   return policy.checks.commands.every((_, index) => turn.checks[index]?.code === 0);
 }
 
-/** A claim is opened by a detector, and accepted or rejected by evidence. */
+/** A detector opens a claim; the evidence accepts or rejects it. */
 function judgeClaim(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { until } = policy.completion;
@@ -171,8 +179,8 @@ function judgeClaim(state: LoopState): Effects | undefined {
   const run = turn.run?.id ?? null;
   const passed = checksPassed(state);
   if (claim === null) {
-    const green = run !== null && passed ? GREEN : null;
-    const made = until === 'checks' ? green : openClaim(state);
+    const byChecks = run !== null && passed ? CLAIM_BY_CHECKS : null;
+    const made = until === 'checks' ? byChecks : openClaim(state);
     return made === null
       ? undefined
       : record(`claim:${iteration}`, { type: 'claim.made', iteration, run, claim: made });
@@ -183,7 +191,7 @@ function judgeClaim(state: LoopState): Effects | undefined {
     return record(key, { type: 'claim.accepted', iteration, run, verified: passed && commands.length > 0 });
   }
   const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
-  // A marker that was rejected must not claim again by merely lying there.
+  // A rejected marker is moved aside; otherwise it would claim again before the next run.
   return record(
     key,
     { type: 'claim.rejected', iteration, run, failed },
@@ -191,19 +199,19 @@ function judgeClaim(state: LoopState): Effects | undefined {
   );
 }
 
-const GREEN = { by: 'checks', text: 'every check passed' } as const;
+const CLAIM_BY_CHECKS = { by: 'checks', text: 'every check passed' } as const;
 
-/** The work of an iteration whose checks passed goes to the version control, with a message by whom the policy says. */
+/** Commits the work of an iteration whose checks passed, with a message by the agent or a plain one. */
 function commit(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { iteration, messageRun } = turn;
   if (policy.commit === null || policy.commit.tasks.length === 0 || turn.committed) return undefined;
-  const hasWork = didItsTurn(turn.run?.ended?.as) || turn.claim?.verdict === 'accepted';
+  const hasWork = producedWork(turn.run?.ended?.as) || turn.claim?.verdict === 'accepted';
   if (!hasWork || !checksPassed(state)) return undefined;
   const key = `commit:${iteration}`;
   if (policy.commit.tasks.some(isCommit)) {
     const { changes } = turn;
-    // Nobody is asked for the message of a commit that cannot be made.
+    // Asking the agent for the message of a commit that cannot be made would waste a run.
     if (changes === null) {
       return [{ type: 'changes', key: `changes:${iteration}`, iteration, commit: policy.commit }];
     }
@@ -212,16 +220,17 @@ function commit(state: LoopState): Effects | undefined {
       return record(key, { type: 'commit.made', iteration, commit: null, done: [], error });
     }
     if (!any) return [{ type: 'commit', key, iteration, message: 'committed', commit: policy.commit }];
-    // Out of money the agent is not asked; the work is committed with a plain message.
-    const asks = policy.commit.message !== 'plain' && (messageRun !== null || spentUp(state) === null);
+    // Once a spending limit is reached, the work is committed with a plain message instead of another run.
+    const asks =
+      policy.commit.message !== 'plain' && (messageRun !== null || spendingExhausted(state) === null);
     if (asks && (messageRun === null || messageRun.ended === null)) {
-      return messageRun === null || mayGoOn(state, messageRun) ? askForMessage(state) : [];
+      return messageRun === null || mayContinue(state, messageRun) ? askForMessage(state) : [];
     }
   }
   return [{ type: 'commit', key, iteration, message: messageFrom(messageRun), commit: policy.commit }];
 }
 
-/** An agent that was cut short may be excused; one that had its say and said nothing may not. */
+/** A message run that was cut short gives a plain message; one that completed without a message is an error. */
 function messageFrom(run: Run | null): MessageSource {
   if (run === null || isCutShort(run.ended?.as)) return 'plain';
   return run.ended?.as === 'ok' ? { run: run.id } : 'missing';
@@ -233,8 +242,8 @@ function checkpoint({ policy, turn }: LoopState): Effects | undefined {
   return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }];
 }
 
-/** An accepted claim ends the loop, once its children are done or have taken too long. */
-function finish({ policy, turn, children }: LoopState): Effects | undefined {
+/** An accepted claim ends the loop once its child loops have ended or timed out. */
+function endWhenDone({ policy, turn, children }: LoopState): Effects | undefined {
   if (turn.claim?.verdict !== 'accepted') return undefined;
   if (policy.children === null || children.length === 0 || turn.childrenTimedOut) {
     return end({ type: 'done', verified: turn.claim.verified, childrenLeft: children });
@@ -243,7 +252,7 @@ function finish({ policy, turn, children }: LoopState): Effects | undefined {
   return [{ type: 'children', key: 'children', children, until: turn.at + waitMs, pollMs }];
 }
 
-/** The agent wants a person to look: by its exit code, a file or a message. */
+/** The agent asked for a person by its exit code, a marker file or a message. */
 function handOver({ policy, turn }: LoopState, run: Run): Effects | undefined {
   const { marker, busMessage } = policy.completion.handOver;
   const asked =
@@ -259,16 +268,16 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
   return { type: 'failures-exhausted', failures: failures.consecutive };
 }
 
-/** A provider that has not answered for about a day does not wait for us. */
-function unserved({ outages }: LoopState): Outcome | null {
-  return outages < MOST_OUTAGES ? null : { type: 'failures-exhausted', failures: outages };
+/** With the default backoff, 300 outages in a row take about a day; the provider is not expected back. */
+function tooManyOutages({ outages }: LoopState): Outcome | null {
+  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages };
 }
 
-const MOST_OUTAGES = 300;
+const MAX_OUTAGES = 300;
 
 function stuck(state: LoopState): Outcome | null {
   const limit = state.policy.limits.unchanged;
-  if (limit === null || !didItsTurn(state.turn.run?.ended?.as)) return null;
+  if (limit === null || !producedWork(state.turn.run?.ended?.as)) return null;
   const { unchanged } = progressAfter(state);
   return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
@@ -277,22 +286,22 @@ function startIteration({ turn: { iteration, started } }: LoopState): Effects | 
   return started ? undefined : record(`iteration:${iteration}`, { type: 'iteration.started', iteration });
 }
 
-/** Other loops of the account have met its limit: there is no need to run into it too. */
-function sitOut(state: LoopState): Effects | undefined {
+/** Another loop of the account hit its usage limit: wait instead of hitting it again. */
+function waitForSharedLimit(state: LoopState): Effects | undefined {
   const { sharedLimit } = state.turn;
   if (sharedLimit === null) return undefined;
-  const until = notPastDeadline(state, sharedLimit.until);
+  const until = capAtDeadline(state, sharedLimit.until);
   return [{ type: 'wait', key: `wait:${nextRunId(state)}:shared-limit`, until, why: 'usage-limit' }];
 }
 
-/** A running agent goes on unless its claim is what was waited for, or it has used up what the loop may use. */
-function mayGoOn(state: LoopState, run: Run): boolean {
-  if (hasClaimed(run.output)) return false;
-  // One that says it has finished is only on its way out; what it did is to be judged like any other.
-  return run.output.said !== null || !state.policy.limits.stopRunning || spentUp(state) === null;
+/** A running agent continues until a continuous detector has its claim or a spending limit is reached. */
+function mayContinue(state: LoopState, run: Run): boolean {
+  if (endsByClaim(run.output)) return false;
+  // An agent that has reported its end is about to exit; its work is judged like that of any other run.
+  return run.output.said !== null || !state.policy.limits.stopRunning || spendingExhausted(state) === null;
 }
 
-function work(state: LoopState): Effects {
+function runAgent(state: LoopState): Effects {
   const { run } = state.turn;
   return [agentRun(state, run, 'work', planPrompt(state, run))];
 }
@@ -325,7 +334,7 @@ function nextRunId({ turn: { iteration, runs } }: LoopState): string {
   return `${iteration}.${runs + 1}`;
 }
 
-/** Every turn is closed by a wait, also by one of no length; a paused loop does not sit out a usage limit. */
+/** Every iteration ends with a wait, even one of 0 ms; a paused loop rests instead of waiting for a usage limit. */
 function waitOrRest(state: LoopState, run: Run): Effects {
   const { until, why } = waitAfter(state, run);
   if (state.control.paused && why === 'usage-limit') return [{ type: 'rest', key: 'rest' }];

@@ -6,10 +6,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-export const AGENTS_WORDS: TextSource = { scope: 'assistant-text', phase: 'after', history: 'loop' };
+export const ASSISTANT_TEXT: TextSource = { scope: 'assistant-text', phase: 'after', history: 'loop' };
 export const DONE_FILE: Detector = { kind: 'marker', file: 'DONE', phases: ['before', 'after'] };
 
-/** What holds where nobody says otherwise: the policy of the preset `default`, from which the others differ. */
+/** The policy of the preset `default`; the other presets override parts of it. */
 export const DEFAULT_POLICY: Policy = {
   preset: 'default',
   host: 'process',
@@ -19,8 +19,8 @@ export const DEFAULT_POLICY: Policy = {
   completion: {
     until: 'claim',
     detectors: [
-      { kind: 'promise-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
-      { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...AGENTS_WORDS },
+      { kind: 'promise-tag', value: 'DONE', placement: 'own-line', ...ASSISTANT_TEXT },
+      { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...ASSISTANT_TEXT },
       DONE_FILE,
     ],
     afterFailure: 'consider',
@@ -67,5 +67,19 @@ export const DEFAULT_POLICY: Policy = {
   checkpoint: true,
   children: null,
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  wording: {
+    iterationLimitReason: null,
+    iterationLimitLine: null,
+    fatalRunLine: null,
+    waitLine: null,
+    signalLine: null,
+    pauseLine: null,
+    resumeLine: null,
+    alreadyPausedLine: null,
+    notPausedLine: null,
+    checkStartLine: null,
+    checkExitLine: null,
+    showFailAction: false,
+  },
   exitCodes: EXIT_CODES,
 };

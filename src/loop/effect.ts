@@ -4,17 +4,17 @@ import type { Check, CommitPolicy } from './policy.ts';
 import type { PromptPlan } from './prompt.ts';
 
 /**
- * What should be going on now. The driver starts a wanted key that is not in flight, interrupts one in flight
- * that is no longer wanted (and waits until it is gone), and asks again after every event. Every effect can be
- * interrupted at any moment and carried out again. Under one key the content may change (a moment moves, a child is
- * gone): it is still the same effect, and its last form counts.
+ * What should be in progress now. The driver starts each wanted key that is not in flight, interrupts each key in flight
+ * that is no longer wanted (and waits until it has stopped), and asks `decide` again after every event. An effect can be
+ * interrupted at any moment and carried out again. The content under a key may change (a deadline moves, a child ends):
+ * it is still the same effect, and its last content counts.
  */
-export type Effect = Wish & { readonly key: string };
+export type Effect = EffectBody & { readonly key: string };
 
-type Wish =
-  /** Move these marker files aside, if they are there, and write this decision into the journal. */
+type EffectBody =
+  /** Move these marker files aside, if they exist, and append this decision to the journal. */
   | { readonly type: 'record'; readonly event: Happening; readonly moveAside: readonly string[] }
-  /** Look for markers, messages and the tree's fingerprint; comes back as `probe.finished`. */
+  /** Look for markers, messages and the tree's fingerprint; results in `probe.finished`. */
   | {
       readonly type: 'probe';
       readonly phase: Phase;
@@ -22,27 +22,27 @@ type Wish =
       readonly messages: boolean;
       readonly fingerprint: boolean;
     }
-  /** Have an agent run, or find the one that runs already; comes back as `run.planned` … `run.ended`. */
+  /** Start an agent, or reattach to the running one; results in `run.planned` … `run.ended`. */
   | {
       readonly type: 'run';
       readonly run: string;
       readonly purpose: Purpose;
       readonly plan: PromptPlan;
-      /** The controls whose words the plan passes on. */
+      /** Ids of the controls whose guidance the plan passes on. */
       readonly guidance: readonly string[];
       /** When it was planned; null before that. */
       readonly plannedAt: number | null;
-      /** From `run.planned` on. */
+      /** Counted from `run.planned`. */
       readonly timeoutMs: number | null;
       readonly inactivityMs: number | null;
-      /** The moment at which the loop's own time is over. */
+      /** When the loop's own time limit is reached. */
       readonly notAfter: number | null;
       readonly outputBytes: number | null;
       readonly killGraceMs: number;
-      /** Whether a limit that other loops of the account have met comes first; comes back as `limit.shared`. */
+      /** Whether to wait first for a usage limit that another loop of the account hit; results in `limit.shared`. */
       readonly respectsSharedLimit: boolean;
     }
-  /** Run one check; comes back as `check.finished`. Those of iteration 0 are the baseline. */
+  /** Run one check; results in `check.finished`. Iteration 0 is the baseline. */
   | {
       readonly type: 'check';
       readonly iteration: number;
@@ -51,34 +51,34 @@ type Wish =
       readonly check: Check;
       readonly timeoutMs: number | null;
     }
-  /** See whether there is anything to commit; comes back as `changes.found`. */
+  /** Look whether there is anything to commit; results in `changes.found`. */
   | { readonly type: 'changes'; readonly iteration: number; readonly commit: CommitPolicy }
-  /** Hand the work to the version control; `commit.made`. */
+  /** Run the version control tasks; results in `commit.made`. */
   | {
       readonly type: 'commit';
       readonly iteration: number;
       readonly message: MessageSource;
       readonly commit: CommitPolicy;
     }
-  /** Put the tree on record; `checkpoint.taken`. */
+  /** Record the tree; results in `checkpoint.taken`. */
   | { readonly type: 'checkpoint'; readonly iteration: number }
-  /** Sleep; comes back as `timer.fired`. */
+  /** Sleep; results in `timer.fired`. */
   | { readonly type: 'wait'; readonly until: number; readonly why: WaitReason }
-  /** Watch these child loops until they have ended or the time has come; `child.ended` or `timer.fired`. */
+  /** Watch these child loops until they end or time out; results in `child.ended` or `timer.fired`. */
   | {
       readonly type: 'children';
       readonly children: readonly string[];
       readonly until: number;
       readonly pollMs: number;
     }
-  /** Nothing to do until a person says `resume`. */
+  /** Do nothing until a person resumes the loop. */
   | { readonly type: 'rest' };
 
 /**
- * Where a commit's message comes from: the run that wrote it; nowhere, since the agent could not be asked (then a plain
- * one will do); or it is missing, since the agent was asked and gave none. What is committed already needs none.
+ * Where a commit's message comes from: the run that wrote it; `plain` if the agent was not asked or was cut short;
+ * `missing` if the agent was asked and gave none; `committed` if the work is committed already and needs none.
  */
 export type MessageSource = { readonly run: string } | 'plain' | 'missing' | 'committed';
 
-/** What a wait is for: the provider's limit, the time after a failure, the time between iterations. */
+/** Why the loop waits: a usage limit, an outage, a failure, or the delay between iterations. */
 export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay';

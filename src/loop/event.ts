@@ -3,22 +3,22 @@ import type { Outcome, StopCause } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 
 /**
- * What has happened, in the past tense: the journal is a list of these and nothing else is true.
- * `at` is the driver's stamp, `max(the last event's time, the clock)`, in milliseconds since the epoch.
+ * What has happened, in the past tense. The journal is a list of events and the only source of truth. The driver sets
+ * `at` to `max(the last event's time, the clock)`, in milliseconds since the epoch.
  */
 export type LoopEvent = Happening & { readonly at: number };
 
-/** An event before it is stamped. */
+/** An event without its time. */
 export type Happening =
-  /** A loop came into being, with the policy it starts under. */
+  /** The loop was created, with its first policy. */
   | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy }
-  /** The policy is another one from here on. */
+  /** The policy was replaced. */
   | { readonly type: 'policy.changed'; readonly policy: Policy }
-  /** Another process drives the loop now; nobody did since the event before this one. */
+  /** Another process drives the loop now; the loop had no owner since the previous event. */
   | { readonly type: 'owner.changed'; readonly owner: string }
-  /** An iteration is charged. */
+  /** An iteration was started and charged. */
   | { readonly type: 'iteration.started'; readonly iteration: number }
-  /** A run is about to start; from here on it can be found again. `guidance` names what its prompt tells. */
+  /** A run is about to start; a new owner can find it from here on. `guidance` has the ids of what its prompt passes on. */
   | {
       readonly type: 'run.planned';
       readonly run: string;
@@ -26,13 +26,13 @@ export type Happening =
       readonly guidance: readonly string[];
       readonly prompt: { readonly path: string; readonly hash: string } | null;
     }
-  /** The agent's process is there (or was found again after a crash). */
+  /** The agent's process started, or an owner reattached to it after a crash. */
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
-  /** All that is known from the run's output up to `offset`: absolute, the last one wins. */
+  /** Everything known from the run's output up to `offset`: absolute values, the last event wins. */
   | ({ readonly type: 'run.output'; readonly run: string } & OutputSnapshot)
   /**
-   * The run is over. `as` is what that was taken to mean (see `classify`), so that a later version cannot judge
-   * it differently; `jitter` in [0, 1) spreads the waits of loops that met the same limit.
+   * The run ended. `as` records how `classify` judged it, so that a later version does not judge it differently;
+   * `jitter` in [0, 1) spreads the waits of loops that hit the same limit.
    */
   | {
       readonly type: 'run.ended';
@@ -40,12 +40,12 @@ export type Happening =
       readonly ending: RunEnding;
       readonly as: RunClass;
       readonly jitter: number;
-      /** Processes that may have got away from it; they were not ended. */
+      /** Processes that may have escaped from the run; Ralph did not stop them. */
       readonly strays?: readonly StrayProcess[];
     }
-  /** The checks of a run begin. */
+  /** The checks of a run started. */
   | { readonly type: 'checks.started'; readonly iteration: number; readonly run: string | null }
-  /** One check has an exit code; in iteration 0 it was run before the first one. */
+  /** A check finished; iteration 0 is the baseline before the first iteration. */
   | {
       readonly type: 'check.finished';
       readonly iteration: number;
@@ -54,7 +54,7 @@ export type Happening =
       readonly command: string;
       readonly result: CheckResult;
     }
-  /** What was found lying about before or after a run. */
+  /** What a probe found before or after a run. */
   | ({ readonly type: 'probe.finished'; readonly key: string; readonly phase: Phase } & Probe)
   /** A detector opened a claim. */
   | {
@@ -77,11 +77,11 @@ export type Happening =
       readonly run: string | null;
       readonly failed: readonly string[];
     }
-  /** Whether there is anything to commit, and what keeps it from being committed (`error`). */
+  /** Whether there is anything to commit, and what prevents a commit (`error`). */
   | ({ readonly type: 'changes.found'; readonly iteration: number } & Changes)
   /**
-   * The iteration's work was handed to the version control, or could not be (`error`): the tasks that were carried out,
-   * and the commit that came of them where it has a name.
+   * The version control tasks of the iteration ran, or failed (`error`): which tasks were done, and the id of the commit
+   * if there is one.
    */
   | {
       readonly type: 'commit.made';
@@ -89,49 +89,49 @@ export type Happening =
       readonly commit: string | null;
       readonly done: readonly string[];
       readonly error: string | null;
-      /** The first line of its message, and how many files it has changed; absent where nobody could tell. */
+      /** The first line of the commit's message and the number of files it changed; absent if unknown. */
       readonly subject?: string;
       readonly files?: number;
     }
-  /** The tree after an iteration is on record, or could not be put there, or not all of it (`error`). */
+  /** The tree after an iteration was recorded; `error` says why not, or why not all of it. */
   | {
       readonly type: 'checkpoint.taken';
       readonly iteration: number;
       readonly ref: string | null;
       readonly error: string | null;
     }
-  /** Another loop of the same account has met a usage limit; `jitter` as above. */
+  /** Another loop of the same account hit a usage limit; `jitter` as above. */
   | {
       readonly type: 'limit.shared';
       readonly resetsAt: number;
       readonly message: string;
       readonly jitter: number;
     }
-  /** The time of a wait has come. */
+  /** A wait is over. */
   | { readonly type: 'timer.fired'; readonly key: string }
-  /** A loop was started from inside one of this loop's runs. */
+  /** One of this loop's runs started a child loop. */
   | { readonly type: 'child.started'; readonly child: string }
-  /** Such a loop is over. */
+  /** A child loop ended. */
   | { readonly type: 'child.ended'; readonly child: string }
-  /** Somebody wants something; `id` makes a repeat recognisable. */
+  /** A person, a signal or the driver wants something; `id` identifies repeats. */
   | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
-  /** The loop is over; after this only `loop.reopened` is accepted. */
+  /** The loop ended; after this only `loop.reopened` is accepted. */
   | { readonly type: 'loop.ended'; readonly outcome: Outcome }
-  /** A person wants an ended loop to go on, perhaps under another policy. */
+  /** A person resumed an ended loop, perhaps with another policy. */
   | { readonly type: 'loop.reopened'; readonly policy: Policy | null };
 
-/** What a run is for: the iteration's work, or a commit message for it. */
-/** What there is for the version control. */
+/** What there is to commit. */
 export interface Changes {
   readonly any: boolean;
-  /** Nothing is left to commit, but there are commits that the other tasks were not carried out for. */
+  /** Nothing is left to commit, but the other tasks have not run for the existing commits. */
   readonly committed?: boolean;
   readonly error: string | null;
 }
 
+/** What a run is for: the iteration's work, or a commit message for it. */
 export type Purpose = 'work' | 'commit-message';
 
-/** How to find the process again; all of it must match. */
+/** Identifies a process after a crash; all fields must match. */
 export interface Receipt {
   readonly pid: number;
   readonly startTime: string;
@@ -146,20 +146,20 @@ export interface StrayProcess {
 
 export interface OutputSnapshot {
   readonly offset: number;
-  /** How much of its standard error is known; absent while that is nothing. */
+  /** Bytes of stderr read so far; absent for 0. */
   readonly complained?: number;
-  /** The agent's own name for its conversation. */
+  /** The agent's id of its session. */
   readonly session?: string;
-  /** Lines that meant nothing to us; absent while there are none. */
+  /** Number of lines that the parser did not understand; absent for 0. */
   readonly unknown?: number;
   readonly tokens: Tokens | null;
   readonly cost: Cost | null;
-  /** Steps (tool calls) that the agent took. */
+  /** Number of tool calls. */
   readonly steps: number;
-  /** The stream's own verdict once it has said that it is finished; null until then, and without a parser. */
+  /** The result that the agent's stream reports at its end; null until then, and without a parser. */
   readonly said: 'success' | 'error' | null;
   readonly claim: Claim | null;
-  /** The claim came from a `continuous` detector: the run may end now. */
+  /** A `continuous` detector found the claim, so the run may end now. */
   readonly claimEndsRun: boolean;
   readonly limit: UsageLimit | null;
 }
@@ -171,13 +171,13 @@ export interface Tokens {
   readonly cacheWrite: number;
 }
 
-/** Money, and whether the provider said so or a price table did. */
+/** A cost, reported by the agent or estimated from a price table. */
 export interface Cost {
   readonly usd: number;
   readonly source: 'reported' | 'estimated';
 }
 
-/** The provider will not serve us before `resetsAt`; null when it does not say. */
+/** The provider refuses requests until `resetsAt`; null if it does not say until when. */
 export interface UsageLimit {
   readonly resetsAt: number | null;
   readonly message: string;
@@ -185,95 +185,95 @@ export interface UsageLimit {
 
 /** What an ended run means for the loop. */
 export type RunClass =
-  /** The agent did its turn. */
+  /** The agent completed its work. */
   | 'ok'
-  /** It did not; counts, and is tried again after a while. */
+  /** The run failed; it counts, and the next iteration starts after a delay. */
   | 'failure'
-  /** The provider's limit; counts as nothing, and is tried again when the limit resets. */
+  /** The provider's usage limit: not charged, retried when the limit resets. */
   | 'usage-limit'
-  /** The provider did not serve us (overload, server error, no connection): as little counts, and it is tried again. */
+  /** The provider did not respond (overload, server error, no connection): not charged, retried. */
   | 'outage'
-  /** It asks for a person. */
+  /** The agent asks for a person. */
   | 'wait'
-  /** Trying again cannot help. */
+  /** A retry cannot help. */
   | 'fatal'
-  /** Silent for too long where that is no failure: started afresh. */
+  /** Inactive for too long, where the policy restarts the agent instead of counting a failure. */
   | 'restart'
-  /** We ended it ourselves. */
+  /** The driver stopped the run. */
   | 'interrupted';
 
 export type RunEnding =
-  /** The process ended; `code` is null when nobody saw its status. */
+  /** The process exited; `code` is null if its exit code is unknown. */
   | { readonly how: 'exited'; readonly code: number | null; readonly error: RunError | null }
-  /** It took too long, was silent for too long, printed too much, or the loop's own time was over. */
+  /** The run exceeded its time, inactivity or output limit, or the loop's time limit (`total`). */
   | { readonly how: 'timed-out'; readonly which: 'wall' | 'inactivity' | 'output' | 'total' }
-  /** The driver ended it, because it was no longer wanted. */
+  /** The driver stopped the run because it was no longer wanted. */
   | { readonly how: 'interrupted' }
-  /** It never came to life. */
+  /** The process could not be started. */
   | { readonly how: 'not-started'; readonly error: RunError };
 
-/** What went wrong, as far as the agent, its stream or the operating system told us. */
+/** What went wrong, as reported by the agent, its stream or the operating system. */
 export interface RunError {
   readonly kind: ErrorKind;
   readonly message: string;
 }
 
 export type ErrorKind =
-  /** No such program. */
+  /** The program does not exist. */
   | 'command-not-found'
-  /** The file is there and may not be executed. */
+  /** The file exists but is not executable. */
   | 'not-executable'
-  /** The agent cannot run as it is set up. */
+  /** The agent's configuration is invalid. */
   | 'invalid-configuration'
-  /** The prompt file is gone. */
+  /** The prompt file does not exist. */
   | 'prompt-missing'
-  /** The prompt file is there and may not be read. */
+  /** The prompt file exists but cannot be read. */
   | 'prompt-unreadable'
-  /** The provider refuses who we are. */
+  /** The provider rejects the credentials. */
   | 'authentication'
-  /** The provider knows no such model. */
+  /** The provider does not know the model. */
   | 'unknown-model'
-  /** The agent may not do what it needs to do. */
+  /** The agent lacks a permission that it needs. */
   | 'permission-denied'
-  /** Nothing can be written any more. */
+  /** The disk is full. */
   | 'disk-full'
-  /** Network, overload, rate limit, crash: may be over next time. */
+  /** Network, overload, rate limit, crash: a retry may help. */
   | 'transient'
   /** Anything else. */
   | 'other';
 
 export interface CheckResult {
-  /** Null when it was killed at its time limit. */
+  /** Null if the check was killed at its timeout. */
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly durationMs: number;
-  /** Where the whole output is. */
+  /** Path of the whole output. */
   readonly log: string;
 }
 
 export interface Probe {
-  /** The marker files that were found, by name. */
+  /** Names of the marker files that exist. */
   readonly markers: readonly string[];
-  /** A marker that is there and cannot be one: a directory, or it cannot be looked at. */
+  /** Why a marker cannot be used: it is a directory, or cannot be inspected. */
   readonly problem: string | null;
-  /** Types of the bus messages that came since the probe before this one. */
+  /** Types of the bus messages since the previous probe. */
   readonly messages: readonly string[];
-  /** Head, tree and task list in one string; null where it was not asked for. */
+  /** Head, tree and task list as one string; null unless it was asked for. */
   readonly fingerprint: string | null;
 }
 
 export type Control =
-  /** Start nothing after the running iteration. */
+  /** Rest after the running iteration. */
   | { readonly type: 'pause' }
-  /** Go on; with `now` also out of a usage-limit wait. */
+  /** Continue; with `now`, end a wait for a usage limit or outage too. */
   | { readonly type: 'resume'; readonly now: boolean }
-  /** End after the running step; with `now` in the middle of it. */
+  /** End after the running step, or with `now` at once. */
   | { readonly type: 'stop'; readonly now: boolean; readonly by: StopCause }
-  /** The loop's own process got a signal; the policy says what that means. */
+  /** The owner received a signal; the policy says what it does. */
   | { readonly type: 'signal'; readonly signal: 'SIGINT' | 'SIGTERM' }
-  /** Words for the agent's next prompt. */
+  /** Guidance for the agent's next prompt. */
   | { readonly type: 'tell'; readonly text: string }
-  /** The driver itself cannot go on: no space left, a tool is gone; or what the user asked for cannot be had. */
+  /** The driver cannot continue (full disk, missing tool), or with `as` the user's request cannot be met. */
   | { readonly type: 'abort'; readonly message: string; readonly as?: 'bad-input' }
-  /** Other limits from here on. */
+  /** Changes limits. */
   | { readonly type: 'set'; readonly limits: Partial<LimitsPolicy> };

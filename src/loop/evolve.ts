@@ -1,9 +1,9 @@
 /**
- * The fold: the only writer of state.
+ * The fold: how an event changes the state. Nothing else writes state.
  *
- * 1. It trusts what it reads: `admit.ts` has judged every event once, when it was written.
- * 2. Total over the events of this version, and after the end it takes nothing but `loop.reopened`.
- * 3. Bounded: the state does not grow with the iterations.
+ * 1. It trusts every event it reads: `admit.ts` judged the event when it was written.
+ * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
+ * 3. The state does not grow with the number of iterations.
  */
 import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
@@ -11,32 +11,33 @@ import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from 
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, progressAfter, spread } from './limits.ts';
 import type { Check, LimitsPolicy, Policy } from './policy.ts';
-import { didItsTurn, hasClaimed, isCutShort, NO_OUTPUT, openRun } from './run.ts';
+import { completePolicy } from './presets.ts';
+import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
 /** The state after an event. */
 export function evolve(state: LoopState, event: LoopEvent): LoopState {
   if (!accepts(state, event)) return state;
   const now = Math.max(state.now, event.at);
-  const atWork =
+  const isActive =
     state.created && !isResting(state) && event.type !== 'owner.changed' && event.type !== 'loop.reopened';
-  return apply({ ...state, now, activeMs: state.activeMs + (atWork ? now - state.now : 0) }, event);
+  return apply({ ...state, now, activeMs: state.activeMs + (isActive ? now - state.now : 0) }, event);
 }
 
-/** What a whole journal folds to. */
+/** The state after a whole journal. */
 export function fold(events: Iterable<LoopEvent>): LoopState {
   let state = INITIAL;
   for (const event of events) state = evolve(state, event);
   return state;
 }
 
-/** Whether an event may follow: nothing before the beginning, nothing after the end but a new beginning. */
+/** Whether an event may follow: first `loop.created`, and after the end only `loop.reopened`. */
 export function accepts({ created, outcome }: LoopState, { type }: Happening): boolean {
   if (type === 'loop.created') return !created;
   return created && (type === 'loop.reopened') === (outcome !== null);
 }
 
-/** Whether a paused loop has nothing left to do. */
+/** Whether the loop is paused and has nothing in progress. */
 function isResting(state: LoopState): boolean {
   return state.control.paused && decide(state).some(({ type }) => type === 'rest');
 }
@@ -49,7 +50,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 
   switch (event.type) {
     case 'loop.created':
-      return { ...inTurn({}), created: true, name: event.name, policy: event.policy };
+      return { ...inTurn({}), created: true, name: event.name, policy: completePolicy(event.policy) };
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'owner.changed':
@@ -100,7 +101,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'child.ended':
       return { ...state, children: state.children.filter((child) => child !== event.child) };
     case 'control.received':
-      return obey(state, event.id, event.control);
+      return applyControl(state, event.id, event.control);
     case 'loop.ended':
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
@@ -108,12 +109,13 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
   }
 }
 
-function changePolicy(state: LoopState, policy: Policy): LoopState {
+function changePolicy(state: LoopState, written: Policy): LoopState {
+  const policy = completePolicy(written);
   const { completion, checks } = state.policy;
   const sameChecks = same(checks.commands, policy.checks.commands);
-  // Results of other checks are no evidence, and a claim that was judged by other rules is open again.
+  // Results of other checks are no evidence, and a claim that was judged by other rules is judged again.
   const turn =
-    sameChecks && same(completion, policy.completion) ? state.turn : { ...state.turn, ...UNCHECKED };
+    sameChecks && same(completion, policy.completion) ? state.turn : { ...state.turn, ...NO_EVIDENCE };
   return {
     ...state,
     policy,
@@ -123,14 +125,14 @@ function changePolicy(state: LoopState, policy: Policy): LoopState {
   };
 }
 
-/** What was red before is what the first prompt tells. */
+/** The first prompt tells the agent which checks failed before it began. */
 function addToBaseline(state: LoopState, result: CheckResult): LoopState {
   const results = [...state.baseline, result];
   const failed = failedAmong(state.policy.checks.commands, results);
   return { ...state, baseline: results, feedback: { ...state.feedback, failed } };
 }
 
-/** Whether two parts of a policy, which is plain data, say the same. */
+/** Whether two parts of a policy, which is plain data, are equal. */
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
@@ -153,7 +155,7 @@ function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planne
   };
   const turn = { ...state.turn, runs: state.turn.runs + 1, at: state.now };
   if (purpose === 'commit-message') return { ...state, turn: { ...turn, messageRun: run } };
-  return { ...state, turn: { ...turn, ...UNCHECKED, run } };
+  return { ...state, turn: { ...turn, ...NO_EVIDENCE, run } };
 }
 
 function updateRun(state: LoopState, change: Partial<Run>): LoopState {
@@ -177,8 +179,8 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   if (open.purpose === 'commit-message') return closed;
 
   const { consecutive, total } = state.failures;
-  // What no agent has read, or could not act on, is told again.
-  const taken = isCutShort(as) || open.receipt === null ? [] : open.guidance;
+  // Guidance goes into the next prompt again if no agent has read it or its run was cut short.
+  const delivered = isCutShort(as) || open.receipt === null ? [] : open.guidance;
   return {
     ...closed,
     failures:
@@ -187,7 +189,10 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
         : { consecutive: as === 'ok' ? 0 : consecutive, total },
     rung: as === 'usage-limit' ? state.rung + 1 : 0,
     outages: as === 'outage' ? state.outages + 1 : 0,
-    control: { ...state.control, guidance: state.control.guidance.filter(({ id }) => !taken.includes(id)) },
+    control: {
+      ...state.control,
+      guidance: state.control.guidance.filter(({ id }) => !delivered.includes(id)),
+    },
   };
 }
 
@@ -202,13 +207,13 @@ function sessionAfter({ session }: LoopState, { output }: Run): LoopState['sessi
   };
 }
 
-/** On to the next iteration, or to another run of this one where that was cut short. */
+/** Moves on to the next iteration, or to another run of this one if its run was cut short. */
 function closeTurn(state: LoopState, run: Run): LoopState {
   if (isCutShort(run.ended?.as)) return runAgain(state);
   return {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
-    progress: didItsTurn(run.ended?.as) ? progressAfter(state) : state.progress,
+    progress: producedWork(run.ended?.as) ? progressAfter(state) : state.progress,
     feedback: feedbackOf(state, run),
   };
 }
@@ -222,10 +227,10 @@ function runAgain(state: LoopState, ignoresSharedLimit = false): LoopState {
     after: null,
     at: state.now,
   };
-  return { ...state, turn: { ...state.turn, ...UNCHECKED, ...again } };
+  return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, ...again } };
 }
 
-/** What the checks last said stands until they say something else; an error is told once. */
+/** Check failures stay in the feedback until the checks run again; an error is reported once. */
 function feedbackOf({ policy, turn, feedback }: LoopState, run: Run): Feedback {
   return {
     failed: turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed,
@@ -243,8 +248,8 @@ function failedAmong(
   });
 }
 
-function obey(state: LoopState, id: string, control: Control): LoopState {
-  const seen = [...state.control.seen, id].slice(-REMEMBERED_CONTROLS);
+function applyControl(state: LoopState, id: string, control: Control): LoopState {
+  const seen = [...state.control.seen, id].slice(-MAX_SEEN_CONTROLS);
   const acknowledged = { ...state, control: { ...state.control, seen } };
   const change = (changed: Partial<ControlState>): LoopState => ({
     ...acknowledged,
@@ -261,19 +266,19 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
       return control.now && isWaiting ? runAgain(resumed, true) : resumed;
     }
     case 'stop':
-      return change({ stop: request(state, control.now, control.by) });
+      return change({ stop: stopRequest(state, control.now, control.by) });
     case 'signal': {
       const signals = state.control.signals + 1;
       const action = signals > 1 ? 'kill' : state.policy.signals[control.signal];
       if (action === 'pause') return change({ signals, paused: true });
-      return change({ signals, stop: request(state, action === 'kill', 'signal') });
+      return change({ signals, stop: stopRequest(state, action === 'kill', 'signal') });
     }
     case 'tell':
       return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
     case 'abort':
       return change({
         stop: {
-          ...request(state, true, 'signal'),
+          ...stopRequest(state, true, 'signal'),
           abort: { type: control.as ?? 'fatal', message: control.message },
         },
       });
@@ -282,14 +287,14 @@ function obey(state: LoopState, id: string, control: Control): LoopState {
   }
 }
 
-/** What was under way when the first request came may finish; a request for now is never taken back. */
-function request(state: LoopState, now: boolean, by: StopRequest['by']): StopRequest {
+/** The steps in flight at the first request may finish; a later request can only add `now`. */
+function stopRequest(state: LoopState, now: boolean, by: StopRequest['by']): StopRequest {
   const earlier = state.control.stop;
   if (earlier !== null) return { ...earlier, now: earlier.now || now };
   return { by, now, abort: null, finishing: stepsInFlight(state) };
 }
 
-/** A person wants it to go on: old counters must not end it again at once, and what was cut short is done again. */
+/** Resets the counters that would end the loop again at once, and repeats a run that was cut short. */
 function reopen(state: LoopState): LoopState {
   const next = turnAfterReopening(state);
   return {
@@ -306,21 +311,21 @@ function reopen(state: LoopState): LoopState {
 function turnAfterReopening(state: LoopState): LoopState {
   const { run } = state.turn;
   if (run === null)
-    return { ...state, turn: { ...state.turn, ...UNCHECKED, before: null, sharedLimit: null } };
+    return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, before: null, sharedLimit: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
-  // Who knows what has become of the changes meanwhile.
-  const looksAgain = { ...state, turn: { ...state.turn, changes: null } };
-  return state.outcome?.type === 'stopped' ? looksAgain : closeTurn(state, run);
+  // A person may have committed or discarded the changes meanwhile.
+  const unexamined = { ...state, turn: { ...state.turn, changes: null } };
+  return state.outcome?.type === 'stopped' ? unexamined : closeTurn(state, run);
 }
 
 function baseline({ progress }: LoopState, fingerprint: string | null): LoopState['progress'] {
   return progress.fingerprint === null ? { ...progress, fingerprint } : progress;
 }
 
-/** The last snapshot wins, except that a claim for which a run is being ended cannot be taken back any more. */
+/** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
   const { offset, complained, session, unknown, tokens, cost, steps, said, limit } = event;
-  const { claim, claimEndsRun } = hasClaimed(earlier) ? earlier : event;
+  const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
     ...known,
@@ -330,11 +335,11 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
   };
 }
 
-/** A control that is delivered twice is delivered twice soon. */
-const REMEMBERED_CONTROLS = 100;
+/** A repeated control arrives soon after the first, so the last ids suffice. */
+const MAX_SEEN_CONTROLS = 100;
 
-/** No evidence, no claim, nothing that could be committed, and nobody has been waited for on its account. */
-const UNCHECKED = {
+/** What a new run or new rules reset: evidence, the claim, changes to commit and the wait for child loops. */
+const NO_EVIDENCE = {
   checksStarted: false,
   checks: [],
   claim: null,
@@ -343,7 +348,7 @@ const UNCHECKED = {
 } as const;
 
 const FIRST_TURN: Turn = {
-  ...UNCHECKED,
+  ...NO_EVIDENCE,
   iteration: 1,
   started: false,
   runs: 0,
@@ -358,7 +363,7 @@ const FIRST_TURN: Turn = {
   at: 0,
 };
 
-/** Before anything has happened. */
+/** The state before the first event. */
 export const INITIAL: LoopState = {
   created: false,
   name: '',

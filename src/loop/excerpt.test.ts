@@ -14,14 +14,14 @@ describe('excerpt', () => {
     expect(excerpt('123456', head(null))).toBe('123456');
   });
 
-  it('counts code points and never cuts through one', () => {
+  it('counts code points and never splits one', () => {
     expect(excerpt('😀😀😀', head(3))).toBe('😀😀😀');
     expect(excerpt('😀😀😀', head(2))).toBe('😀😀... [truncated]');
     expect(excerpt('😀😀😀', tail(1))).toBe('[truncated] ...😀');
     expect(excerpt('\uD83Dx\uDE00', tail(2))).toBe('[truncated] ...x\uDE00');
   });
 
-  it('keeps exactly what the string iterator would', () => {
+  it('keeps exactly the code points that the string iterator gives', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 30 }), fc.nat({ max: 31 }), (text, chars) => {
         const points = Array.from(text);

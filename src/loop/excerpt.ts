@@ -1,13 +1,13 @@
-/** What to keep of a text that may be too long: its first or its last characters, and how a cut is shown. */
+/** Which part of a long text to keep: its first or last characters, and how a cut is shown. */
 export interface Excerpt {
   readonly side: 'head' | 'tail';
   /** Unicode code points; null keeps everything. */
   readonly chars: number | null;
-  /** Stands where something was cut, and only then. */
+  /** Inserted at the cut, if there is one. */
   readonly marker: string;
 }
 
-/** Cuts a text by code points, never through one, and touches only the part of it that is kept. */
+/** Cuts between code points, and only scans the part that is kept. */
 export function excerpt(text: string, { side, chars, marker }: Excerpt): string {
   if (chars === null || text.length <= chars) return text;
   if (side === 'head') {
@@ -18,12 +18,12 @@ export function excerpt(text: string, { side, chars, marker }: Excerpt): string 
   return start === 0 ? text : marker + text.slice(start);
 }
 
-/** A text of at most so many characters, or of any number for 0; what is cut off shows. */
-export function cut(line: string, longest: number): string {
+/** Cuts a text to `maxLength` characters, with `...` at the end; 0 means unlimited. */
+export function cut(line: string, maxLength: number): string {
   const characters = Array.from(line);
-  return longest <= 0 || characters.length <= longest
+  return maxLength <= 0 || characters.length <= maxLength
     ? line
-    : `${characters.slice(0, Math.max(0, longest - 3)).join('')}...`;
+    : `${characters.slice(0, Math.max(0, maxLength - 3)).join('')}...`;
 }
 
 function forward(text: string, count: number): number {

@@ -1,14 +1,14 @@
 import type { ErrorKind, OutputSnapshot, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { didItsTurn, hasClaimed } from './run.ts';
+import { producedWork, endsByClaim } from './run.ts';
 import type { Run } from './state.ts';
 
-/** What an ended run means. The agent's own verdict comes before its exit code: exit codes lie. */
+/** Classifies an ended run. The result that the agent reports outranks its exit code, which is often wrong. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
-      return run.output.said === 'success' || hasClaimed(run.output) ? 'ok' : 'interrupted';
+      return run.output.said === 'success' || endsByClaim(run.output) ? 'ok' : 'interrupted';
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
@@ -23,7 +23,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
   }
 }
 
-/** A stream that says how it ended is believed; where there is none, an exit code of 0 is all there is. */
+/** Without a reported result, exit code 0 without an error means success. */
 function classifyExit(
   { said, limit, claim }: OutputSnapshot,
   { code, error }: Extract<RunEnding, { how: 'exited' }>,
@@ -31,13 +31,13 @@ function classifyExit(
 ): RunClass {
   if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
   if (limit !== null) return 'usage-limit';
-  // One that was refused a tool and has done its work without it has done its turn.
+  // An agent that was denied a tool may have completed its work without it.
   if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
   if (error !== null && isFatal(error.kind)) return 'fatal';
   return error?.kind === 'transient' && delay.outageIs === 'waited-for' ? 'outage' : 'failure';
 }
 
-/** Whether trying again is useless. */
+/** Whether a retry cannot help. */
 export function isFatal(kind: ErrorKind): boolean {
   switch (kind) {
     case 'command-not-found':
@@ -56,7 +56,7 @@ export function isFatal(kind: ErrorKind): boolean {
   }
 }
 
-/** How a loop ends on a fatal run: the user's mistake if it never worked, a misfortune if it did. */
+/** The outcome after a fatal run: bad input if no agent ever started, else fatal. */
 export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
   const error = 'error' in ending ? ending.error : null;
   const message = error?.message ?? 'the agent cannot be run';
@@ -79,20 +79,20 @@ export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
   }
 }
 
-/** Why a run came to nothing, in one line for the next prompt and the report; null where it did its turn. */
+/** Why a run failed, in one line for the next prompt and the report; null if it completed or was interrupted. */
 export function failureText(ending: RunEnding, as: RunClass): string | null {
-  if (didItsTurn(as)) return null;
+  if (producedWork(as)) return null;
   switch (ending.how) {
     case 'interrupted':
       return null;
     case 'not-started':
       return ending.error.message;
     case 'timed-out':
-      return ending.which === 'output' ? 'agent printed too much' : 'agent timeout';
+      return ending.which === 'output' ? 'agent exceeded the output limit' : 'agent timeout';
     case 'exited':
       if (ending.error !== null) return ending.error.message;
       return ending.code === null
-        ? 'agent ended, exit code unknown'
+        ? 'agent exited, exit code unknown'
         : `agent exited with code ${ending.code}`;
   }
 }

@@ -11,7 +11,7 @@ import {
   output,
   plain,
   planned,
-  tells,
+  received,
   wanted,
   write,
 } from '../../test/rig/given.ts';
@@ -33,11 +33,11 @@ const asking: Happening = {
   prompt: null,
 };
 
-describe('what was found by looking hard', () => {
+describe('edge cases', () => {
   const money = (usd: number) => ({ cost: { usd, source: 'reported' } }) as const;
   const broke = { ...checked, limits: { costUsd: 2, unchanged: null } };
 
-  it('judges a run that has finished, though its last line passes the limit', () => {
+  it('judges a finished run even if its last line exceeds the cost limit', () => {
     const finished = given(broke, ...begun, output('1.1', { ...money(3), ...claim, said: 'success' }));
     expect(wanted(finished)).toMatchObject({ key: 'run:1.1' });
     for (const how of [{ how: 'interrupted' }, { how: 'exited', code: 0, error: null }] as const) {
@@ -45,7 +45,7 @@ describe('what was found by looking hard', () => {
     }
   });
 
-  it('takes a limit for a limit also where the agent then only sits there', () => {
+  it('recognises a usage limit after which the agent stays inactive', () => {
     for (const which of ['inactivity', 'wall'] as const) {
       const sat = given(
         plain,
@@ -58,14 +58,14 @@ describe('what was found by looking hard', () => {
     }
   });
 
-  it('wants nothing beside an open run, whatever the policy has become', () => {
+  it('wants nothing besides an open run after a policy change', () => {
     const state = given(commits, ...begun, exited('1.1', 0), changed, asking);
     expect(
       decide(write(state, { type: 'policy.changed', policy: { ...state.policy, commit: null }, at: 1 })),
     ).toEqual([]);
   });
 
-  it('moves a rejected marker aside, so that it does not claim again by lying there', () => {
+  it('moves a rejected marker aside, so that it does not claim again', () => {
     const marked = {
       ...checked,
       completion: { detectors: [{ kind: 'marker', file: 'DONE', phases: ['after'] }] },
@@ -98,7 +98,7 @@ describe('what was found by looking hard', () => {
     expect(wanted(state)).toMatchObject({ event: { type: 'claim.rejected' }, moveAside: ['DONE'] });
   });
 
-  it('keeps a claim for which the run is being ended, though the agent takes it back', () => {
+  it('keeps a claim that ends the run even if the agent takes it back', () => {
     const gone = given(
       plain,
       ...begun,
@@ -110,7 +110,7 @@ describe('what was found by looking hard', () => {
     });
   });
 
-  it('commits accepted work also of an agent that exited with an error, and never with half a message', () => {
+  it('commits accepted work of an agent that exited with an error, and never with half a message', () => {
     const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
     const accepted: Happening = { type: 'claim.accepted', iteration: 1, run: '1.1', verified: false };
     const state = given(commits, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted, changed);
@@ -119,24 +119,24 @@ describe('what was found by looking hard', () => {
     expect(wanted(failed)).toMatchObject({ key: 'commit:1', message: 'missing' });
   });
 
-  it('does not start an agent that was planned and not yet started when the stop came', () => {
+  it('does not start an agent that was planned but not started at the stop', () => {
     const state = given(
       plain,
       iteration(1),
       planned('1.1'),
-      tells('a', { type: 'stop', now: false, by: 'person' }),
+      received('a', { type: 'stop', now: false, by: 'person' }),
     );
     expect(decide(state)).toEqual([]);
   });
 
-  it('pauses again at the next SIGTERM once somebody has resumed it', () => {
-    const term = (id: string) => tells(id, { type: 'signal', signal: 'SIGTERM' });
+  it('pauses again at the next SIGTERM after a resume', () => {
+    const term = (id: string) => received(id, { type: 'signal', signal: 'SIGTERM' });
     const swarm = { ...plain, signals: { SIGTERM: 'pause' } };
-    const again = given(swarm, term('a'), tells('b', { type: 'resume', now: false }), term('c'));
+    const again = given(swarm, term('a'), received('b', { type: 'resume', now: false }), term('c'));
     expect(wanted(again)).toEqual({ type: 'rest', key: 'rest' });
   });
 
-  it('tells again what no agent has read', () => {
+  it('repeats guidance that no agent has read', () => {
     const taken: Happening = {
       type: 'run.planned',
       run: '1.1',
@@ -147,7 +147,7 @@ describe('what was found by looking hard', () => {
     const neverLived = ended('1.1', { how: 'not-started', error: { kind: 'transient', message: 'busy' } });
     const state = given(
       plain,
-      tells('a', { type: 'tell', text: 'use bun' }),
+      received('a', { type: 'tell', text: 'use bun' }),
       iteration(1),
       taken,
       neverLived,
@@ -155,12 +155,12 @@ describe('what was found by looking hard', () => {
     expect(state.control.guidance).toEqual([{ id: 'a', text: 'use bun' }]);
   });
 
-  it('ends as fatal when the driver itself cannot go on', () => {
-    const state = given(plain, tells('a', { type: 'abort', message: 'no space left on the disk' }));
+  it('ends as fatal when the driver cannot continue', () => {
+    const state = given(plain, received('a', { type: 'abort', message: 'no space left on the disk' }));
     expect(ending(state)).toEqual({ type: 'fatal', message: 'no space left on the disk' });
   });
 
-  it('goes on under the policy that it is reopened with', () => {
+  it('continues under the policy that it is reopened with', () => {
     const state = given({ ...plain, limits: { iterations: 1, unchanged: null } }, ...begun, exited('1.1', 0));
     const over = write(state, {
       type: 'loop.ended',

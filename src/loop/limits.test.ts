@@ -10,7 +10,7 @@ import {
   output,
   plain,
   planned,
-  tells,
+  received,
   wanted,
   write,
   type Entry,
@@ -28,7 +28,7 @@ describe('a usage limit', () => {
     expect(later.iteration).toBe(1);
   });
 
-  it('spreads the waits by what chance there is in the event', () => {
+  it('spreads the waits by the jitter of the event', () => {
     const state = given(plain, ...begun, output('1.1', limit(100_000)), {
       type: 'run.ended',
       run: '1.1',
@@ -38,7 +38,7 @@ describe('a usage limit', () => {
     expect(wanted(state)).toMatchObject({ until: 105_000 });
   });
 
-  /** The waits after so many limits in a row, in seconds; `resetsAt` is what the provider says each time. */
+  /** The waits after consecutive limits, in seconds; `resetsAt` is what the provider states each time. */
   const waitsInARow = (
     runs: number,
     resetsAt: (run: number, now: number) => number | null,
@@ -62,16 +62,16 @@ describe('a usage limit', () => {
     return waits;
   };
 
-  it('climbs the ladder when no reset is stated or it has passed', () => {
+  it('waits longer each time if no reset is stated or the stated one has passed', () => {
     const waits = waitsInARow(7, (run, now) => (run % 2 === 0 ? now - 1 : null));
     expect(waits).toEqual([60, 300, 900, 1800, 3600, 3600, 3600]);
   });
 
-  it('climbs it too where the provider keeps on saying soon', () => {
+  it('waits longer each time if the provider keeps stating a reset in the near future', () => {
     expect(waitsInARow(4, (_, now) => now + 1)).toEqual([0.001, 60, 300, 900]);
   });
 
-  it('does not end early by an early or foreign timer', () => {
+  it('does not end by an early or unrelated timer', () => {
     const state = given(plain, ...begun, output('1.1', limit(5_000_000)), exited('1.1', 1));
     expect(wanted(write(state, { type: 'timer.fired', key: 'wait:1.1', at: 4_999_999 }))).toMatchObject({
       type: 'wait',
@@ -81,20 +81,20 @@ describe('a usage limit', () => {
     });
   });
 
-  it('is waited out over a pause, unless somebody says resume now', () => {
+  it('is still waited for after a pause, unless the loop is resumed with now', () => {
     const limited = [
       ...begun,
       output('1.1', limit(5_000_000)),
       exited('1.1', 1),
-      tells('a', { type: 'pause' }),
+      received('a', { type: 'pause' }),
     ] as const;
     expect(wanted(given(plain, ...limited))).toEqual({ type: 'rest', key: 'rest' });
-    const resume = (now: boolean) => wanted(given(plain, ...limited, tells('b', { type: 'resume', now })));
+    const resume = (now: boolean) => wanted(given(plain, ...limited, received('b', { type: 'resume', now })));
     expect(resume(false)).toMatchObject({ type: 'wait', until: 5_000_000 });
     expect(resume(true)).toMatchObject({ type: 'run', key: 'run:1.2' });
   });
 
-  it('cannot hold the loop beyond its own time', () => {
+  it('does not keep the loop waiting beyond its own time limit', () => {
     const state = given(
       { ...plain, limits: { timeMs: 60_000, unchanged: null } },
       ...begun,
@@ -106,7 +106,7 @@ describe('a usage limit', () => {
     expect(ending(over)).toEqual({ type: 'time-exhausted', limitMs: 60_000 });
   });
 
-  it('is none when the agent got through in the end', () => {
+  it('is ignored if the agent reports success in the end', () => {
     const through = ended('1.1', { how: 'exited', code: 0, error: null });
     expect(
       given(plain, ...begun, output('1.1', { ...limit(9), said: 'success' }), through).turn.run?.ended?.as,
@@ -114,7 +114,7 @@ describe('a usage limit', () => {
   });
 });
 
-describe('being stuck', () => {
+describe('stuck detection', () => {
   const stuck = { completion: { detectors: [] }, checkpoint: false };
   const probe = (run: number, phase: 'before' | 'after', fingerprint: string | null): Happening => ({
     type: 'probe.finished',
@@ -145,21 +145,21 @@ describe('being stuck', () => {
     expect(nudges(after('a', 'a', 'b'))).toBe(false);
   });
 
-  it('ends after five', () => {
+  it('ends the loop after five', () => {
     expect(ending(after('a', 'a', 'a', 'a'))).toBeNull();
     expect(ending(after('a', 'a', 'a', 'a', 'a'))).toEqual({ type: 'stuck', unchanged: 5 });
     expect(ending(after('a', 'a', 'b', 'b', 'b', 'b', 'b'))).toBeNull();
   });
 });
 
-describe('time at work', () => {
-  it('does not count the time without an owner, at rest or after the end', () => {
+describe('working time', () => {
+  it('excludes time without an owner, at rest and after the end', () => {
     const policy = { ...plain, limits: { timeMs: 100_000, unchanged: null } };
     const state = given(
       policy,
-      [10, tells('a', { type: 'pause' })],
-      [500, tells('b', { type: 'tell', text: 'hello' })],
-      [1000, tells('c', { type: 'resume', now: false })],
+      [10, received('a', { type: 'pause' })],
+      [500, received('b', { type: 'tell', text: 'hello' })],
+      [1000, received('c', { type: 'resume', now: false })],
       [1010, iteration(1)],
       [5000, { type: 'owner.changed', owner: 'next morning' }],
       [5010, planned('1.1')],

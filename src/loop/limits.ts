@@ -5,25 +5,25 @@ import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Progress, Run, Spend } from './state.ts';
 
 /**
- * The first limit that is reached, in the order iterations, cost, tokens, time. Money and time are reached when
- * they are equal to the limit. The number of iterations does not end one that has begun.
+ * The first limit that is reached, in the order iterations, cost, tokens, time. A limit is reached when it is equalled.
+ * The iteration limit does not end an iteration that has started.
  */
 export function exhausted(state: LoopState): Outcome | null {
   const { iterations } = state.policy.limits;
   const { started, run } = state.turn;
-  const hasBegun = started && (run === null || isCutShort(run.ended?.as));
-  if (iterations !== null && state.iteration >= iterations && !hasBegun) {
+  const isUnfinished = started && (run === null || isCutShort(run.ended?.as));
+  if (iterations !== null && state.iteration >= iterations && !isUnfinished) {
     return { type: 'iterations-exhausted', limit: iterations };
   }
-  return spentUp(state);
+  return spendingExhausted(state);
 }
 
-/** The limit on money, tokens or time that is reached, with what the running agent has used so far. */
-export function spentUp(state: LoopState): Outcome | null {
+/** The cost, token or time limit that is reached, including what the running agent has used so far. */
+export function spendingExhausted(state: LoopState): Outcome | null {
   const { limits } = state.policy;
   const spend = spentSoFar(state);
   const tokens = totalTokens(spend.tokens);
-  // Sums of decimal fractions fall short by a hair: 0.1 + 0.7 is less than 0.8.
+  // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
   if (limits.costUsd !== null && spend.usd + 1e-9 >= limits.costUsd) {
     return { type: 'cost-exhausted', limitUsd: limits.costUsd, spentUsd: spend.usd };
   }
@@ -36,20 +36,20 @@ export function spentUp(state: LoopState): Outcome | null {
   return null;
 }
 
-/** The moment at which the loop's time at work is used up, as seen from now. */
+/** When the loop reaches its time limit if it works without a pause from now on. */
 export function deadline(state: LoopState): number | null {
   const { timeMs } = state.policy.limits;
   return timeMs === null ? null : state.now + Math.max(0, timeMs - state.activeMs);
 }
 
 /**
- * The wait that closes the turn: always there after a run, sometimes of no length. A pause ends it at once, except
- * at a usage limit, which does not go away by it; the end of the loop's own time ends it too.
+ * The wait after a run, which may be 0 ms long. A pause ends it at once, except at a usage limit; so does the loop's own
+ * time limit.
  */
 export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
   const { ms, why } = delayAfter(state, run);
   const length = state.control.paused && why !== 'usage-limit' ? 0 : ms;
-  return { until: notPastDeadline(state, state.turn.at + length), why };
+  return { until: capAtDeadline(state, state.turn.at + length), why };
 }
 
 function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly why: WaitReason } {
@@ -71,7 +71,7 @@ function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly
   }
 }
 
-/** `min(2^(n-1), cap)` for the n-th time in a row, or always the same. */
+/** `min(2^(n-1) s, cap)` after the n-th consecutive failure or outage, or a fixed time. */
 function backoffMs({ policy }: LoopState, times: number): number {
   const { afterFailure } = policy.delay;
   if (afterFailure.kind === 'fixed') return afterFailure.ms;
@@ -79,33 +79,33 @@ function backoffMs({ policy }: LoopState, times: number): number {
 }
 
 /**
- * Until the stated reset, else up the ladder, which is also the least for a provider that keeps on saying "soon"; a
- * little more at random, so that not everybody comes at once.
+ * Until the stated reset, else the next step of the ladder. The ladder is also the minimum wait when the provider keeps
+ * stating a reset in the near future.
  */
 function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
   const resetsAt = run.output.limit?.resetsAt ?? null;
   const ladder = policy.delay.usageLimitLadderMs;
-  const climb = (index: number): number => ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
+  const ladderStep = (index: number): number => ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
   const ms =
     resetsAt === null || resetsAt <= turn.at
-      ? climb(rung - 1)
-      : Math.max(resetsAt - turn.at, rung < 2 ? 0 : climb(rung - 2));
+      ? ladderStep(rung - 1)
+      : Math.max(resetsAt - turn.at, rung < 2 ? 0 : ladderStep(rung - 2));
   return spread(ms, run.ended?.jitter ?? 0);
 }
 
-/** A little more at random. */
+/** Adds a random part, so that loops that hit the same limit do not all retry at once. */
 export function spread(ms: number, jitter: number): number {
-  return Math.ceil(ms + jitter * Math.min(LONGEST_JITTER, ms / 10));
+  return Math.ceil(ms + jitter * Math.min(MAX_JITTER_MS, ms / 10));
 }
 
-const LONGEST_JITTER = 60_000;
+const MAX_JITTER_MS = 60_000;
 
-/** The moment that a wait lasts to: nobody waits longer than the loop may be at work. */
-export function notPastDeadline(state: LoopState, until: number): number {
+/** The end of a wait, at the latest when the loop reaches its time limit. */
+export function capAtDeadline(state: LoopState, until: number): number {
   return Math.min(until, deadline(state) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Closed runs and the running one. */
+/** What the ended runs and the running one have spent. */
 export function spentSoFar(state: LoopState): Spend {
   const running = openRun(state);
   return running === null ? state.spent : addRun(state.spent, running);
@@ -140,7 +140,7 @@ export function addTokens(a: Tokens, b: Tokens): Tokens {
   };
 }
 
-/** How the turn changed the work: the same tree and the same check results as before are one more unchanged turn. */
+/** The progress after a turn; the same tree and the same check results as before count as unchanged. */
 export function progressAfter({ progress, turn }: LoopState): Progress {
   const fingerprint = turn.after?.fingerprint ?? null;
   if (fingerprint === null) return progress;

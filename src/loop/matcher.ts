@@ -1,26 +1,26 @@
 /**
- * Looks for one thing in a text that arrives in pieces. Immutable: `read` gives the matcher that has read on.
- * It keeps only what a match that may still come needs, never the text.
+ * Searches for one thing in a text that arrives in pieces. Immutable: `read` returns the matcher after the next piece.
+ * It keeps only what a later match may need, not the text.
  */
 export interface Matcher {
-  /** Reads the next piece; where the text is cut into pieces makes no difference. */
+  /** Reads the next piece; the result does not depend on where the text is cut. */
   read(text: string): Matcher;
-  /** What was found; with `ended` the text is over, and what hangs on its end is settled too. */
+  /** The match; with `ended` the text is complete, so a match at its very end counts too. */
   found(ended: boolean): string | null;
-  /** How many characters it holds on to. */
+  /** Number of characters kept. */
   readonly held: number;
 }
 
-/** Bounds what a matcher holds on to: no tag is longer than this, and no match of a pattern longer than half of it. */
-export const LONGEST_MATCH = 65_536;
+/** Bounds the text that a matcher keeps: tags are no longer than this, and matches of a pattern no longer than half. */
+export const MAX_MATCH_LENGTH = 65_536;
 
-/** A matcher that has made up its mind. */
+/** A matcher with a final result. */
 export function settled(match: string | null): Matcher {
   const matcher: Matcher = { read: () => matcher, found: () => match, held: 0 };
   return matcher;
 }
 
-/** What one of two matchers has found. */
+/** The match of the first matcher, else that of the second. */
 export function either(one: Matcher, other: Matcher): Matcher {
   return {
     read: (text) => either(one.read(text), other.read(text)),
@@ -29,12 +29,12 @@ export function either(one: Matcher, other: Matcher): Matcher {
   };
 }
 
-/** Compares without regard to case, the way the `i` flag of a regular expression does for common letters. */
+/** Compares ignoring case, like the `i` flag of a regular expression for common letters. */
 export function sameIgnoringCase(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** A literal text inside a regular expression. */
+/** Escapes a literal text for a regular expression. */
 export function escapeForPattern(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from './default-policy.ts';
 import { endedStatus, EXIT_CODES, explain, stopReason, type Outcome } from './outcome.ts';
 import { presets } from './presets.ts';
 
@@ -18,7 +19,7 @@ const ONE_OF_EACH: { readonly [Type in Outcome['type']]: Extract<Outcome, { type
 };
 
 describe('outcomes', () => {
-  it('have the exit codes of the one table; a preset overrides only what its document states', () => {
+  it('have the default exit codes; a preset overrides only what its document states', () => {
     expect(EXIT_CODES).toEqual({
       done: 0,
       waiting: 0,
@@ -50,21 +51,24 @@ describe('outcomes', () => {
     }
   });
 
-  it('are each explained in a sentence of their own, with their numbers', () => {
-    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default'));
+  it('each have their own explanation, with their numbers', () => {
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, DEFAULT_POLICY));
     expect(new Set(sentences).size).toBe(sentences.length);
     expect(sentences).toContain('cost limit reached: $5.2500 of $5.0000');
     expect(sentences).toContain('time limit reached: 90 s');
-    expect(explain({ ...ONE_OF_EACH.done, verified: false }, 'default')).toContain('unverified');
+    expect(explain({ ...ONE_OF_EACH.done, verified: false }, DEFAULT_POLICY)).toContain('unverified');
   });
 
-  it('tell of no claim where green checks are enough', () => {
-    const sentences = Object.values(ONE_OF_EACH).map((outcome) => explain(outcome, 'default', 'checks'));
+  it('mention no claim if passed checks alone are enough', () => {
+    const completion = { ...DEFAULT_POLICY.completion, until: 'checks' } as const;
+    const sentences = Object.values(ONE_OF_EACH).map((outcome) =>
+      explain(outcome, { ...DEFAULT_POLICY, completion }),
+    );
     expect(sentences.filter((sentence) => sentence.includes('claim'))).toEqual([]);
     expect(sentences[0]).toBe('done: every check passed after the last run');
   });
 
-  it('map to the words of the documents', () => {
+  it('map to the status words of the documents', () => {
     const words = Object.values(ONE_OF_EACH).map((outcome) => [
       outcome.type,
       endedStatus(outcome),

@@ -1,39 +1,39 @@
-import type { PresetName, Until } from './policy.ts';
+import type { Policy } from './policy.ts';
 
-/** Why a loop ended. Closed: a new way to end is a new member here and a new row in every exit-code table. */
+/** Why a loop ended. A new way to end is a new member here and a new row in every exit code table. */
 export type Outcome =
-  /** A claim was accepted; `verified` is false when there was no check that could have contradicted it. */
+  /** A claim was accepted; `verified` is false if no check confirmed it. */
   | { readonly type: 'done'; readonly verified: boolean; readonly childrenLeft: readonly string[] }
-  /** The agent asked to be left alone until a person has looked (exit 42, marker file, bus message). */
+  /** The agent asked for a person, by its exit code, a marker file or a bus message. */
   | { readonly type: 'waiting' }
   /** The last permitted iteration ended without an accepted claim. */
   | { readonly type: 'iterations-exhausted'; readonly limit: number }
-  /** The loop was at work for as long as it was allowed to be. */
+  /** The loop's working time reached its limit. */
   | { readonly type: 'time-exhausted'; readonly limitMs: number }
-  /** The money is spent. */
+  /** The cost limit is reached. */
   | { readonly type: 'cost-exhausted'; readonly limitUsd: number; readonly spentUsd: number }
-  /** The tokens are spent. */
+  /** The token limit is reached. */
   | { readonly type: 'tokens-exhausted'; readonly limit: number; readonly spent: number }
-  /** Too many runs failed one after the other. */
+  /** Too many consecutive runs failed, or the provider was unavailable for too long. */
   | { readonly type: 'failures-exhausted'; readonly failures: number }
-  /** Iteration after iteration left the work exactly as it was. */
+  /** Too many consecutive iterations changed nothing. */
   | { readonly type: 'stuck'; readonly unchanged: number }
-  /** The prompt file went away, or can no longer be read. */
+  /** The prompt file was removed, or can no longer be read. */
   | { readonly type: 'prompt-lost'; readonly message: string }
-  /** What the user asked for cannot be started: no such command, not executable, bad configuration. */
+  /** The agent cannot be started as requested: no such command, not executable, bad configuration. */
   | { readonly type: 'bad-input'; readonly message: string }
-  /** Trying again cannot help: authentication refused, agent gone, disk full. */
+  /** A retry cannot help: authentication refused, agent uninstalled, disk full. */
   | { readonly type: 'fatal'; readonly message: string }
-  /** Somebody or something outside of the loop stopped it. */
+  /** A person, a signal or a deadline stopped the loop. */
   | { readonly type: 'stopped'; readonly by: StopCause };
 
 /** Who stopped a loop: a signal to its process, a person with a command, or a caller's deadline. */
 export type StopCause = 'signal' | 'person' | 'deadline';
 
-/** Everything a loop's process can exit with: the outcomes, and `paused`, which is a rest and not an end. */
+/** What an exit code stands for: an outcome, or `paused`, in which the loop rests and has not ended. */
 export type Rest = Outcome['type'] | 'paused';
 
-/** The one table from what happened to what a script sees. */
+/** The exit code for each outcome. */
 export type ExitCodes = Readonly<Record<Rest, number>>;
 
 export const EXIT_CODES: ExitCodes = {
@@ -52,7 +52,7 @@ export const EXIT_CODES: ExitCodes = {
   stopped: 130,
 };
 
-/** The reason as document 002 spells it in its result object; null where it has no word for it. */
+/** The stop reason in the result object of document 002; null where the document has none. */
 export function stopReason(outcome: Outcome): StopReason | null {
   switch (outcome.type) {
     case 'done':
@@ -77,7 +77,7 @@ export function stopReason(outcome: Outcome): StopReason | null {
 
 export type StopReason = 'all_checks_passed' | 'max_iterations' | 'budget_exhausted' | 'timeout';
 
-/** The status word that document 003 writes into `state.json` once a loop has ended. */
+/** The status that document 003 writes into `state.json` for an ended loop. */
 export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
   switch (outcome.type) {
     case 'done':
@@ -97,22 +97,24 @@ export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
   }
 }
 
-/** The sentence that a person reads: what ended the loop, with its own numbers and in the words of its document. */
-export function explain(outcome: Outcome, preset: PresetName, until: Until = 'both'): string {
+/** One sentence for people: why the loop ended, with its numbers, in the wording of its policy. */
+export function explain(
+  outcome: Outcome,
+  { wording, completion: { until } }: Pick<Policy, 'wording' | 'completion'>,
+): string {
   switch (outcome.type) {
     case 'done':
-      if (!outcome.verified) return 'done, unverified: accepted on the word of the agent alone';
-      // Where green checks are enough, nobody need have claimed anything.
+      if (!outcome.verified) return 'done, unverified: the agent claimed to be done and no check verified it';
+      // Where passed checks alone are enough, there may be no claim.
       return until === 'checks'
         ? 'done: every check passed after the last run'
         : 'done: the claim was accepted and every check passed after the last run';
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':
-      if (preset === 'conductor') return 'max restarts exceeded';
-      if (preset === 'ralph-cli') return 'Maximum iterations reached without completion response.';
+      if (wording.iterationLimitReason !== null) return wording.iterationLimitReason;
       return until === 'checks'
-        ? `iteration limit reached: ${outcome.limit}, and not every check passes`
+        ? `iteration limit reached: ${outcome.limit}, and not every check passed`
         : `iteration limit reached: ${outcome.limit} without an accepted claim`;
     case 'time-exhausted':
       return `time limit reached: ${outcome.limitMs / 1000} s`;
@@ -121,9 +123,9 @@ export function explain(outcome: Outcome, preset: PresetName, until: Until = 'bo
     case 'tokens-exhausted':
       return `token limit reached: ${outcome.spent} of ${outcome.limit}`;
     case 'failures-exhausted':
-      return `${outcome.failures} consecutive failures`;
+      return `${outcome.failures} consecutive ${outcome.failures === 1 ? 'failure' : 'failures'}`;
     case 'stuck':
-      return `stuck: ${outcome.unchanged} iterations changed nothing`;
+      return `stuck: ${outcome.unchanged} consecutive iterations changed nothing`;
     case 'prompt-lost':
     case 'bad-input':
     case 'fatal':

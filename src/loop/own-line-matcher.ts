@@ -2,9 +2,9 @@ import type { Matcher } from './matcher.ts';
 import { mayBecomeTag, tagPattern } from './tag-matcher.ts';
 
 /**
- * A tag that is meant, not mentioned: alone on its line (or spread over lines of its own), outside code, comments
- * and quotation. "I will not say <promise>DONE</promise> yet" is no claim, and neither is the tag in a code block or
- * behind a `>`. Where it is not clear, it is no claim: that costs an iteration, a false one costs the night.
+ * A tag that makes a claim and does not just mention it: alone on its line (or spread over lines of its own), outside of
+ * code, comments and quotation. "I will not say <promise>DONE</promise> yet" is no claim, nor is the tag in a code block
+ * or behind a `>`. An unclear case is no claim: a missed claim costs an iteration, a false one ends the loop too early.
  */
 export function ownLineTag(name: string, value: string): Matcher {
   const tag: Tag = {
@@ -27,13 +27,13 @@ export function ownLineTag(name: string, value: string): Matcher {
   return reading({ line: '', overlong: false, inside: null, begun: '', quoted: 'no', match: null });
 }
 
-/** What cannot be in a line that changes nothing. */
-const NEEDS_A_LOOK = /[<>`~"'“”„«»‘’‚]/;
+/** Characters that open a tag, code or a quotation; a line without them cannot change the state. */
+const SIGNIFICANT = /[<>`~"'“”„«»‘’‚]/;
 
-/** The state after a text that has no mark in it, so that every line of it ends without a consequence; else null. */
+/** Fast path: the state after a text without significant characters; null if the text has some. */
 function skip(state: Lines, text: string): Lines | null {
   if (state.inside !== null || state.begun !== '' || state.quoted !== 'no') return null;
-  if (NEEDS_A_LOOK.test(state.line) || NEEDS_A_LOOK.test(text)) return null;
+  if (SIGNIFICANT.test(state.line) || SIGNIFICANT.test(text)) return null;
   const end = text.lastIndexOf('\n');
   return end < 0 ? extend(state, text) : extend({ ...state, line: '', overlong: false }, text.slice(end + 1));
 }
@@ -44,23 +44,23 @@ interface Tag {
 }
 
 interface Lines {
-  /** The line that is being read. */
+  /** The current line so far. */
   readonly line: string;
-  /** It is too long to be a tag; the rest of it is not kept. */
+  /** The line is too long to be a tag; its rest is not kept. */
   readonly overlong: boolean;
-  /** What ends the block that is open: a code fence, or the end of an HTML element or comment. */
+  /** What closes the open block: a code fence, or the end of an HTML element or comment. */
   readonly inside: Block | null;
-  /** The beginning of a tag that is spread over lines. */
+  /** The beginning of a tag that spans lines. */
   readonly begun: string;
-  /** A quotation was opened by marks at the end of a line, or goes on behind a `>` line. */
+  /** Whether a quotation is open: by a quotation mark at the end of a line, or after a `>` line. */
   readonly quoted: 'no' | 'marks' | 'block';
   readonly match: string | null;
 }
 
 type Block = { readonly fence: string } | { readonly end: RegExp };
 
-const LONGEST_LINE = 4096;
-/** Backticks may not stand in the info string of a fence of backticks. */
+const MAX_LINE_LENGTH = 4096;
+/** The info string of a backtick fence cannot contain backticks. */
 const FENCE = /^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$/;
 const CODE_INDENT = /^(?: {4}| {0,3}\t)/;
 const HTML = [
@@ -68,15 +68,15 @@ const HTML = [
   { start: /<code\b[^>]*>/i, end: /<\/code>/i },
   { start: /<!--/, end: /-->/ },
 ];
-/** Ends with a mark that opens something: behind a blank, a bracket or a colon, or alone. */
+/** Ends with an opening quotation mark: after whitespace, a bracket or a colon, or alone. */
 const OPENS_QUOTE = /(?:^|[\s(:])["'`“„«‘‚]$/;
 const HAS_MARK = /["'`“”„«»‘’‚]/;
 
 function extend(state: Lines, text: string): Lines {
   if (text === '' || state.overlong) return state;
   const line = state.line + text;
-  if (line.length <= LONGEST_LINE) return { ...state, line };
-  return { ...state, line: line.slice(0, LONGEST_LINE), overlong: true };
+  if (line.length <= MAX_LINE_LENGTH) return { ...state, line };
+  return { ...state, line: line.slice(0, MAX_LINE_LENGTH), overlong: true };
 }
 
 function endOfLine(state: Lines, tag: Tag): Lines {

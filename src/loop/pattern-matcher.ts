@@ -1,9 +1,8 @@
-import { LONGEST_MATCH, settled, type Matcher } from './matcher.ts';
+import { MAX_MATCH_LENGTH, settled, type Matcher } from './matcher.ts';
 
 /**
- * A regular expression over a text that has no end yet. Half a window is searched again with the next one, so
- * that a match may lie across; a match that touches the end of what has arrived (it could be `$`, or grow) is
- * believed only when the text has ended.
+ * A regular expression over a text that is still growing. Windows overlap by half, so that a match may span two. A match
+ * that touches the end of the text so far (it may be `$`, or grow) counts only once the text has ended.
  */
 export function pattern(compiled: RegExp): Matcher {
   const search = new RegExp(
@@ -11,7 +10,7 @@ export function pattern(compiled: RegExp): Matcher {
     compiled.flags.includes('g') ? compiled.flags : `${compiled.flags}g`,
   );
 
-  // One character of context is kept in front, so that `^` and look-behind do not take a cut for the beginning.
+  // One character of context stays in front, so that `^` and look-behind do not match at a cut.
   const find = (text: string, atStart: boolean): RegExpExecArray | null => {
     search.lastIndex = atStart ? 0 : 1;
     return search.exec(text);
@@ -21,10 +20,10 @@ export function pattern(compiled: RegExp): Matcher {
     read(text) {
       let seen = window + text;
       let first = atStart;
-      while (seen.length >= LONGEST_MATCH) {
-        const slice = seen.slice(0, LONGEST_MATCH);
+      while (seen.length >= MAX_MATCH_LENGTH) {
+        const slice = seen.slice(0, MAX_MATCH_LENGTH);
         const match = find(slice, first);
-        // A whole line is settled; where the last line fills half of the window, only its very end is not.
+        // Complete lines are final; if the last line fills half of the window, all but its very end is.
         const newline = slice.lastIndexOf('\n');
         const settledBefore = newline < HALF ? slice.length : newline;
         if (match !== null && match.index + match[0].length < settledBefore)
@@ -45,7 +44,7 @@ export function pattern(compiled: RegExp): Matcher {
   return waiting('', true);
 }
 
-const HALF = LONGEST_MATCH / 2;
+const HALF = MAX_MATCH_LENGTH / 2;
 
 function shorten(text: string): string {
   return text.slice(0, 200);

@@ -3,18 +3,18 @@ import type { Excerpt } from './excerpt.ts';
 import type { ExitCodes } from './outcome.ts';
 
 /**
- * Everything in which two loops may differ, as plain data. It enters the state with `loop.created`, changes
- * with `policy.changed` and `set`, and is never read from anywhere else, so that history keeps its meaning
+ * Everything in which two loops can differ, as plain data. The policy enters the state with `loop.created` and changes
+ * with `policy.changed`, `loop.reopened` and `set`. The core reads it from nowhere else, so a journal keeps its meaning
  * when a flag changes. `null` always means "none". Times are milliseconds.
  */
 export interface Policy {
   readonly preset: PresetName;
   readonly host: Host;
-  /** Which API keys an agent that we know gets to see: all that the user has, or only its own. */
+  /** Which API keys a known agent can see: all of the user's, or only its own. */
   readonly keys: 'all' | 'own';
-  /** How an agent that we know is called: with the power to work alone, or with the flags of document 001's table. */
+  /** How a known agent is called: with the flags that let it work unattended, or with those of document 001's table. */
   readonly calls: 'autonomous' | 'documented';
-  /** Whether prompt files and check logs can be found beside the settings too, under the names of document 001. */
+  /** Whether prompt files and check logs also appear beside the settings, under the names of document 001. */
   readonly aliases: boolean;
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
@@ -23,38 +23,39 @@ export interface Policy {
   readonly delay: DelayPolicy;
   readonly prompt: PromptPolicy;
   readonly commit: CommitPolicy | null;
-  /** What a tree of the loop's own looks like, where one is wanted. */
+  /** Location, branch and set-up of the worktree, for a loop that has one. */
   readonly worktree: WorktreePolicy;
   /** Record the whole tree after every iteration. */
   readonly checkpoint: boolean;
   readonly children: ChildrenPolicy | null;
   readonly signals: SignalsPolicy;
+  readonly wording: WordingPolicy;
   readonly exitCodes: ExitCodes;
 }
 
 export const PRESET_NAMES = ['default', 'conductor', 'ralph-cli', 'architect', 'swarm', 'promise'] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
 
-/** Where the agent lives: a child process, a tmux window, or a session that somebody else keeps. */
+/** Where the agent lives: a child process, a tmux window, or a session that another program keeps. */
 export const HOSTS = ['process', 'tmux', 'session'] as const;
 export type Host = (typeof HOSTS)[number];
 
-/** What completes a loop: an accepted claim with green checks, green checks alone, or the claim alone. */
+/** What completes a loop: a claim and passed checks, passed checks alone, or a claim alone. */
 export const UNTILS = ['both', 'checks', 'claim'] as const;
 export type Until = (typeof UNTILS)[number];
 
 export interface CompletionPolicy {
   readonly until: Until;
-  /** Any one of them opens a claim. */
+  /** Any one of these opens a claim. */
   readonly detectors: readonly Detector[];
-  /** Whether a claim counts in a run that failed (`DONE` outranks the exit code) or is ignored there. */
+  /** Whether a claim counts in a failed run (`DONE` outranks the exit code) or is ignored. */
   readonly afterFailure: 'consider' | 'ignore';
   readonly handOver: HandOverPolicy;
-  /** What a marker means that was there before the loop: it is moved aside, or it is a claim. */
+  /** What happens to a marker file that existed before the loop: it is moved aside, or it is a claim. */
   readonly staleMarkers: 'move-aside' | 'claim';
 }
 
-/** How an agent asks to be left alone until a person has looked. */
+/** How an agent asks for a person; the loop then ends as `waiting`. */
 export interface HandOverPolicy {
   readonly exitCode: number | null;
   /** Name of a file in the loop's folder. */
@@ -66,11 +67,11 @@ export interface HandOverPolicy {
 export interface ChecksPolicy {
   readonly commands: readonly Check[];
   readonly timeoutMs: number | null;
-  /** What of a check's output the agent gets to read. */
+  /** Which part of a check's output goes into the prompt. */
   readonly excerpt: Excerpt;
-  /** A loop without any check is refused. */
+  /** Whether a loop without checks is an error. */
   readonly required: boolean;
-  /** Whether they are run once before the first iteration, to know what was red before. */
+  /** Whether the checks run once before the first iteration, to know which failed already. */
   readonly baseline: boolean;
 }
 
@@ -78,11 +79,11 @@ export interface ChecksPolicy {
 export interface Check {
   readonly command: string;
   readonly action: FailAction;
-  /** Guidance for the agent, literal. */
+  /** Literal text for the agent when the check fails. */
   readonly hint: string | null;
 }
 
-/** Where the text of a failed check goes in the next prompt. */
+/** Where the text about a failed check goes: after the prompt, before it, or in its place. */
 export const FAIL_ACTIONS = ['APPEND', 'PREPEND', 'REPLACE'] as const;
 export type FailAction = (typeof FAIL_ACTIONS)[number];
 
@@ -91,43 +92,43 @@ export interface LimitsPolicy {
   readonly timeMs: number | null;
   readonly costUsd: number | null;
   readonly tokens: number | null;
-  /** Failed runs in a row. */
+  /** Consecutive failed runs. */
   readonly failures: number | null;
-  /** Bytes that one run may print. */
+  /** Bytes of output per run. */
   readonly outputBytes: number | null;
-  /** After how many iterations without any change the agent is nudged, and after how many the loop ends. */
+  /** Number of consecutive iterations without changes after which the prompt nudges the agent, and after which the loop ends. */
   readonly unchanged: { readonly nudge: number; readonly end: number } | null;
-  /** Whether the limits are looked at right after an iteration, or only once its delay has passed. */
+  /** Whether limits are enforced right after an iteration, or only after its delay. */
   readonly lookedAt: 'after-iteration' | 'before-next';
-  /** Whether time, cost and tokens also stop an agent that is running. */
+  /** Whether the time, cost and token limits also stop a running agent. */
   readonly stopRunning: boolean;
 }
 
 export interface TimeoutsPolicy {
   readonly runMs: number | null;
   readonly inactivityMs: number | null;
-  /** Whether an inactive agent has failed, or is only started afresh (counts as neither failure nor success). */
+  /** Whether an inactive run is a failure, or the agent is restarted (neither a failure nor a success). */
   readonly inactivityIs: 'failure' | 'restart';
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly killGraceMs: number;
 }
 
 export interface DelayPolicy {
   readonly afterOkMs: number;
-  /** After a failed run: always the same time, or `min(2^(n-1) s, capMs)` for the n-th failure in a row. */
+  /** After a failed run: a fixed time, or `min(2^(n-1) s, capMs)` after the n-th consecutive failure. */
   readonly afterFailure:
     | { readonly kind: 'fixed'; readonly ms: number }
     | { readonly kind: 'backoff'; readonly capMs: number };
-  /** Whether a provider that does not serve us is waited for at nobody's cost, or makes a run a failed one. */
+  /** Whether the loop waits for an unavailable provider free of charge, or the run counts as failed. */
   readonly outageIs: 'waited-for' | 'failure';
-  /** How long to wait at a usage limit that does not say when it resets: first time, second time, … */
+  /** Waits at consecutive usage limits without a stated reset: after the first, the second, … */
   readonly usageLimitLadderMs: readonly number[];
 }
 
 export interface PromptPolicy {
-  /** In the order in which they are applied; those that have nothing to say are left out. */
+  /** In the order in which they are applied; empty sections are left out. */
   readonly sections: readonly SectionName[];
-  /** What of the accumulated diff the agent gets to read. */
+  /** Which part of the accumulated diff goes into the prompt. */
   readonly diff: Excerpt;
   /** Replaces the base prompt from the second iteration on. */
   readonly continuation: string | null;
@@ -154,28 +155,28 @@ export type SectionName = (typeof SECTION_NAMES)[number];
 export interface CommitPolicy {
   /** The program, e.g. `git`. */
   readonly command: string;
-  /** In order; `commit` gets the message. */
+  /** Run in this order; `commit` gets the message. */
   readonly tasks: readonly string[];
-  /** Whether the agent is asked for the message, or it says what the task was. */
+  /** Whether the agent writes the message, or it is made from the task. */
   readonly message: (typeof COMMIT_MESSAGES)[number];
-  /** What one of them may take. */
+  /** Timeout of each task. */
   readonly timeoutMs: number | null;
 }
 
 export const COMMIT_MESSAGES = ['agent', 'plain'] as const;
 
-/** In both texts `{name}` is the loop's name, and `{repository}` that of the repository's folder. */
+/** In `path` and `branch`, `{name}` is the loop's name and `{repository}` the name of the repository's folder. */
 export interface WorktreePolicy {
-  /** Where it is, from the top of the repository. */
+  /** Relative to the top of the repository. */
   readonly path: string;
   readonly branch: string;
-  /** Lines for the shell that are run once in a fresh one, before the first iteration. */
+  /** Shell commands that run once in a new worktree, before the first iteration. */
   readonly setup: readonly string[];
-  /** What one of them may take. */
+  /** Timeout of each command. */
   readonly setupTimeoutMs: number | null;
 }
 
-/** After an accepted claim the loop waits for the child loops that are still at work. */
+/** After an accepted claim the loop waits for its running child loops. */
 export interface ChildrenPolicy {
   readonly waitMs: number;
   readonly pollMs: number;
@@ -186,6 +187,30 @@ export interface SignalsPolicy {
   readonly SIGTERM: SignalAction;
 }
 
-/** What the first signal does; the second one always kills. */
+/** What the first signal does; the second always kills. */
 export const SIGNAL_ACTIONS = ['finish', 'pause', 'kill'] as const;
 export type SignalAction = (typeof SIGNAL_ACTIONS)[number];
+
+/** Texts that a document prescribes word for word; null where Ralph's own text is shown. */
+export interface WordingPolicy {
+  /** The reason given when the loop ends at its iteration limit. */
+  readonly iterationLimitReason: string | null;
+  /** An additional status line at that end; `{iterations}` is the number of iterations. */
+  readonly iterationLimitLine: string | null;
+  /** The status line of a run that a retry cannot fix; `{reason}` is its error. */
+  readonly fatalRunLine: string | null;
+  /** The status line of a loop that ends because its agent asked to wait for a person. */
+  readonly waitLine: string | null;
+  /** The status line after the first signal of those that let the running step finish. */
+  readonly signalLine: string | null;
+  /** The answers of `ralph pause` and `ralph resume`; `{name}` is the name of the loop. */
+  readonly pauseLine: string | null;
+  readonly resumeLine: string | null;
+  readonly alreadyPausedLine: string | null;
+  readonly notPausedLine: string | null;
+  /** The details of a check: `{command}`, and after it `{code}` and `{seconds}`. */
+  readonly checkStartLine: string | null;
+  readonly checkExitLine: string | null;
+  /** Whether the line about a failed check always names its fail action, and not only with `--verbose`. */
+  readonly showFailAction: boolean;
+}

@@ -1,28 +1,30 @@
 /**
- * The six ways in which the one engine behaves, as frozen data: `default`, and one for each document. A value
- * that two presets share is written once, in the default (`default-policy.ts`).
+ * The presets as frozen data: `default`, and one for each document. A preset states only what differs from the default
+ * policy (`default-policy.ts`).
  */
-import { AGENTS_WORDS, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
+import { ASSISTANT_TEXT, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy, PresetName } from './policy.ts';
 
 export interface Preset {
-  /** What it is, in half a sentence. */
+  /** One phrase for lists and help. */
   readonly summary: string;
   readonly policy: Policy;
-  /** The numbers of iterations that it takes; `required` where its document knows no default. */
+  /** Valid iteration limits; `required` where the document has no default. */
   readonly iterations: {
     readonly least: number;
     readonly most: number | null;
     readonly required: boolean;
-    /** A limit of 0 counts as none that was given. */
+    /** Whether a limit of 0 counts as not given. */
     readonly zeroIsUnset: boolean;
   };
+  /** Whether `ralph init` writes the names that document 001 gives to settings. */
+  readonly documentedSettings?: true;
 }
 
 const SECOND = 1000;
 
-/** What document 004 sends into a session that goes on. */
+/** The prompt that document 004 sends into a continuing session. */
 export const CONTINUATION_TEMPLATE: string = [
   '[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]',
   '',
@@ -38,8 +40,8 @@ export const CONTINUATION_TEMPLATE: string = [
   '{{PROMPT}}',
 ].join('\n');
 
-/** The documents know neither the stuck detection nor the time limits of the default, and to them an outage is a failure. */
-const plain = {
+/** The documents have no stuck detection and no run timeouts, and they count an outage as a failure. */
+const documented = {
   limits: { ...base.limits, unchanged: null },
   timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
   delay: { ...base.delay, outageIs: 'failure' },
@@ -65,21 +67,28 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         staleMarkers: 'claim',
         handOver: { exitCode: 42, marker: 'WAIT_WITHOUT_RESTART', busMessage: 'wait_without_restart' },
       },
-      limits: { ...plain.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
-      timeouts: { ...plain.timeouts, runMs: 300 * SECOND },
-      delay: { ...plain.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
+      limits: { ...documented.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
+      timeouts: { ...documented.timeouts, runMs: 300 * SECOND },
+      delay: { ...documented.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
+      wording: {
+        ...base.wording,
+        iterationLimitReason: 'max restarts exceeded',
+        fatalRunLine: 'Fatal error: {reason}',
+        waitLine: 'Wait-without-restart signal detected',
+      },
     },
   },
 
   'ralph-cli': {
     summary: 'document 001: guardrails, then the response tag, then commits',
     iterations: { least: 1, most: null, required: false, zeroIsUnset: true },
+    documentedSettings: true,
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'ralph-cli',
       calls: 'documented',
       aliases: true,
@@ -90,7 +99,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
             kind: 'response-tag',
             value: 'DONE',
             placement: 'anywhere',
-            ...AGENTS_WORDS,
+            ...ASSISTANT_TEXT,
             scope: 'captured',
           },
         ],
@@ -102,6 +111,14 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'head', chars: 5000, marker: '... [truncated]' },
       },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
+      wording: {
+        ...base.wording,
+        iterationLimitReason: 'Maximum iterations reached without completion response.',
+        signalLine: 'Received signal, shutting down...',
+        checkStartLine: 'Running guardrail: {command}',
+        checkExitLine: 'Guardrail exited with code {code} ({seconds})',
+        showFailAction: true,
+      },
     },
   },
 
@@ -110,13 +127,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'architect',
       completion: {
         ...base.completion,
         until: 'both',
         detectors: [
-          { kind: 'word', value: 'COMPLETE', within: 'substring', ...AGENTS_WORDS, scope: 'final-answer' },
+          { kind: 'word', value: 'COMPLETE', within: 'substring', ...ASSISTANT_TEXT, scope: 'final-answer' },
         ],
         afterFailure: 'ignore',
       },
@@ -126,8 +143,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'tail', chars: 2000, marker: '' },
         required: true,
       },
-      limits: { ...plain.limits, iterations: 25, failures: null, stopRunning: false },
-      delay: { ...plain.delay, afterFailure: { kind: 'fixed', ms: 0 } },
+      limits: { ...documented.limits, iterations: 25, failures: null, stopRunning: false },
+      delay: { ...documented.delay, afterFailure: { kind: 'fixed', ms: 0 } },
       prompt: {
         ...base.prompt,
         sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
@@ -142,14 +159,22 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'swarm',
       host: 'tmux',
       completion: { ...base.completion, detectors: [] },
-      limits: { ...plain.limits, iterations: null },
-      timeouts: { ...plain.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
+      limits: { ...documented.limits, iterations: null },
+      timeouts: { ...documented.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },
+      wording: {
+        ...base.wording,
+        iterationLimitLine: 'loop complete after {iterations} iterations',
+        pauseLine: 'paused ralph loop for {name}',
+        resumeLine: 'resumed ralph loop for {name}',
+        alreadyPausedLine: "worker '{name}' is already paused",
+        notPausedLine: "worker '{name}' is not paused",
+      },
       exitCodes: { ...EXIT_CODES, 'iterations-exhausted': 0, 'prompt-lost': 1, 'bad-input': 1 },
     },
   },
@@ -159,16 +184,16 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,
-      ...plain,
+      ...documented,
       preset: 'promise',
       host: 'session',
       completion: {
         ...base.completion,
-        detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...AGENTS_WORDS }],
+        detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...ASSISTANT_TEXT }],
         afterFailure: 'ignore',
       },
-      limits: { ...plain.limits, iterations: 100, failures: null },
-      delay: { ...plain.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
+      limits: { ...documented.limits, iterations: 100, failures: null },
+      delay: { ...documented.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
       prompt: {
         ...base.prompt,
         sections: ['base', 'continuation', 'failed-checks', 'guidance'],
@@ -178,6 +203,15 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     },
   },
 });
+
+/** Fills in from its preset what a policy lacks because an earlier version wrote it into the journal. */
+export function completePolicy(policy: Policy): Policy {
+  // A later version may know more presets.
+  const known: Preset | undefined = presets[policy.preset];
+  const reference = known?.policy ?? base;
+  const isComplete = Object.keys(reference).every((field) => field in policy);
+  return isComplete ? policy : { ...reference, ...policy };
+}
 
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

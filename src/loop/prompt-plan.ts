@@ -2,14 +2,14 @@ import type { PromptPlan, Section } from './prompt.ts';
 import type { SectionName } from './policy.ts';
 import type { LoopState, Run } from './state.ts';
 
-/** Which sections the prompt of the iteration's run has; those with nothing to say are left out. */
+/** The sections of the prompt of the iteration's run, without empty ones. */
 export function planPrompt(state: LoopState, run: Run | null): PromptPlan {
   return { sections: state.policy.prompt.sections.flatMap((name) => sections(name, state, run)) };
 }
 
 export const COMMIT_MESSAGE_PLAN: PromptPlan = { sections: [{ kind: 'commit-message' }] };
 
-/** What a person told the loop and no run has taken up yet; a planned run keeps to what it was planned with. */
+/** Guidance that no run has used yet; a planned run keeps the guidance that it was planned with. */
 export function guidanceFor(
   { control }: LoopState,
   run: Run | null,

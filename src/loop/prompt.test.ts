@@ -22,14 +22,14 @@ const howToClaim = {
 } as const;
 
 describe('renderPrompt', () => {
-  it('joins sections by a blank line and leaves out those that have nothing to say', () => {
+  it('joins sections by a blank line and leaves out empty ones', () => {
     expect(render([{ kind: 'base' }, { kind: 'messages' }, { kind: 'progress' }])).toBe('Fix it.');
     expect(render([{ kind: 'base' }, { kind: 'messages' }], { messages: 'INFO: hello' })).toBe(
       'Fix it.\n\n## Messages\n\nINFO: hello',
     );
   });
 
-  it('inserts what others wrote literally', () => {
+  it('inserts text from people, checks and files literally', () => {
     const odd = "$& $$ $` $' {{MAX}} {{PROMPT}} ${x} `id`";
     const everything: Section[] = [
       { kind: 'base' },
@@ -58,7 +58,7 @@ describe('renderPrompt', () => {
     expect(text.split(odd)).toHaveLength(8);
   });
 
-  it('tells how to claim without making the claim itself, however it is echoed', () => {
+  it('says how to claim without being a claim itself when it is echoed', () => {
     const text = render([{ kind: 'base' }, howToClaim]);
     expect(text).toContain('<promise>DONE</promise>');
     expect(text).toContain('RALPH_DONE_FILE');
@@ -68,11 +68,11 @@ describe('renderPrompt', () => {
     expect(text.split('\n').every((line) => line.trim() !== '<promise>DONE</promise>')).toBe(true);
   });
 
-  it('says plainly that nobody checks where there are no checks', () => {
-    expect(render([{ ...howToClaim, checks: [] }])).toContain('Nobody checks it but you');
+  it('says that no check verifies the claim if there are none', () => {
+    expect(render([{ ...howToClaim, checks: [] }])).toContain('No automatic check verifies it');
   });
 
-  it('passes on what a person told it, all of it, in order', () => {
+  it('passes on all guidance in order', () => {
     expect(render([{ kind: 'base' }, { kind: 'guidance', texts: ['first', 'second'] }])).toMatch(
       /Fix it\.\n\n.*\n\nfirst\n\nsecond$/,
     );
@@ -84,7 +84,7 @@ describe('renderPrompt', () => {
     );
   });
 
-  it('counts without a limit too', () => {
+  it('counts iterations without a limit', () => {
     expect(render([{ kind: 'base' }, { kind: 'iteration-count', iteration: 4, limit: null }])).toBe(
       'Iteration 4.\n\nFix it.',
     );
@@ -103,10 +103,10 @@ describe('renderPrompt', () => {
       excerpt: { side: 'tail', chars: 9, marker: '' },
     };
     expect(render([check]).split('\n')[0]).toBe('Guardrail "slow" failed: it timed out.');
-    expect(render([{ ...check, timedOut: false }])).toContain('it was ended, and nobody saw its exit code');
+    expect(render([{ ...check, timedOut: false }])).toContain('its exit code is unknown');
   });
 
-  it('fences output so that it cannot get out of its fence', () => {
+  it('fences output so that it cannot close its fence', () => {
     const diff: Section = { kind: 'diff', excerpt: { side: 'head', chars: null, marker: '' } };
     expect(render([diff], { diff: '+````\n+code' })).toContain('`````diff\n+````\n+code\n`````');
   });

@@ -1,12 +1,11 @@
 /**
- * The words that an agent gets. A run carries a plan of sections (data); the driver gathers what they need from
- * the world and `renderPrompt` puts the text together. Whatever a person, a check or a file says is inserted
- * literally: nothing in it is a template, a pattern or a shell word.
+ * The text of a prompt. A run has a plan of sections (data); the driver reads the inputs they need and `renderPrompt`
+ * builds the text. Text from a person, a check or a file is inserted literally: nothing in it is a template, a pattern or
+ * a shell word.
  */
 import { excerpt, type Excerpt } from './excerpt.ts';
 import type { FailAction } from './policy.ts';
 
-/** The text of a prompt. */
 export function renderPrompt(plan: PromptPlan, inputs: PromptInputs): string {
   return plan.sections.reduce((text, section) => apply(section, text, inputs), '');
 }
@@ -17,11 +16,11 @@ export interface PromptPlan {
 }
 
 export type Section =
-  /** The user's own words. */
+  /** The user's prompt. */
   | { readonly kind: 'base' }
-  /** The user's own words under a heading. */
+  /** The user's prompt under a heading. */
   | { readonly kind: 'task' }
-  /** Which iteration this is, what must pass and which word says that it is done. */
+  /** The iteration, the checks that must pass and the completion word. */
   | {
       readonly kind: 'instructions';
       readonly iteration: number;
@@ -29,7 +28,7 @@ export type Section =
       readonly word: string;
       readonly checks: readonly string[];
     }
-  /** How to claim, without ever showing the tag on a line of its own. */
+  /** How to claim. The tag is never on a line of its own, so an echoed prompt is no claim. */
   | {
       readonly kind: 'how-to-claim';
       readonly tag: string | null;
@@ -37,30 +36,30 @@ export type Section =
       readonly marker: string | null;
       readonly checks: readonly string[];
     }
-  /** One check that failed, put before, behind or in place of all there is so far. */
+  /** One failed check, before, after or in place of the text so far. */
   | ({
       readonly kind: 'failed-check';
       readonly action: FailAction;
     } & FailedOutput)
-  /** All checks that failed, under one heading; before the first iteration they are nobody's errors. */
+  /** All failed checks under one heading; the baseline has a heading of its own. */
   | {
       readonly kind: 'check-errors';
       readonly isBaseline: boolean;
       readonly failed: readonly FailedOutput[];
     }
-  /** Why the last run came to nothing. */
+  /** Why the last run failed. */
   | { readonly kind: 'execution-error'; readonly message: string }
-  /** What was changed since the loop began. */
+  /** Changes since the loop began. */
   | { readonly kind: 'diff'; readonly excerpt: Excerpt }
-  /** The loop's own account so far. */
+  /** The content of the progress file. */
   | { readonly kind: 'progress' }
-  /** What others posted on the bus. */
+  /** Messages on the bus. */
   | { readonly kind: 'messages' }
-  /** What a person told the loop meanwhile. */
+  /** Guidance from a person. */
   | { readonly kind: 'guidance'; readonly texts: readonly string[] }
-  /** Nothing has changed for a while. */
+  /** The last iterations changed nothing. */
   | { readonly kind: 'nudge'; readonly unchanged: number }
-  /** The template for a session that goes on; takes the place of all there is so far, which becomes its task. */
+  /** The template for a continuing session; replaces the text so far, which becomes its task. */
   | {
       readonly kind: 'continuation';
       readonly template: string;
@@ -68,9 +67,9 @@ export type Section =
       readonly limit: number | null;
       readonly promise: string;
     }
-  /** Outermost: how many iterations there are and are left. */
+  /** Number of this iteration and of those left; always at the top of the prompt. */
   | { readonly kind: 'iteration-count'; readonly iteration: number; readonly limit: number | null }
-  /** The request for a commit message, all by itself. */
+  /** The request for a commit message; replaces the text so far. */
   | { readonly kind: 'commit-message' };
 
 interface FailedOutput {
@@ -83,17 +82,17 @@ interface FailedOutput {
   readonly excerpt: Excerpt;
 }
 
-/** What the driver gathers; an empty text leaves its section out. */
+/** What the driver reads for the plan; an empty text leaves out its section. */
 export interface PromptInputs {
   readonly base: string;
-  /** The base is a specification file and not the task's own text. */
+  /** Whether `base` comes from a specification file. */
   readonly isSpecification: boolean;
   readonly diff: string;
   readonly progress: string;
   readonly messages: string;
-  /** By the check's index. */
+  /** By index of the check. */
   readonly checkOutput: Readonly<Record<number, string>>;
-  /** Another name of a check's log, for the agent. */
+  /** The path of a check's log that the agent is shown, where it is not the log's own. */
   readonly checkLog?: Readonly<Record<number, string>>;
 }
 
@@ -174,7 +173,7 @@ function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs
   const { index, command, code, timedOut, hint, log } = section;
   return [
     code === null
-      ? `Guardrail "${command}" failed: ${timedOut ? 'it timed out' : 'it was ended, and nobody saw its exit code'}.`
+      ? `Guardrail "${command}" failed: ${timedOut ? 'it timed out' : 'its exit code is unknown'}.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
     ...(hint === null ? [] : [`Hint: ${hint}`]),
     `Output file: ${inputs.checkLog?.[index] ?? log}`,
@@ -210,18 +209,18 @@ function howToClaim({ tag, word, marker, checks }: Extract<Section, { kind: 'how
     ...(tag === null
       ? []
       : [`finish your last message with a line that contains only ${tag}, no quotes around it`]),
-    ...(word === null ? [] : [`say the word ${word} in your last message`]),
+    ...(word === null ? [] : [`include the word ${word} in your last message`]),
     ...(marker === null ? [] : [`create the file named by the environment variable RALPH_DONE_FILE`]),
   ];
   const verified =
     checks.length === 0
-      ? 'Nobody checks it but you, so look again before you say so.'
-      : `Your word is then checked by running: ${checks.map((check) => `\`${check}\``).join(', ')}.`;
+      ? 'No automatic check verifies it, so verify the work yourself before you claim it.'
+      : `Your claim is then verified by running: ${checks.map((check) => `\`${check}\``).join(', ')}.`;
   return [
     '## When you are done',
     '',
     `Only when the whole task is done, ${ways.join(', or ')}. ${verified}`,
-    'If something is left to do, do not claim it: you will be started again with a fresh context.',
+    'If work is left, do not claim to be done: you will be started again with a fresh context.',
   ].join('\n');
 }
 
@@ -230,7 +229,7 @@ function nudge(unchanged: number): string {
     '## Nothing has changed',
     '',
     `The last ${unchanged} iterations left the repository exactly as it was.`,
-    'Do not repeat what was tried: find out what is in the way and take another approach.',
+    'Do not repeat the previous attempts: find out what blocks you and take another approach.',
   ].join('\n');
 }
 
@@ -240,7 +239,7 @@ function iterationCount(iteration: number, limit: number | null): string {
     : `Iteration ${iteration} of ${limit}, ${limit - iteration} remaining.`;
 }
 
-/** Each placeholder once, where it first stands in the template; what is put in is not looked at again. */
+/** Replaces the first occurrence of each placeholder; placeholders in the inserted text stay as they are. */
 function continuation(section: Extract<Section, { kind: 'continuation' }>, task: string): string {
   const left = new Map([
     ['{{ITERATION}}', String(section.iteration)],
@@ -255,9 +254,9 @@ function continuation(section: Extract<Section, { kind: 'continuation' }>, task:
   });
 }
 
-/** A fence longer than any in the text, so that the text cannot get out of it. */
+/** Uses a fence longer than any in the text, so that the text cannot close it. */
 function fenced(language: string, text: string): string {
-  const longest = (text.match(/`{3,}/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const longest = (text.match(/`{3,}/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
   const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }

@@ -1,29 +1,29 @@
 /**
- * Regular expressions as Python's `re.search` reads them, written as JavaScript's. One pass over the pattern;
- * the stack holds the groups that are still open.
+ * Translates regular expressions of Python's `re.search` to JavaScript. One pass over the pattern; the stack holds the
+ * open groups.
  *
- * P1. A pattern is translated with Python's meaning or refused, with a position; nothing is passed on unread.
- * P2. What is emitted needs the flags `u` and perhaps `i`, never `m` or `s`: these know other line ends than
- *     Python does, so `^`, `$` and `.` are spelled out.
+ * P1. A pattern is translated with Python's meaning, or rejected with a position; nothing is copied unread.
+ * P2. The output needs the flag `u` and perhaps `i`, never `m` or `s`: JavaScript knows more line ends than Python, so
+ *     `^`, `$` and `.` are spelled out.
  * P3. Positions are those of Python's `re.error.pos`; a bad range in a class is always at its first character.
  *
- * Known to differ: \W inside a class and everything under (?a) (see `python-escape.ts`); look-behind may have a
- * variable width, which Python refuses; a repeated group that can match nothing may end a round earlier or later; an empty
- * match may be found inside a surrogate pair; \B matches in an empty text, as in Python from 3.14 on.
+ * Known differences: \W inside a class and everything under (?a) (see `python-escape.ts`); a look-behind may have a
+ * variable width, which Python rejects; a repeated group that can match the empty string may end one repetition earlier or
+ * later; an empty match may be inside a surrogate pair; \B matches in an empty text, as in Python from 3.14 on.
  */
-import { type Cursor, literal, readClass, readEscape, refuse, Refusal, take } from './python-escape.ts';
+import { type Cursor, literal, readClass, readEscape, reject, PatternError, take } from './python-escape.ts';
 
-/** Translates a regular expression in Python's syntax, or says what is wrong with it and where. */
+/** Translates a pattern, or says what is wrong with it and where. */
 export function translatePattern(source: string): PatternTranslation {
   try {
     return { ok: true, ...translate(source) };
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, message: error.message, position: error.position };
+    if (error instanceof PatternError) return { ok: false, message: error.message, position: error.position };
     throw error;
   }
 }
 
-/** A pattern for `new RegExp(source, flags)`, or a refusal with its UTF-16 index in the given pattern. */
+/** The arguments of `new RegExp`, or an error with its UTF-16 index in the given pattern. */
 export type PatternTranslation =
   | { readonly ok: true; readonly source: string; readonly flags: string }
   | { readonly ok: false; readonly message: string; readonly position: number };
@@ -34,34 +34,34 @@ interface Scan extends Cursor {
   readonly out: string[];
   /** The groups still open, the whole pattern first. */
   readonly open: [Group, ...Group[]];
-  /** Whether a capturing group, by its number less one, can be referred to. */
+  /** By group number - 1: whether a reference to the group is possible. */
   readonly captures: ('open' | 'matched' | 'doubtful')[];
   readonly names: Map<string, number>;
-  /** What a quantifier would repeat. */
+  /** What a quantifier repeats. */
   item: Item | null;
   parentheses: number;
 }
 
 interface Item {
   readonly kind: 'atom' | 'anchor' | 'look-around' | 'repeat';
-  /** Where it begins in `out`. */
+  /** Its index in `out`. */
   readonly at: number;
-  /** How many groups had been opened before it. */
+  /** Number of capturing groups opened before it. */
   readonly capturesBefore: number;
 }
 
 interface Group extends Item {
   /** The position of its parenthesis. */
   readonly start: number;
-  /** How many groups had been opened before its content; its own number, if it captures. */
+  /** Number of capturing groups opened before its content: its own number, if it captures. */
   readonly capturesOutside: number;
   readonly type: 'capture' | 'plain' | 'ahead' | 'not-ahead' | 'behind' | 'not-behind';
   alternatives: number;
 }
 
-// V8 takes 65 535 captures, and dies, beyond all catching, of some ten thousand nested groups.
-const MOST_GROUPS = 1000;
-const LARGEST_REPEAT = 2 ** 32 - 2;
+// V8 allows 65,535 captures, and some ten thousand nested groups crash it without an exception.
+const MAX_GROUPS = 1000;
+const MAX_REPEAT = 2 ** 32 - 2;
 
 const QUANTIFIER = /[*+?]|\{(?!\})(?<least>[0-9]*)(?:(?<comma>,)(?<most>[0-9]*))?\}/y;
 const IDENTIFIER = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
@@ -89,7 +89,7 @@ function translate(source: string): { source: string; flags: string } {
     parentheses: 0,
   };
   while (scan.index < source.length) step(scan);
-  if (scan.open.length > 1) refuse('this group has no closing )', innermost(scan).start);
+  if (scan.open.length > 1) reject('this group has no closing )', innermost(scan).start);
   return { source: scan.out.join(''), flags: scan.flags.has('i') ? 'iu' : 'u' };
 }
 
@@ -142,31 +142,31 @@ function translateEscape(scan: Scan): void {
       return append(scan, 'anchor', escape.source);
     case 'reference':
       if (escape.group > scan.captures.length)
-        refuse(`there is no group ${escape.group} before this`, start + 1);
+        reject(`there is no group ${escape.group} before this`, start + 1);
       checkReference(scan, escape.group, start);
-      // Wrapped, or a digit behind it would join the number.
+      // Wrapped, so that a following digit does not become part of the number.
       return append(scan, 'atom', `(?:\\${escape.group})`);
   }
 }
 
 /**
- * A reference to a group that did not match fails in Python and matches nothing in JavaScript, so it is
- * refused unless the group has certainly matched (P1).
+ * A reference to a group that did not match fails in Python and matches the empty string in JavaScript, so it is rejected
+ * unless the group has certainly matched (P1).
  */
 function checkReference(scan: Scan, group: number, position: number): void {
   const state = scan.captures[group - 1];
-  if (state === 'open') refuse('a group cannot refer to itself while it is open', position);
+  if (state === 'open') reject('a group cannot refer to itself while it is open', position);
   const behind = scan.open.find(({ type }) => type === 'behind' || type === 'not-behind');
   if (behind !== undefined && group > behind.capturesOutside) {
-    refuse('a look-behind cannot refer to a group inside itself', scan.index);
+    reject('a look-behind cannot refer to a group inside itself', scan.index);
   }
   if (state === 'doubtful') {
-    refuse('a reference to a group that may not have matched is not supported', position);
+    reject('a reference to a group that may not have matched is not supported', position);
   }
 }
 
-/** From here on, the groups opened after the first `count` may not have matched. */
-function doubt(scan: Scan, count: number): void {
+/** Marks the groups after the first `count` as possibly not matched. */
+function markDoubtful(scan: Scan, count: number): void {
   scan.captures.fill('doubtful', count);
 }
 
@@ -181,13 +181,13 @@ function repeat(scan: Scan): void {
   scan.index += found[0].length;
   const { source: quantifier, least } = readQuantifier(found, start);
   const { item } = scan;
-  if (item === null || item.kind === 'anchor') refuse('nothing to repeat', start);
-  if (item.kind === 'repeat') refuse('multiple repeat: this already has a quantifier', start);
+  if (item === null || item.kind === 'anchor') reject('nothing to repeat', start);
+  if (item.kind === 'repeat') reject('multiple repeat: this already has a quantifier', start);
   const next = scan.source[scan.index];
-  if (next === '+') refuse('possessive quantifiers (*+ ++ ?+ {…}+) are not supported', start);
+  if (next === '+') reject('possessive quantifiers (*+ ++ ?+ {…}+) are not supported', start);
   if (next === '?') scan.index++;
-  if (least === 0) doubt(scan, item.capturesBefore);
-  // JavaScript does not repeat a bare look-around.
+  if (least === 0) markDoubtful(scan, item.capturesBefore);
+  // JavaScript cannot repeat a bare look-around.
   const wrap = item.kind === 'look-around';
   if (wrap) scan.out[item.at] = `(?:${scan.out[item.at]}`;
   scan.out.push(`${wrap ? ')' : ''}${quantifier}${next === '?' ? '?' : ''}`);
@@ -199,17 +199,17 @@ function readQuantifier(found: RegExpExecArray, start: number): { source: string
   if (!found[0].startsWith('{')) return { source: found[0], least: found[0] === '+' ? 1 : 0 };
   const least = Number(low);
   const most = high === '' ? least : Number(high);
-  if (Math.max(least, most) > LARGEST_REPEAT) refuse('the number of repetitions is too large', start + 1);
-  if (most < least) refuse(`the least number of repetitions is above the most: ${found[0]}`, start + 1);
+  if (Math.max(least, most) > MAX_REPEAT) reject('the number of repetitions is too large', start + 1);
+  if (most < least) reject(`the minimum number of repetitions exceeds the maximum: ${found[0]}`, start + 1);
   return { source: `{${least}${comma}${high === '' ? '' : most}}`, least };
 }
 
 function openGroup(scan: Scan): void {
   const start = scan.index++;
-  if (++scan.parentheses > MOST_GROUPS) refuse(`more than ${MOST_GROUPS} groups are not supported`, start);
+  if (++scan.parentheses > MAX_GROUPS) reject(`more than ${MAX_GROUPS} groups are not supported`, start);
   if (scan.source[scan.index] !== '?') return enter(scan, start, 'capture', '(');
   scan.index++;
-  const char = takeOrRefuse(scan);
+  const char = takeOrReject(scan);
   switch (char) {
     case ':':
       return enter(scan, start, 'plain', '(?:');
@@ -222,65 +222,65 @@ function openGroup(scan: Scan): void {
     case 'P':
       return openNamed(scan, start);
     case '#':
-      if (!skipPast(scan, ')')) refuse('this comment has no closing )', start);
+      if (!skipPast(scan, ')')) reject('this comment has no closing )', start);
       return;
     case '>':
-      return refuse('atomic groups (?>…) are not supported', start);
+      return reject('atomic groups (?>…) are not supported', start);
     case '(':
-      return refuse('conditional groups (?(…)…) are not supported', start);
+      return reject('conditional groups (?(…)…) are not supported', start);
     default:
       if ('aiLmsux-'.includes(char)) return readFlags(scan, start, char);
-      return refuse(`unknown extension ?${char}`, start + 1);
+      return reject(`unknown extension ?${char}`, start + 1);
   }
 }
 
 function openLookBehind(scan: Scan, start: number): void {
-  const char = takeOrRefuse(scan);
+  const char = takeOrReject(scan);
   if (char === '=') return enter(scan, start, 'behind', '(?<=');
   if (char === '!') return enter(scan, start, 'not-behind', '(?<!');
-  refuse(`unknown extension ?<${char}; a named group is (?P<name>…)`, start + 1);
+  reject(`unknown extension ?<${char}; a named group is (?P<name>…)`, start + 1);
 }
 
 function openNamed(scan: Scan, start: number): void {
-  const char = takeOrRefuse(scan);
+  const char = takeOrReject(scan);
   const position = scan.index;
   if (char === '=') {
     const name = readName(scan, ')');
-    const group = scan.names.get(name) ?? refuse(`there is no group named ${name} before this`, position);
+    const group = scan.names.get(name) ?? reject(`there is no group named ${name} before this`, position);
     checkReference(scan, group, position);
     return append(scan, 'atom', `\\k<${name}>`);
   }
-  if (char !== '<') refuse(`unknown extension ?P${char}`, start + 1);
+  if (char !== '<') reject(`unknown extension ?P${char}`, start + 1);
   const name = readName(scan, '>');
-  if (scan.names.has(name)) refuse(`there is already a group named ${name}`, position);
+  if (scan.names.has(name)) reject(`there is already a group named ${name}`, position);
   scan.names.set(name, scan.captures.length + 1);
   enter(scan, start, 'capture', `(?<${name}>`);
 }
 
 function readName(scan: Scan, terminator: string): string {
   const start = scan.index;
-  if (!skipPast(scan, terminator)) refuse(`missing ${terminator} after the group name`, start);
+  if (!skipPast(scan, terminator)) reject(`missing ${terminator} after the group name`, start);
   const name = scan.source.slice(start, scan.index - terminator.length);
-  if (name === '') refuse('missing group name', start);
-  if (!IDENTIFIER.test(name)) refuse(`bad group name ${name}: it takes letters, digits and _`, start);
+  if (name === '') reject('missing group name', start);
+  if (!IDENTIFIER.test(name)) reject(`bad group name ${name}: it takes letters, digits and _`, start);
   return name;
 }
 
-/** Reads `(?flags)`, which Python allows only before everything else. */
+/** Reads `(?flags)`, which Python allows only at the start. */
 function readFlags(scan: Scan, start: number, first: string): void {
   for (let flag = first; flag !== ')'; flag = take(scan)) {
     if (flag === ':' || flag === '-') {
       const advice = first === '-' ? '' : `; put (?${first}) at the start`;
-      refuse(`flags for a part of the pattern are not supported${advice}`, start);
+      reject(`flags for a part of the pattern are not supported${advice}`, start);
     }
-    if (flag === 'L') refuse('the flag L is for bytes, not for text', scan.index);
-    if (!'aimsux'.includes(flag)) refuse(`unknown flag ${flag}`, scan.index - flag.length);
-    if (flag === '') refuse('missing ) after the flags', scan.index);
+    if (flag === 'L') reject('the flag L is for bytes, not for text', scan.index);
+    if (!'aimsux'.includes(flag)) reject(`unknown flag ${flag}`, scan.index - flag.length);
+    if (flag === '') reject('missing ) after the flags', scan.index);
     scan.flags.add(flag);
     if (scan.flags.has('a') && scan.flags.has('u'))
-      refuse('the flags a and u exclude each other', scan.index);
+      reject('the flags a and u exclude each other', scan.index);
   }
-  if (scan.out.length > 0) refuse('global flags not at the start of the pattern', start);
+  if (scan.out.length > 0) reject('global flags not at the start of the pattern', start);
 }
 
 function enter(scan: Scan, start: number, type: Group['type'], text: string): void {
@@ -302,16 +302,16 @@ function enter(scan: Scan, start: number, type: Group['type'], text: string): vo
 function nextAlternative(scan: Scan): void {
   const group = innermost(scan);
   group.alternatives++;
-  doubt(scan, group.capturesOutside);
+  markDoubtful(scan, group.capturesOutside);
   scan.out.push(take(scan));
   scan.item = null;
 }
 
 function closeGroup(scan: Scan): void {
   const group = innermost(scan);
-  if (scan.open.length === 1) refuse('unbalanced ): no group is open', scan.index);
+  if (scan.open.length === 1) reject('unbalanced ): no group is open', scan.index);
   scan.open.pop();
-  if (group.alternatives > 1 || group.type.startsWith('not-')) doubt(scan, group.capturesOutside);
+  if (group.alternatives > 1 || group.type.startsWith('not-')) markDoubtful(scan, group.capturesOutside);
   if (group.type === 'capture') scan.captures[group.capturesOutside - 1] = 'matched';
   scan.out.push(take(scan));
   scan.item = group;
@@ -321,11 +321,11 @@ function innermost({ open }: Scan): Group {
   return open.at(-1) ?? open[0];
 }
 
-function takeOrRefuse(scan: Scan): string {
-  return take(scan) || refuse('unexpected end of pattern', scan.index);
+function takeOrReject(scan: Scan): string {
+  return take(scan) || reject('unexpected end of pattern', scan.index);
 }
 
-/** Token by token, since an escaped terminator ends neither a comment nor a name in Python. */
+/** Token by token: in Python an escaped terminator ends neither a comment nor a name. */
 function skipPast(scan: Scan, terminator: string): boolean {
   for (let token = take(scan); token !== ''; token = take(scan)) if (token === terminator) return true;
   return false;

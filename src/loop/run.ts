@@ -1,27 +1,27 @@
 import type { OutputSnapshot, RunClass } from './event.ts';
 import type { LoopState, Run } from './state.ts';
 
-/** The run that was planned and has not ended. */
+/** The run that is planned and has not ended. */
 export function openRun({ turn }: LoopState): Run | null {
   return [turn.run, turn.messageRun].find((run) => run !== null && run.ended === null) ?? null;
 }
 
-/** Whether the agent did its turn, so that there is work to be checked and committed. */
-export function didItsTurn(as: RunClass | undefined): boolean {
+/** Whether the run completed, so that there is work to check and commit. */
+export function producedWork(as: RunClass | undefined): boolean {
   return as === 'ok' || as === 'restart';
 }
 
-/** Whether the next run belongs to the same iteration: what a limit, an outage, a person or the driver cut short is not charged. */
+/** Whether a usage limit, an outage, a person or the driver cut the run short; the iteration is then run again, free of charge. */
 export function isCutShort(as: RunClass | undefined): boolean {
   return as === 'usage-limit' || as === 'outage' || as === 'interrupted';
 }
 
-/** Whether a continuous detector has what it waited for. */
-export function hasClaimed({ claim, claimEndsRun }: OutputSnapshot): boolean {
+/** Whether a continuous detector has found its claim, so that the run ends now. */
+export function endsByClaim({ claim, claimEndsRun }: OutputSnapshot): boolean {
   return claim !== null && claimEndsRun;
 }
 
-/** What is known of a run that has put out nothing. */
+/** The snapshot of a run without any output. */
 export const NO_OUTPUT: OutputSnapshot = {
   offset: 0,
   tokens: null,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Detector, TextSource } from './completion.ts';
-import { LONGEST_MATCH } from './matcher.ts';
+import { MAX_MATCH_LENGTH } from './matcher.ts';
 import { presets } from './presets.ts';
 import { startScan, type Piece, type PieceSource, type Scanner } from './scan.ts';
 
@@ -27,7 +27,7 @@ const claims = (detector: Detector, ...texts: readonly string[]): boolean =>
     texts.map((text) => piece(text)),
   ).claim(true) !== null;
 
-describe('a tag that is meant, not mentioned', () => {
+describe('a tag on its own line', () => {
   it.each([
     ['alone', '<promise>DONE</promise>'],
     ['after its explanation', 'All 42 tests pass and the linter is clean.\n\n<promise>DONE</promise>'],
@@ -93,7 +93,7 @@ describe('a tag that is meant, not mentioned', () => {
     });
   });
 
-  it('is found where deltas of one message cut it anywhere', () => {
+  it('is found wherever the deltas of a message cut it', () => {
     const text = 'Done.\n<promise>DONE</promise>\nBye.';
     for (let cut = 0; cut <= text.length; cut++)
       expect(claims(ownLine, text.slice(0, cut), text.slice(cut))).toBe(true);
@@ -125,13 +125,13 @@ describe('the scope', () => {
     },
   );
 
-  it('joins messages where it is all assistant text, and only there', () => {
+  it('joins messages only if it is all assistant text', () => {
     const halves = [piece('<promise>DO'), piece('NE</promise>', { message: 'm2' })];
     expect(readAll(promise, halves).claim(true)).not.toBeNull();
     expect(readAll({ ...promise, scope: 'final-answer' }, halves).claim(true)).toBeNull();
   });
 
-  it('takes the stated answer for the final one', () => {
+  it('uses the answer that the stream reports as the final one', () => {
     const final = { ...word('word'), scope: 'final-answer' } as const;
     expect(
       readAll(final, [piece('DONE'), piece('not yet', { source: 'answer', message: 'a' })]).claim(true),
@@ -141,7 +141,7 @@ describe('the scope', () => {
     ).not.toBeNull();
   });
 
-  it('sees a screen as it is now', () => {
+  it('reads the current screen only', () => {
     const screens = [
       piece('DONE', { source: 'screen', message: '1' }),
       piece('working', { source: 'screen', message: '2' }),
@@ -151,7 +151,7 @@ describe('the scope', () => {
 });
 
 describe('a bare word', () => {
-  it('stands alone unless the policy takes substrings', () => {
+  it('must stand alone unless the policy accepts substrings', () => {
     for (const text of ['UNDONE', 'DONEXT', 'DONE_1', 'éDONE', '𝒜DONE']) {
       expect(claims(word('word'), text)).toBe(false);
       expect(claims(word('substring'), text)).toBe(true);
@@ -162,8 +162,8 @@ describe('a bare word', () => {
   });
 });
 
-describe('while the run goes on', () => {
-  it('tells only what a continuous detector has for certain', () => {
+describe('while the run continues', () => {
+  it('reports only a final match of a continuous detector', () => {
     const continuous = { ...word('word'), phase: 'continuous' } as const;
     expect(readAll(word('word'), [piece('DONE ')]).claim(false)).toBeNull();
     expect(readAll(continuous, [piece('DONE')]).claim(false)).toBeNull();
@@ -174,8 +174,8 @@ describe('while the run goes on', () => {
   });
 });
 
-describe('the cuts', () => {
-  // Texts made of the very pieces that matter, so that near misses are common.
+describe('cuts between pieces', () => {
+  // Texts made of significant fragments, so that near misses are common.
   const text = fc
     .array(
       fc.constantFrom(
@@ -226,7 +226,7 @@ describe('the cuts', () => {
     );
   });
 
-  it('leave the letter of the documents intact', () => {
+  it('do not change what the documents’ own expressions match', () => {
     const firstResponse = (whole: string) =>
       /<response>(.*?)<\/response>/i.exec(whole)?.[1]?.trim().toLowerCase() === 'done';
     fc.assert(
@@ -252,13 +252,13 @@ describe('memory', () => {
       let scanner = startScan([detector]);
       for (let chunk = 0; chunk < 300; chunk++) {
         scanner = scanner.read(piece(noise));
-        expect(scanner.held).toBeLessThanOrEqual(LONGEST_MATCH + noise.length);
+        expect(scanner.held).toBeLessThanOrEqual(MAX_MATCH_LENGTH + noise.length);
       }
       expect(scanner.claim(true)).toBeNull();
     },
   );
 
-  it('does not grow by blanks inside of a tag, nor take ever longer over them', () => {
+  it('does not grow with whitespace inside of a tag, nor does the time per piece', () => {
     let scanner = startScan([promise]).read(piece('<promise>'));
     for (let delta = 0; delta < 60_000; delta++)
       scanner = scanner.read(piece(delta === 30_000 ? 'DONE' : ' '));
@@ -266,8 +266,8 @@ describe('memory', () => {
     expect(scanner.read(piece('</promise>')).claim(true)).not.toBeNull();
   });
 
-  it('does not lose what comes after a flood', () => {
-    const flood = 'x'.repeat(3 * LONGEST_MATCH);
+  it('still finds a claim after a flood', () => {
+    const flood = 'x'.repeat(3 * MAX_MATCH_LENGTH);
     for (const detector of [response, promise, word('word')]) {
       expect(
         claims(
@@ -288,7 +288,7 @@ describe('memory', () => {
 });
 
 describe('the default preset', () => {
-  it('reads promise and response tags, and nothing that is merely there', () => {
+  it('reads promise and response tags, and does not take a mention for a claim', () => {
     const { detectors } = presets.default.policy.completion;
     const says = (text: string) => startScan(detectors).read(piece(text)).claim(true)?.by ?? null;
     expect(says('<promise>DONE</promise>')).toBe('promise-tag');

@@ -1,9 +1,9 @@
 /**
- * Reads what an agent's stream says, piece by piece, and tells whether the agent claims to be done.
+ * Reads an agent's stream piece by piece and finds the agent's claim to be done.
  *
- * 1. Only the agent's own words are read: the echoed prompt, tool results and reasoning never are.
- * 2. How the text is cut into pieces makes no difference.
- * 3. Memory is bounded by the detectors, not by the text.
+ * 1. It reads only the agent's own text, never the echoed prompt, tool results or reasoning.
+ * 2. The result does not depend on how the text is cut into pieces.
+ * 3. Memory is bounded by the detectors, not by the length of the text.
  */
 import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
 import { either, type Matcher } from './matcher.ts';
@@ -13,7 +13,7 @@ import { translatePattern } from './python-pattern.ts';
 import { alone, anyTag, firstTag } from './tag-matcher.ts';
 import { word } from './word-matcher.ts';
 
-/** A scanner that has read nothing yet. */
+/** A scanner before the first piece. */
 export function startScan(detectors: readonly Detector[]): Scanner {
   return scanner(
     detectors
@@ -24,37 +24,37 @@ export function startScan(detectors: readonly Detector[]): Scanner {
 
 export interface Scanner {
   read(piece: Piece): Scanner;
-  /** The claim, if there is one; while the run goes on only what `continuous` detectors have for certain. */
+  /** The claim, if there is one; while the run continues, only a final match of a `continuous` detector. */
   claim(ended: boolean): Claim | null;
-  /** How many characters it holds on to. */
+  /** Number of characters kept. */
   readonly held: number;
 }
 
-/** A part of what a run put out. Pieces of one message share its id. */
+/** A part of a run's output. Pieces of one message share its id. */
 export interface Piece {
   readonly source: PieceSource;
   readonly message: string;
   readonly text: string;
-  /** Said in the same session before the loop began. */
+  /** From the same session, but before the loop began. */
   readonly earlier?: boolean;
 }
 
 export type PieceSource =
-  /** The agent's own words. */
+  /** The agent's own text. */
   | 'assistant'
-  /** The final answer, where the stream states it apart. */
+  /** The final answer, where the stream reports it separately. */
   | 'answer'
   /** Output of an agent whose stream cannot be parsed. */
   | 'raw'
-  /** The whole terminal as it looks now, without what was there before the prompt was given. */
+  /** The current terminal screen, without what was there before the prompt. */
   | 'screen'
-  /** The standard error of an agent whose stream cannot be parsed. */
+  /** The stderr of an agent whose stream cannot be parsed. */
   | 'complaint'
-  /** Our own prompt, echoed. */
+  /** The echoed prompt. */
   | 'prompt'
   /** What a tool printed. */
   | 'tool'
-  /** What the agent thought. */
+  /** The agent's reasoning. */
   | 'reasoning';
 
 const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
@@ -96,7 +96,7 @@ function readOn(reader: Reader, piece: Piece): Reader {
   return { detector, message: piece.message, matcher: matcher.read(piece.text) };
 }
 
-/** The last message is the one that counts where a later one can take a claim back, and on a screen. */
+/** Where a later message can take back a claim, and on a screen, only the last message counts. */
 function readsLastMessageOnly(detector: TextDetector): boolean {
   if (LAST_MESSAGE.has(detector.scope)) return true;
   return 'placement' in detector && detector.placement === 'own-line';
@@ -108,7 +108,7 @@ function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
       if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
-      // A final answer that says nothing else needs no tag.
+      // A final answer that consists only of the value needs no tag.
       return source === 'answer' && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
@@ -120,7 +120,7 @@ function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
       return word(detector.value, detector.within);
     case 'pattern': {
       const translation = translatePattern(detector.pattern);
-      if (!translation.ok) throw new Error(`unchecked pattern: ${translation.message}`);
+      if (!translation.ok) throw new Error(`pattern was not validated: ${translation.message}`);
       return pattern(new RegExp(translation.source, translation.flags));
     }
   }

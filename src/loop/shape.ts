@@ -1,10 +1,12 @@
-/** Small rules that say what a plain value must look like; `validate.ts` puts them together. */
+/** Rules for the shape of a plain value; `validate.ts` combines them. */
 
-/** What is wrong with one field: its name, what it should be and what it is. */
+/** What is wrong with one field: its name, the expected value and the value found. */
 export interface Problem {
   readonly field: string;
   readonly expected: string;
   readonly got: string;
+  /** The field itself is unknown. */
+  readonly isUnknown?: true;
 }
 
 export type Rule = (value: unknown, field: string) => readonly Problem[];
@@ -22,8 +24,9 @@ export function object(fields: Readonly<Record<string, Rule>>): Rule {
         const known = Object.keys(fields).join(', ');
         return {
           field: join(field, key),
-          expected: `one of the known fields (${known})`,
+          expected: `one of ${known}`,
           got: show(value[key]),
+          isUnknown: true as const,
         };
       }),
       ...Object.entries(fields).flatMap(([key, check]) => check(value[key], join(field, key))),
@@ -38,15 +41,14 @@ export function list(item: Rule): Rule {
   };
 }
 
-/** A list with something in it. */
-export function some(item: Rule): Rule {
+export function nonEmptyList(item: Rule): Rule {
   return (value, field) =>
     Array.isArray(value) && value.length === 0
-      ? [{ field, expected: 'a list with something in it', got: '[]' }]
+      ? [{ field, expected: 'a non-empty list', got: '[]' }]
       : list(item)(value, field);
 }
 
-/** One of several shapes, told apart by the value of one field. */
+/** One of several shapes, selected by the value of one field. */
 export function variant(tag: string, shapes: Readonly<Record<string, Rule>>): Rule {
   return (value, field) => {
     const kind = isRecord(value) ? value[tag] : value;
@@ -58,7 +60,7 @@ export function variant(tag: string, shapes: Readonly<Record<string, Rule>>): Ru
   };
 }
 
-export function orNone(check: Rule): Rule {
+export function nullable(check: Rule): Rule {
   return (value, field) => (value === null ? [] : check(value, field));
 }
 
@@ -70,20 +72,23 @@ export function whole(least: number): Rule {
   return rule(`a whole number >= ${least}`, (value) => Number.isSafeInteger(value) && Number(value) >= least);
 }
 
-export const yesOrNo: Rule = rule('true or false', (value) => typeof value === 'boolean');
-export const text: Rule = rule(
-  'a text that is not blank',
+export const flag: Rule = rule('true or false', (value) => typeof value === 'boolean');
+export const nonBlank: Rule = rule(
+  'a non-blank string',
   (value) => typeof value === 'string' && value.trim() !== '',
 );
-export const anyText: Rule = rule('a text', (value) => typeof value === 'string');
+export const string: Rule = rule('a string', (value) => typeof value === 'string');
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value as a person would recognise it, never longer than a line. */
+/** How `show` shows a missing value. */
+export const ABSENT = 'nothing';
+
+/** A value as shown in a message, at most 100 characters long. */
 export function show(value: unknown): string {
-  if (value === undefined) return 'nothing';
+  if (value === undefined) return ABSENT;
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   const shown = JSON.stringify(value) ?? typeof value;
   return shown.length > 100 ? `${shown.slice(0, 97)}...` : shown;

@@ -10,7 +10,7 @@ import {
   output,
   plain,
   planned,
-  tells,
+  received,
   wanted,
   write,
 } from '../../test/rig/given.ts';
@@ -19,33 +19,33 @@ import { decide } from './decide.ts';
 import type { Happening } from './event.ts';
 import type { LoopState } from './state.ts';
 
-const hears = (resetsAt: number, jitter = 0): Happening => ({
+const sharedLimit = (resetsAt: number, jitter = 0): Happening => ({
   type: 'limit.shared',
   resetsAt,
   message: 'theirs',
   jitter,
 });
-const says = (state: LoopState, happening: Happening, at = state.now): boolean =>
+const isAdmitted = (state: LoopState, happening: Happening, at = state.now): boolean =>
   admits(state, { ...happening, at });
 const timer = (key: string): Happening => ({ type: 'timer.fired', key });
-const now = tells('now', { type: 'resume', now: true });
+const now = received('now', { type: 'resume', now: true });
 
-describe('a limit that another loop has met', () => {
-  it('is heard where a run is wanted and none is open, and while it lasts', () => {
+describe('a usage limit that another loop hit', () => {
+  it('is admitted while it lasts, if a run is wanted and none is open', () => {
     const ready = given(plain, iteration(1));
-    expect(says(ready, hears(1000))).toBe(true);
-    expect(says(ready, hears(1000), 1000)).toBe(false);
-    expect(says(given(plain), hears(1000))).toBe(false);
-    expect(says(given(plain, ...begun), hears(1000))).toBe(false);
-    const heard = given(plain, iteration(1), hears(1000));
-    expect(says(heard, hears(2000))).toBe(false);
-    // A person does not want to wait.
-    expect(says(write(heard, { ...now, at: 0 }), hears(2000))).toBe(false);
+    expect(isAdmitted(ready, sharedLimit(1000))).toBe(true);
+    expect(isAdmitted(ready, sharedLimit(1000), 1000)).toBe(false);
+    expect(isAdmitted(given(plain), sharedLimit(1000))).toBe(false);
+    expect(isAdmitted(given(plain, ...begun), sharedLimit(1000))).toBe(false);
+    const limited = given(plain, iteration(1), sharedLimit(1000));
+    expect(isAdmitted(limited, sharedLimit(2000))).toBe(false);
+    // After `resume --now`.
+    expect(isAdmitted(write(limited, { ...now, at: 0 }), sharedLimit(2000))).toBe(false);
   });
 
-  it('is sat out before the run, a little longer at random, and not for more than a minute', () => {
+  it('is waited for before the run, with a jitter of at most a minute', () => {
     const until = (resetsAt: number, jitter: number): unknown =>
-      wanted(given(plain, iteration(1), hears(resetsAt, jitter)));
+      wanted(given(plain, iteration(1), sharedLimit(resetsAt, jitter)));
     expect(until(100_000, 0)).toEqual({
       type: 'wait',
       key: 'wait:1.1:shared-limit',
@@ -54,35 +54,35 @@ describe('a limit that another loop has met', () => {
     });
     expect(until(100_000, 0.5)).toMatchObject({ until: 105_000 });
     expect(until(10_000_000, 1)).toMatchObject({ until: 10_060_000 });
-    const later = given(plain, iteration(1), hears(100_000), [100, timer('wait:1.1:shared-limit')]);
+    const later = given(plain, iteration(1), sharedLimit(100_000), [100, timer('wait:1.1:shared-limit')]);
     expect(wanted(later)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: true });
   });
 
-  it('is another one before the next run of the same iteration', () => {
+  it('is asked for again before the next run of the same iteration', () => {
     const own = [...begun, output('1.1', limit(50_000)), exited('1.1', 1)];
-    const state = given(plain, ...own, [50, timer('wait:1.1')], hears(60_000));
+    const state = given(plain, ...own, [50, timer('wait:1.1')], sharedLimit(60_000));
     expect(wanted(state)).toMatchObject({ key: 'wait:1.2:shared-limit', until: 60_000 });
-    expect(says(state, timer('wait:1.1:shared-limit'), 60_000)).toBe(false);
+    expect(isAdmitted(state, timer('wait:1.1:shared-limit'), 60_000)).toBe(false);
   });
 
-  it('is not waited for longer than the loop may be at work', () => {
+  it('is not waited for beyond the loop’s own time limit', () => {
     const short = { ...plain, limits: { unchanged: null, timeMs: 30_000 } };
-    const state = given(short, iteration(1), hears(100_000));
+    const state = given(short, iteration(1), sharedLimit(100_000));
     expect(wanted(state)).toMatchObject({ until: 30_000 });
     expect(ending(write(state, { ...timer('wait:1.1:shared-limit'), at: 30_000 }))).toMatchObject({
       type: 'time-exhausted',
     });
-    // Also when the limit comes later.
-    const set = tells('s', { type: 'set', limits: { timeMs: 5000 } });
-    expect(ending(given(plain, iteration(1), hears(100_000), [10, set]))).toMatchObject({
+    // Also if that limit is set during the wait.
+    const set = received('s', { type: 'set', limits: { timeMs: 5000 } });
+    expect(ending(given(plain, iteration(1), sharedLimit(100_000), [10, set]))).toMatchObject({
       type: 'time-exhausted',
     });
   });
 
-  it('is left by a pause, and there again after it', () => {
-    const paused = given(plain, iteration(1), hears(100_000), tells('p', { type: 'pause' }));
+  it('stops being waited for during a pause, and is waited for again after it', () => {
+    const paused = given(plain, iteration(1), sharedLimit(100_000), received('p', { type: 'pause' }));
     expect(wanted(paused)).toMatchObject({ type: 'rest' });
-    const resumed = write(paused, { ...tells('r', { type: 'resume', now: false }), at: 50_000 });
+    const resumed = write(paused, { ...received('r', { type: 'resume', now: false }), at: 50_000 });
     expect(wanted(resumed)).toMatchObject({ key: 'wait:1.1:shared-limit', until: 100_000 });
     expect(wanted(write(paused, { ...now, at: 50_000 }))).toMatchObject({
       type: 'run',
@@ -90,20 +90,20 @@ describe('a limit that another loop has met', () => {
     });
   });
 
-  it('is ended by a person who says now, for one run', () => {
-    const urged = given(plain, iteration(1), hears(100_000), now);
-    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
+  it('is skipped for one run by `resume --now`', () => {
+    const resumedNow = given(plain, iteration(1), sharedLimit(100_000), now);
+    expect(wanted(resumedNow)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
     const again = [planned('1.1'), ended('1.1', { how: 'interrupted' }), timer('wait:1.1')];
-    const next = again.reduce<LoopState>((state, told) => write(state, { ...told, at: 0 }), urged);
+    const next = again.reduce<LoopState>((state, told) => write(state, { ...told, at: 0 }), resumedNow);
     expect(wanted(next)).toMatchObject({ type: 'run', key: 'run:1.2', respectsSharedLimit: true });
   });
 
-  it('is asked for anew when the loop is opened again', () => {
+  it('is asked for again when the loop is reopened', () => {
     const stopped = given(
       plain,
       iteration(1),
-      hears(100_000),
-      tells('s', { type: 'stop', now: true, by: 'person' }),
+      sharedLimit(100_000),
+      received('s', { type: 'stop', now: true, by: 'person' }),
     );
     const over = write(stopped, { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' }, at: 0 });
     const open = write(over, { type: 'loop.reopened', policy: null, at: 1000 });
@@ -111,11 +111,11 @@ describe('a limit that another loop has met', () => {
   });
 });
 
-describe('a limit that was heard', () => {
-  const heard = { type: 'limit.shared', resetsAt: 60_000, message: 'theirs', jitter: 0.5, at: 0 } as const;
-  const waiting = (): LoopState => write(given(plain, iteration(1)), heard);
+describe('a shared limit in the journal', () => {
+  const limited = { type: 'limit.shared', resetsAt: 60_000, message: 'theirs', jitter: 0.5, at: 0 } as const;
+  const waiting = (): LoopState => write(given(plain, iteration(1)), limited);
 
-  it('is waited for before the run, a little longer than it lasts, and then the same run is wanted', () => {
+  it('delays the run until after its reset, and then the same run is wanted', () => {
     expect(decide(waiting())).toEqual([
       { type: 'wait', key: 'wait:1.1:shared-limit', until: 63_000, why: 'usage-limit' },
     ]);
@@ -124,19 +124,19 @@ describe('a limit that was heard', () => {
     expect(over.iteration).toBe(1);
   });
 
-  it('is not heeded once a person says resume --now, until the next limit', () => {
-    const urged = write(waiting(), { ...now, at: 10 });
-    expect(wanted(urged)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
-    expect(admits(urged, { ...heard, at: 20 })).toBe(false);
+  it('is ignored after `resume --now`, until the next limit', () => {
+    const resumedNow = write(waiting(), { ...now, at: 10 });
+    expect(wanted(resumedNow)).toMatchObject({ type: 'run', key: 'run:1.1', respectsSharedLimit: false });
+    expect(admits(resumedNow, { ...limited, at: 20 })).toBe(false);
   });
 
-  it('is admitted only while a run is wanted that heeds it, and only if it is not over', () => {
-    expect(admits(given(plain, iteration(1)), { ...heard, at: 60_000 })).toBe(false);
-    expect(admits(given(plain, ...begun), heard)).toBe(false);
-    expect(admits(waiting(), { ...heard, at: 10 })).toBe(false);
+  it('is admitted only before its reset and while a run is wanted that waits for it', () => {
+    expect(admits(given(plain, iteration(1)), { ...limited, at: 60_000 })).toBe(false);
+    expect(admits(given(plain, ...begun), limited)).toBe(false);
+    expect(admits(waiting(), { ...limited, at: 10 })).toBe(false);
   });
 
-  it('keeps nobody from asking for a commit message', () => {
+  it('does not delay a run that writes a commit message', () => {
     const commits = {
       ...plain,
       commit: { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null },
@@ -151,14 +151,14 @@ describe('a limit that was heard', () => {
       purpose: 'commit-message',
       respectsSharedLimit: false,
     });
-    expect(admits(asking, { ...heard, at: 3000 })).toBe(false);
+    expect(admits(asking, { ...limited, at: 3000 })).toBe(false);
   });
 });
 
 describe('an outage', () => {
   const down = (run: string): ReturnType<typeof ended> =>
     ended(run, { how: 'exited', code: 1, error: { kind: 'transient', message: 'overloaded' } });
-  /** After so many in a row. */
+  /** The state after consecutive outages. */
   const outages = (times: number): LoopState => {
     let state = given(plain, iteration(1));
     for (let run = 1; run <= times; run++) {
@@ -176,14 +176,14 @@ describe('an outage', () => {
     return wait.until - state.now;
   };
 
-  it('is tried again after 1, 2, 4 … 300 seconds, and charges nothing', () => {
+  it('is retried after 1, 2, 4 … 300 seconds, free of charge', () => {
     expect([1, 2, 3, 4].map((times) => length(outages(times)))).toEqual([1000, 2000, 4000, 8000]);
     expect(length(outages(12))).toBe(300_000);
     expect(outages(12)).toMatchObject({ iteration: 1, failures: { consecutive: 0, total: 0 } });
     expect(wanted(outages(1))).toMatchObject({ why: 'outage' });
   });
 
-  it('is counted from the first one again after anything else, and when the loop is opened again', () => {
+  it('starts counting again after any other result and when the loop is reopened', () => {
     const third = write(outages(2), { ...timer('wait:1.2'), at: outages(2).now + 2000 });
     const failed = [planned('1.3'), exited('1.3', 1)].reduce<LoopState>(
       (state, told) => write(state, { ...told, at: state.now }),
@@ -192,7 +192,7 @@ describe('an outage', () => {
     expect(failed).toMatchObject({ outages: 0, failures: { consecutive: 1 } });
     expect(length(failed)).toBe(1000);
     const stopping = write(outages(3), {
-      ...tells('s', { type: 'stop', now: true, by: 'person' }),
+      ...received('s', { type: 'stop', now: true, by: 'person' }),
       at: outages(3).now,
     });
     const over = write(stopping, {
@@ -203,12 +203,12 @@ describe('an outage', () => {
     expect(write(over, { type: 'loop.reopened', policy: null, at: over.now })).toMatchObject({ outages: 0 });
   });
 
-  it('is not waited for when a person says now', () => {
+  it('is not waited for after `resume --now`', () => {
     expect(wanted(write(outages(2), { ...now, at: outages(2).now }))).toMatchObject({ key: 'run:1.3' });
   });
 });
 
-describe('a conversation', () => {
+describe('an agent session', () => {
   const used = (input: number, usd: number): object => ({
     tokens: { input, output: 1, cacheRead: 2, cacheWrite: 3 },
     cost: { usd, source: 'reported' },
@@ -227,7 +227,7 @@ describe('a conversation', () => {
       return told.reduce((state, one) => write(state, { ...one, at: state.now }), before);
     }, given(plain)).session;
 
-  it('has cost what all of its runs have', () => {
+  it('costs the sum of its runs', () => {
     expect(after(['a', 10, 0.5], ['a', 5, 0.25])).toEqual({
       id: 'a',
       tokens: { input: 15, output: 2, cacheRead: 4, cacheWrite: 6 },
@@ -235,7 +235,7 @@ describe('a conversation', () => {
     });
   });
 
-  it('is another one by its name, and stays known over a run that names none', () => {
+  it('is identified by its id and stays known after a run without one', () => {
     expect(after(['a', 10, 0.5], ['b', 5, 0.25])).toMatchObject({ id: 'b', tokens: { input: 5 }, usd: 0.25 });
     expect(after(['a', 10, 0.5], [undefined, 5, 0.25])).toMatchObject({ id: 'a', tokens: { input: 10 } });
     expect(after([undefined, 5, 0.25])).toBeNull();

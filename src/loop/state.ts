@@ -15,8 +15,8 @@ import type { Outcome, StopCause } from './outcome.ts';
 import type { FailAction, Policy } from './policy.ts';
 
 /**
- * What the journal folds to. Plain data that does not grow with the iterations, only with what people told it and
- * no run has taken up; `evolve` is its only writer.
+ * What the journal folds to. Plain data, written only by `evolve`. It does not grow with the number of iterations,
+ * only with guidance that no run has used yet.
  */
 export interface LoopState {
   readonly created: boolean;
@@ -24,64 +24,64 @@ export interface LoopState {
   readonly policy: Policy;
   /** The last event's time. */
   readonly now: number;
-  /** Time at work: without the time that the loop rested, was ended or had no owner. */
+  /** Working time: excludes the time in which the loop rested, had ended or had no owner. */
   readonly activeMs: number;
   readonly outcome: Outcome | null;
   /** Iterations charged so far. */
   readonly iteration: number;
   readonly turn: Turn;
-  /** What the checks said before the first iteration, in their order, as far as they were run. */
+  /** Results of the checks before the first iteration, in order, as far as they have run. */
   readonly baseline: readonly CheckResult[];
   readonly failures: { readonly consecutive: number; readonly total: number };
-  /** Usage limits in a row: the rung of the ladder. */
+  /** Consecutive usage limits: the position on `usageLimitLadderMs`. */
   readonly rung: number;
-  /** Outages in a row. */
+  /** Consecutive outages. */
   readonly outages: number;
-  /** Closed runs only; see `spentSoFar`. */
+  /** By ended runs only; `spentSoFar` adds the running one. */
   readonly spent: Spend;
-  /** The conversation of the last run that named one, and what it has cost this loop. */
+  /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;
   readonly progress: Progress;
   readonly feedback: Feedback;
   readonly control: ControlState;
   readonly children: readonly string[];
-  /** Whether an agent process was ever seen alive. */
+  /** Whether an agent process has ever started. */
   readonly everStarted: boolean;
 }
 
-/** One iteration, from the look around before it to the wait after it. */
+/** One iteration, from the probe before it to the wait after it. */
 export interface Turn {
   /** The number that the iteration has, or will have once it is started. */
   readonly iteration: number;
   readonly started: boolean;
-  /** Runs planned in it, of both purposes. */
+  /** Number of planned runs, for work and for commit messages. */
   readonly runs: number;
   readonly before: Probe | null;
-  /** A limit that another loop of the account has met, and until when it is heeded. */
+  /** A usage limit that another loop of the account hit, and until when this loop waits for it. */
   readonly sharedLimit: { readonly until: number; readonly message: string } | null;
-  /** A person does not want to wait for it. */
+  /** A person resumed the loop without waiting for it. */
   readonly ignoresSharedLimit: boolean;
   /** The run that does the work; null before it is planned. */
   readonly run: Run | null;
   readonly after: Probe | null;
   readonly checksStarted: boolean;
-  /** By index; null until it has finished. */
+  /** By index; null until the check has finished. */
   readonly checks: readonly (CheckResult | null)[];
   readonly claim: JudgedClaim | null;
-  /** Whether there is anything to commit; null until somebody has looked. */
+  /** Whether there is anything to commit; null until the driver has looked. */
   readonly changes: Changes | null;
   /** The run that writes the commit message. */
   readonly messageRun: Run | null;
   readonly committed: boolean;
   readonly checkpointed: boolean;
   readonly childrenTimedOut: boolean;
-  /** The time of the turn's own last event: what a wait is counted from. */
+  /** The time of the last event of this turn: waits count from here. */
   readonly at: number;
 }
 
 export interface JudgedClaim extends Claim {
   readonly verdict: 'open' | 'accepted' | 'rejected';
-  /** Accepted, and there were checks that could have contradicted it. */
+  /** The claim was accepted, and checks could have contradicted it. */
   readonly verified: boolean;
 }
 
@@ -89,7 +89,7 @@ export interface Run {
   readonly id: string;
   readonly purpose: Purpose;
   readonly plannedAt: number;
-  /** How to find its process again; null before it was seen. */
+  /** Identifies its process; null before the process has started. */
   readonly receipt: Receipt | null;
   readonly guidance: readonly string[];
   readonly output: OutputSnapshot;
@@ -99,13 +99,13 @@ export interface Run {
 export interface Spend {
   readonly tokens: Tokens;
   readonly usd: number;
-  /** The weakest source of all that was added up; null while nothing was. */
+  /** The least reliable source in the sum; null while nothing was added. */
   readonly source: Cost['source'] | null;
-  /** Runs that did not say what they cost. */
+  /** Runs whose cost is unknown. */
   readonly unknownRuns: number;
 }
 
-/** Some agents count from the beginning of a conversation, which a run may take up again. */
+/** Some agents report totals of a session, which a later run may continue. */
 export interface SessionSpend {
   readonly id: string;
   readonly tokens: Tokens;
@@ -115,11 +115,11 @@ export interface SessionSpend {
 export interface Progress {
   readonly fingerprint: string | null;
   readonly checks: string | null;
-  /** Iterations in a row that left all of it as it was. */
+  /** Consecutive iterations that changed neither the tree nor the check results. */
   readonly unchanged: number;
 }
 
-/** What the next prompt says about the last iteration. */
+/** What the next prompt tells the agent about the last iteration. */
 export interface Feedback {
   readonly failed: readonly FailedCheck[];
   readonly error: string | null;
@@ -137,16 +137,16 @@ export interface ControlState {
   readonly paused: boolean;
   readonly stop: StopRequest | null;
   readonly guidance: readonly { readonly id: string; readonly text: string }[];
-  /** Ids of the last controls, so that a repeat is dropped. */
+  /** Ids of the last controls, to drop repeats. */
   readonly seen: readonly string[];
   readonly signals: number;
 }
 
 export interface StopRequest {
   readonly by: StopCause;
-  /** The driver cannot go on, and why: how the loop then ends. */
+  /** Set when the driver cannot continue: the outcome with which the loop ends. */
   readonly abort: { readonly type: 'fatal' | 'bad-input'; readonly message: string } | null;
   readonly now: boolean;
-  /** The steps that were in flight when it came; without `now` they may finish. */
+  /** Keys of the steps that were in flight at the request; without `now` they may finish. */
   readonly finishing: readonly string[];
 }

@@ -1,6 +1,6 @@
-import { escapeForPattern, LONGEST_MATCH, sameIgnoringCase, settled, type Matcher } from './matcher.ts';
+import { escapeForPattern, MAX_MATCH_LENGTH, sameIgnoringCase, settled, type Matcher } from './matcher.ts';
 
-/** Only the first tag that opens and closes on one line counts; it must hold the value, blanks and case aside. */
+/** Only the first tag that opens and closes on one line counts; case and whitespace around the value are ignored. */
 export function firstTag(name: string, value: string): Matcher {
   const open = `<${name}>`;
   const close = `</${name}>`;
@@ -17,7 +17,7 @@ export function firstTag(name: string, value: string): Matcher {
     held: tail.length,
   });
 
-  // `overlong`: so much stands in the tag that it cannot be the value; only its end is still of interest.
+  // `overlong`: the content is too long to be the value, so only the closing tag still matters.
   const inside = (content: string, overlong: boolean): Matcher => ({
     read(text) {
       const seen = content + text;
@@ -28,7 +28,7 @@ export function firstTag(name: string, value: string): Matcher {
         const matches = !overlong && sameIgnoringCase(seen.slice(0, end).trim(), value);
         return settled(matches ? `${open}${value}${close}` : null);
       }
-      return seen.length > LONGEST_MATCH
+      return seen.length > MAX_MATCH_LENGTH
         ? inside(lastPart(seen, close.length - 1), true)
         : inside(seen, overlong);
     },
@@ -39,7 +39,7 @@ export function firstTag(name: string, value: string): Matcher {
   return outside('');
 }
 
-/** The value is all there is, blanks and case aside. */
+/** The text consists of the value alone; case and surrounding whitespace are ignored. */
 export function alone(value: string): Matcher {
   const waiting = (seen: string): Matcher => ({
     read(text) {
@@ -54,7 +54,7 @@ export function alone(value: string): Matcher {
   return waiting('');
 }
 
-/** Any tag that holds the value counts, with blanks and newlines around it. */
+/** Any tag with the value counts; whitespace around the value is ignored. */
 export function anyTag(name: string, value: string): Matcher {
   const whole = tagPattern(name, value);
   const waiting = (tail: string): Matcher => ({
@@ -69,15 +69,15 @@ export function anyTag(name: string, value: string): Matcher {
   return waiting('');
 }
 
-/** The tag with its value, blanks and newlines around it. */
+/** The tag with its value and optional whitespace around the value. */
 export function tagPattern(name: string, value: string, anchored = false): RegExp {
   const tag = String.raw`<${name}>\s*${escapeForPattern(value)}\s*</${name}>`;
   return new RegExp(anchored ? `^${tag}$` : tag, 'is');
 }
 
-/** Whether a text could still become the tag with its value when more of it arrives. */
+/** Whether a text may be the beginning of the tag with its value. */
 export function mayBecomeTag(text: string, name: string, value: string): boolean {
-  if (text.length > LONGEST_MATCH) return false;
+  if (text.length > MAX_MATCH_LENGTH) return false;
   let rest = text;
   for (const part of [`<${name}>`, value, `</${name}>`]) {
     if (rest.length < part.length) return sameIgnoringCase(rest, part.slice(0, rest.length));
@@ -87,9 +87,9 @@ export function mayBecomeTag(text: string, name: string, value: string): boolean
   return false;
 }
 
-/** The end of a text from where a tag may have begun that is not complete yet. */
+/** The end of a text from where an incomplete tag may begin. */
 function unfinishedTag(text: string, name: string, value: string): string {
-  let at = text.indexOf('<', Math.max(0, text.length - LONGEST_MATCH));
+  let at = text.indexOf('<', Math.max(0, text.length - MAX_MATCH_LENGTH));
   while (at >= 0) {
     const begun = text.slice(at);
     if (mayBecomeTag(begun, name, value)) return squeezed(begun, name, value);
@@ -98,7 +98,7 @@ function unfinishedTag(text: string, name: string, value: string): string {
   return '';
 }
 
-/** Blanks behind the opening tag or the value are as good as one: a thousand deltas of blanks must not pile up. */
+/** Reduces whitespace after the opening tag or the value to one space, so that it does not accumulate. */
 function squeezed(begun: string, name: string, value: string): string {
   const trimmed = begun.trimEnd();
   const open = `<${name}>`;

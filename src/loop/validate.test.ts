@@ -13,18 +13,18 @@ const detector = (more: object) => ({
 });
 
 describe('resolvePolicy', () => {
-  it.each(PRESET_NAMES)('accepts the preset %s as it is, once it has what it requires', (preset) => {
+  it.each(PRESET_NAMES)('accepts the preset %s with its required values', (preset) => {
     const required = { architect: { checks: { commands: [check] } }, swarm: { limits: { iterations: 3 } } };
     expect(
       complaints({ preset, ...(preset === 'architect' || preset === 'swarm' ? required[preset] : {}) }),
     ).toEqual([]);
   });
 
-  it('takes the default preset where none is named', () => {
+  it('uses the default preset if none is named', () => {
     expect(resolvePolicy({})).toEqual({ ok: true, policy: presets.default.policy });
   });
 
-  it('overrides single values and leaves the rest: undefined changes nothing, null takes away, lists replace', () => {
+  it('overrides single values: undefined changes nothing, null removes, lists replace', () => {
     const resolution = resolvePolicy({
       limits: { iterations: 3, failures: undefined, unchanged: null },
       checks: { commands: [check] },
@@ -35,14 +35,14 @@ describe('resolvePolicy', () => {
     });
   });
 
-  it('makes an object of another kind as a whole', () => {
+  it('replaces an object that has a kind as a whole', () => {
     expect(resolvePolicy({ delay: { afterFailure: { kind: 'fixed', ms: 5 } } })).toMatchObject({
       ok: true,
       policy: { delay: { afterFailure: { kind: 'fixed', ms: 5 }, afterOkMs: 0 } },
     });
   });
 
-  it('wants both claim and checks where there are checks, unless told otherwise', () => {
+  it('requires claim and checks for a loop with checks, unless `until` is set', () => {
     const until = (input: PolicyInput) => {
       const resolution = resolvePolicy(input);
       return resolution.ok ? resolution.policy.completion.until : null;
@@ -69,7 +69,7 @@ describe('resolvePolicy', () => {
     ],
     [
       { preset: 'swarm' },
-      'limits.iterations must be given, since the preset swarm has no default for it, got nothing',
+      'limits.iterations is required and must be a whole number >= 1 (preset swarm has no default)',
     ],
     [{ limits: { timeMs: -5 } }, 'limits.timeMs must be a whole number >= 1, got -5'],
     [{ limits: { costUsd: 0 } }, 'limits.costUsd must be a number > 0, got 0'],
@@ -81,7 +81,7 @@ describe('resolvePolicy', () => {
     ],
     [
       { limits: { iteration: 3 } },
-      'limits.iteration must be one of the known fields (iterations, timeMs, costUsd, tokens, failures, outputBytes, unchanged, lookedAt, stopRunning), got 3',
+      'unknown field limits.iteration, expected one of iterations, timeMs, costUsd, tokens, failures, outputBytes, unchanged, lookedAt, stopRunning',
     ],
     [{ timeouts: { killGraceMs: -1 } }, 'timeouts.killGraceMs must be a whole number >= 0, got -1'],
     [
@@ -94,11 +94,14 @@ describe('resolvePolicy', () => {
     ],
     [
       { checks: { commands: [check, { ...check, command: ' ' }] } },
-      'checks.commands[1].command must be a text that is not blank, got " "',
+      'checks.commands[1].command must be a non-blank string, got " "',
     ],
     [{ checks: { commands: 'npm test' } }, 'checks.commands must be a list, got "npm test"'],
     [{ completion: { until: 'green' } }, 'completion.until must be one of both, checks, claim, got "green"'],
-    [{ completion: { until: 'checks' } }, 'checks.commands must be at least one check to go by, got []'],
+    [
+      { completion: { until: 'checks' } },
+      'checks.commands must be a list of at least one check (until is "checks"), got []',
+    ],
     [
       detector({ kind: 'pattern', pattern: 'a(b' }),
       `completion.detectors[0].pattern must be a regular expression in Python's syntax, got "a(b": `,
@@ -113,35 +116,32 @@ describe('resolvePolicy', () => {
     ],
     [
       detector({ kind: 'word', value: 'a\nb', within: 'word' }),
-      'completion.detectors[0].value must be a text of 1 to 1000 characters on one line, without blanks around it, got "a\\nb"',
+      'completion.detectors[0].value must be a single line of 1 to 1000 characters without surrounding whitespace, got "a\\nb"',
     ],
     [
       { completion: { detectors: [{ kind: 'exit-code', code: 256 }] } },
       'completion.detectors[0].code must be an exit code from 0 to 255, got 256',
     ],
-    [
-      { delay: { usageLimitLadderMs: [] } },
-      'delay.usageLimitLadderMs must be a list with something in it, got []',
-    ],
-    [{ prompt: { sections: [] } }, 'prompt.sections must be a list with something in it, got []'],
+    [{ delay: { usageLimitLadderMs: [] } }, 'delay.usageLimitLadderMs must be a non-empty list, got []'],
+    [{ prompt: { sections: [] } }, 'prompt.sections must be a non-empty list, got []'],
     [{ signals: { SIGINT: 'ignore' } }, 'signals.SIGINT must be one of finish, pause, kill, got "ignore"'],
     [{ prompt: { sections: ['base', 'poem'] } }, 'prompt.sections[1] must be one of base, task, '],
     [{ exitCodes: { done: -1 } }, 'exitCodes.done must be an exit code from 0 to 255, got -1'],
     [{ limits: 'none' }, 'limits must be an object, got "none"'],
-  ])('refuses %j', (input, complaint) => {
+  ])('rejects %j', (input, complaint) => {
     expect(complaints(input)[0]).toContain(complaint);
     expect(complaints(input)).toHaveLength(1);
   });
 
-  it('names the position of what is wrong with a pattern', () => {
+  it('names the position of an error in a pattern', () => {
     expect(complaints(detector({ kind: 'pattern', pattern: 'ok[z-a]' }))[0]).toMatch(/at position 3$/);
   });
 
-  it('tells everything that is wrong at once', () => {
+  it('reports all problems at once', () => {
     expect(complaints({ limits: { timeMs: -1, tokens: 0 }, host: 'moon' })).toHaveLength(3);
   });
 
-  it('allows 0 iterations where the document does', () => {
+  it('allows 0 iterations for conductor, as its document does', () => {
     expect(complaints({ preset: 'conductor', limits: { iterations: 0 } })).toEqual([]);
   });
 });

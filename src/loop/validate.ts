@@ -1,4 +1,4 @@
-/** The one place where a policy is put together from a preset and what the user wants changed, and judged. */
+/** Builds a policy from a preset and the user's changes, and validates it. Every policy passes through here. */
 import { splitWords } from './words.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
@@ -16,23 +16,24 @@ import {
 import { presets } from './presets.ts';
 import { translatePattern } from './python-pattern.ts';
 import {
-  anyText,
+  ABSENT,
+  flag,
   isRecord,
   list,
+  nonBlank,
+  nonEmptyList,
+  nullable,
   object,
   oneOf,
-  orNone,
   rule,
   show,
-  some,
-  text,
+  string,
   variant,
   whole,
-  yesOrNo,
 } from './shape.ts';
 import type { Problem, Rule } from './shape.ts';
 
-/** A preset with single values changed, or everything that is wrong with it. */
+/** A preset with the given changes, or everything that is wrong with them. */
 export function resolvePolicy(input: PolicyInput): PolicyResolution {
   const preset = input.preset ?? 'default';
   if (!isPreset(preset)) {
@@ -46,19 +47,19 @@ export function resolvePolicy(input: PolicyInput): PolicyResolution {
   return examine(completed);
 }
 
-/** A policy with single values changed; nothing is examined. */
+/** A policy with the given changes, not validated. */
 export function mergePolicy(policy: Policy, change: PolicyInput): Policy {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller examines it with `findProblems`
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller validates it with `findProblems`
   return merge(policy, change) as Policy;
 }
 
-/** Everything that is wrong with a whole policy. */
+/** Everything that is wrong with a policy. */
 export function findProblems(candidate: unknown): readonly Problem[] {
   const resolution = examine(candidate);
   return resolution.ok ? [] : resolution.problems;
 }
 
-/** What to change in a preset; anything that is `undefined` changes nothing. */
+/** Changes to a preset; `undefined` changes nothing. */
 export type PolicyInput = { readonly preset?: string | undefined } & {
   readonly [Key in Exclude<keyof Policy, 'preset'>]?: unknown;
 };
@@ -67,8 +68,10 @@ export type PolicyResolution =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** One line a person can act on: the thing, the expectation, the value. */
-export function describeProblem({ field, expected, got }: Problem): string {
+/** One line for people: the field, the expected value and the value found. */
+export function describeProblem({ field, expected, got, isUnknown }: Problem): string {
+  if (isUnknown === true) return `unknown field ${field}, expected ${expected}`;
+  if (got === ABSENT) return `${field} is required and must be ${expected}`;
   return `${field} must be ${expected}, got ${got}`;
 }
 
@@ -76,7 +79,7 @@ function isPreset(name: unknown): name is PresetName {
   return PRESET_NAMES.some((known) => known === name);
 }
 
-/** Objects merge, everything else replaces; a `kind` makes an object something else as a whole. */
+/** Objects merge, everything else replaces; an object with a `kind` replaces too, since its other fields depend on it. */
 function merge(base: unknown, change: unknown): unknown {
   if (change === undefined) return base;
   if (!isRecord(base) || !isRecord(change) || 'kind' in change) return change;
@@ -85,10 +88,7 @@ function merge(base: unknown, change: unknown): unknown {
   return merged;
 }
 
-/**
- * Where there are checks, they must agree with the claim; where there are none, the claim is all there is, and where
- * nothing can claim, the checks are.
- */
+/** Sets `until` if the user did not: `both` for a loop with checks, `checks` if it has no detector; else unchanged. */
 function withUntil(policy: unknown, input: PolicyInput): unknown {
   const stated = isRecord(input.completion) ? input.completion['until'] : undefined;
   if (
@@ -109,13 +109,13 @@ function withUntil(policy: unknown, input: PolicyInput): unknown {
 function examine(candidate: unknown): PolicyResolution {
   const misshapen = POLICY(candidate, '');
   if (misshapen.length > 0) return { ok: false, problems: misshapen };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rules below say field by field what the type says
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rules below check every field of the type
   const policy = candidate as Policy;
   const problems = contradictions(policy);
   return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
 }
 
-/** What is wrong only in combination. */
+/** Problems that concern several fields. */
 function contradictions(policy: Policy): readonly Problem[] {
   const { limits, checks, completion, preset } = policy;
   const { least, most, required } = presets[preset].iterations;
@@ -132,7 +132,7 @@ function contradictions(policy: Policy): readonly Problem[] {
     );
   }
   if (required && limits.iterations === null) {
-    wrong('limits.iterations', `given, since the preset ${preset} has no default for it`, undefined);
+    wrong('limits.iterations', `a whole number >= ${least} (preset ${preset} has no default)`, undefined);
   }
   if (limits.unchanged !== null && limits.unchanged.end <= limits.unchanged.nudge) {
     wrong(
@@ -144,7 +144,7 @@ function contradictions(policy: Policy): readonly Problem[] {
   if (checks.commands.length === 0 && (checks.required || completion.until === 'checks')) {
     wrong(
       'checks.commands',
-      checks.required ? `at least one check (preset ${preset})` : 'at least one check to go by',
+      `a list of at least one check (${checks.required ? `preset ${preset}` : 'until is "checks"'})`,
       [],
     );
   }
@@ -152,7 +152,7 @@ function contradictions(policy: Policy): readonly Problem[] {
 }
 
 const ms = whole(0);
-const limitMs = orNone(whole(1));
+const limitMs = nullable(whole(1));
 const amount = rule(
   'a number > 0',
   (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
@@ -162,10 +162,10 @@ const exitCode = rule(
   (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 256,
 );
 const tagValue = rule(
-  'a text of 1 to 1000 characters on one line, without blanks around it',
+  'a single line of 1 to 1000 characters without surrounding whitespace',
   (value) => typeof value === 'string' && /^\S(?:.{0,998}\S)?$/.test(value),
 );
-const words = rule('words, with every quote closed', (value) => {
+const words = rule('a non-empty command with balanced quotes', (value) => {
   return typeof value === 'string' && (splitWords(value)?.length ?? 0) > 0;
 });
 const pythonPattern: Rule = (value, field) => {
@@ -177,24 +177,24 @@ const pythonPattern: Rule = (value, field) => {
     { field, expected, got: `${show(value)}: ${translation.message} at position ${translation.position}` },
   ];
 };
-const excerpt = object({ side: oneOf(['head', 'tail']), chars: orNone(whole(1)), marker: anyText });
+const excerpt = object({ side: oneOf(['head', 'tail']), chars: nullable(whole(1)), marker: string });
 const source = {
   scope: oneOf(SCOPES),
   phase: oneOf(['after', 'continuous']),
   history: oneOf(['loop', 'session']),
 };
-const kind = anyText;
+const kind = string;
 const tag = object({ kind, value: tagValue, placement: oneOf(['own-line', 'anywhere']), ...source });
-const phases = some(oneOf(PHASES));
+const phases = nonEmptyList(oneOf(PHASES));
 
 const detector = variant('kind', {
   'response-tag': tag,
   'promise-tag': tag,
   word: object({ kind, value: tagValue, within: oneOf(['word', 'substring']), ...source }),
   pattern: object({ kind, pattern: pythonPattern, ...source }),
-  marker: object({ kind, file: text, phases }),
+  marker: object({ kind, file: nonBlank, phases }),
   'exit-code': object({ kind, code: exitCode }),
-  'bus-message': object({ kind, message: text, phases }),
+  'bus-message': object({ kind, message: nonBlank, phases }),
 });
 
 const POLICY = object({
@@ -202,31 +202,35 @@ const POLICY = object({
   host: oneOf(HOSTS),
   keys: oneOf(['all', 'own']),
   calls: oneOf(['autonomous', 'documented']),
-  aliases: yesOrNo,
+  aliases: flag,
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),
     afterFailure: oneOf(['consider', 'ignore']),
     staleMarkers: oneOf(['move-aside', 'claim']),
-    handOver: object({ exitCode: orNone(exitCode), marker: orNone(text), busMessage: orNone(text) }),
+    handOver: object({
+      exitCode: nullable(exitCode),
+      marker: nullable(nonBlank),
+      busMessage: nullable(nonBlank),
+    }),
   }),
   checks: object({
-    commands: list(object({ command: text, action: oneOf(FAIL_ACTIONS), hint: orNone(anyText) })),
+    commands: list(object({ command: nonBlank, action: oneOf(FAIL_ACTIONS), hint: nullable(string) })),
     timeoutMs: limitMs,
     excerpt,
-    required: yesOrNo,
-    baseline: yesOrNo,
+    required: flag,
+    baseline: flag,
   }),
   limits: object({
-    iterations: orNone(whole(0)),
+    iterations: nullable(whole(0)),
     timeMs: limitMs,
-    costUsd: orNone(amount),
-    tokens: orNone(whole(1)),
-    failures: orNone(whole(1)),
-    outputBytes: orNone(whole(1)),
-    unchanged: orNone(object({ nudge: whole(1), end: whole(1) })),
+    costUsd: nullable(amount),
+    tokens: nullable(whole(1)),
+    failures: nullable(whole(1)),
+    outputBytes: nullable(whole(1)),
+    unchanged: nullable(object({ nudge: whole(1), end: whole(1) })),
     lookedAt: oneOf(['after-iteration', 'before-next']),
-    stopRunning: yesOrNo,
+    stopRunning: flag,
   }),
   timeouts: object({
     runMs: limitMs,
@@ -238,15 +242,33 @@ const POLICY = object({
     afterOkMs: ms,
     afterFailure: variant('kind', { fixed: object({ kind, ms }), backoff: object({ kind, capMs: ms }) }),
     outageIs: oneOf(['waited-for', 'failure']),
-    usageLimitLadderMs: some(whole(1)),
+    usageLimitLadderMs: nonEmptyList(whole(1)),
   }),
-  prompt: object({ sections: some(oneOf(SECTION_NAMES)), diff: excerpt, continuation: orNone(text) }),
-  commit: orNone(
+  prompt: object({
+    sections: nonEmptyList(oneOf(SECTION_NAMES)),
+    diff: excerpt,
+    continuation: nullable(nonBlank),
+  }),
+  commit: nullable(
     object({ command: words, tasks: list(words), message: oneOf(COMMIT_MESSAGES), timeoutMs: limitMs }),
   ),
-  worktree: object({ path: text, branch: text, setup: list(text), setupTimeoutMs: limitMs }),
-  checkpoint: yesOrNo,
-  children: orNone(object({ waitMs: whole(1), pollMs: whole(1) })),
+  worktree: object({ path: nonBlank, branch: nonBlank, setup: list(nonBlank), setupTimeoutMs: limitMs }),
+  checkpoint: flag,
+  children: nullable(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
+  wording: object({
+    iterationLimitReason: nullable(nonBlank),
+    iterationLimitLine: nullable(nonBlank),
+    fatalRunLine: nullable(nonBlank),
+    waitLine: nullable(nonBlank),
+    signalLine: nullable(nonBlank),
+    pauseLine: nullable(nonBlank),
+    resumeLine: nullable(nonBlank),
+    alreadyPausedLine: nullable(nonBlank),
+    notPausedLine: nullable(nonBlank),
+    checkStartLine: nullable(nonBlank),
+    checkExitLine: nullable(nonBlank),
+    showFailAction: flag,
+  }),
   exitCodes: object(Object.fromEntries(Object.keys(EXIT_CODES).map((rest) => [rest, exitCode]))),
 });

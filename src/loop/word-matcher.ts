@@ -1,16 +1,16 @@
 import { escapeForPattern, settled, type Matcher } from './matcher.ts';
 
-/** The word, in exactly this spelling; `within: 'word'` wants it to stand alone, so that INCOMPLETE is not COMPLETE. */
+/** A case-sensitive word; with `within: 'word'` it must stand alone, so that INCOMPLETE does not match COMPLETE. */
 export function word(value: string, within: 'word' | 'substring'): Matcher {
   if (within === 'substring') return substring(value, '');
   const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_])${escapeForPattern(value)}(?![\p{L}\p{N}_])`, 'gu');
-  // Two code units before the word decide whether it stands alone; two more keep a pair whole.
+  // Two code units before the word decide whether it stands alone; two more keep a surrogate pair whole.
   const keep = value.length + 4;
 
   const waiting = (tail: string, atStart: boolean): Matcher => ({
     read(text) {
       const seen = tail + text;
-      // Whatever begins earlier than this in the tail was judged before, when its left side was still known.
+      // A match that begins earlier in the tail was already tested, when the text before it was still known.
       pattern.lastIndex = atStart ? 0 : 2;
       const match = pattern.exec(seen);
       if (match !== null && match.index + value.length < seen.length) return settled(value);

@@ -15,14 +15,14 @@ describe('splitWords', () => {
     expect(splitWords(text)).toEqual(words);
   });
 
-  it('does not guess where a quote would have ended', () => {
+  it('gives null if a quote is not closed', () => {
     expect(splitWords('push "origin')).toBeNull();
     expect(splitWords("it's")).toBeNull();
   });
 });
 
 describe('isCommit', () => {
-  it('is the bare word', () => {
+  it('accepts only the bare word', () => {
     const tasks = [' commit', '"commit"', 'commit --amend', 'push', 'commits', ''];
     expect(tasks.filter(isCommit)).toEqual([' commit', '"commit"']);
   });

@@ -1,6 +1,6 @@
 /**
- * The words of a command, split at blanks outside of quotes; a backslash takes the next character as it is, except
- * between single quotes. No shell ever sees them. Null where a quote is not closed.
+ * Splits a command into words at whitespace outside of quotes, without a shell. A backslash escapes the next character,
+ * except between single quotes. Null if a quote is not closed.
  */
 export function splitWords(text: string): readonly string[] | null {
   const words: string[] = [];
@@ -22,7 +22,7 @@ export function splitWords(text: string): readonly string[] | null {
   return word === null ? words : [...words, word];
 }
 
-/** Whether a task is the one that gets the message: the bare word. Any other is run as it stands. */
+/** Whether a task is the bare word `commit`, which gets the message; any other task is run as it is. */
 export function isCommit(task: string): boolean {
   const words = splitWords(task);
   return words?.length === 1 && words[0] === 'commit';

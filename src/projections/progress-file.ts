@@ -4,7 +4,7 @@ import type { LoopEvent } from '../loop/event.ts';
 import { cut } from '../loop/excerpt.ts';
 import { failureText } from '../loop/failure.ts';
 import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
-import { didItsTurn, isCutShort } from '../loop/run.ts';
+import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { firstLine } from '../store/excerpts.ts';
 import type { GrowingFile } from './growing-file.ts';
@@ -96,7 +96,7 @@ export function progressEntry(
   const checks = state.turn.checksStarted ? report.checks : [];
   const ending = state.turn.run?.ended?.ending;
   const error = ending === undefined || as === undefined ? null : failureText(ending, as);
-  const verdict = !didItsTurn(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
+  const verdict = !producedWork(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
   // An iteration whose checks did not all run has not passed.
   const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
   const lines = checks.map(({ command, result }) => {

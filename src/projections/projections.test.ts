@@ -229,7 +229,7 @@ describe('a snapshot', () => {
   it('of another version is none', () => {
     write();
     const file = join(folder, 'snapshot.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"shape":"1 ', '"shape":"0 '));
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"shape":"2 ', '"shape":"0 '));
     expect(readSnapshot(file)).toBeNull();
     appendFileSync(file, 'x');
     expect(readSnapshot(file)).toBeNull();

@@ -116,7 +116,7 @@ export function stateContent(
     cost_source: spent.source,
     runs_of_unknown_cost: spent.unknownRuns,
     outcome: state.outcome,
-    reason: state.outcome === null ? null : explain(state.outcome, policy.preset, policy.completion.until),
+    reason: state.outcome === null ? null : explain(state.outcome, policy),
     ended: time(report.endedAt),
     end: about.end,
   };

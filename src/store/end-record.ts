@@ -153,8 +153,7 @@ export function loopName(id: string): string {
 
 function reason(state: LoopState): string {
   const { outcome, policy, control } = state;
-  if (outcome !== null)
-    return `${explain(outcome, policy.preset, policy.completion.until)}${lastFailure(state)}`;
+  if (outcome !== null) return `${explain(outcome, policy)}${lastFailure(state)}`;
   return control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
 }
 

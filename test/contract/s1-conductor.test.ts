@@ -10,7 +10,7 @@ import { exits, hangs } from '../rig/world.ts';
 const conductor = (iterations: number) => ({ preset: 'conductor', limits: { iterations } });
 const done = { leaves: { done: true } };
 const types = ({ journal }: Tale) => journal.map(({ type }) => type);
-const message = ({ outcome }: Tale) => (outcome === null ? null : explain(outcome, 'conductor'));
+const message = ({ outcome }: Tale) => (outcome === null ? null : explain(outcome, presets.conductor.policy));
 
 describe('the surface', () => {
   it('S1.1 starts one agent after the other, never two, until DONE, the limit or a cancellation', () => {

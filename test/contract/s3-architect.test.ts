@@ -51,7 +51,7 @@ describe('the flow', () => {
   it('refuses a configuration without checks', () => {
     const refused = resolvePolicy({ preset: 'architect' });
     expect(refused.ok ? [] : refused.problems.map(describeProblem)).toEqual([
-      'checks.commands must be at least one check (preset architect), got []',
+      'checks.commands must be a list of at least one check (preset architect), got []',
     ]);
     expect(resolvePolicy(architect()).ok).toBe(true);
   });

@@ -64,7 +64,7 @@ it('a run whose program was killed is not called again; the loop goes on with th
   );
   expect(JSON.parse(second.printed)).toMatchObject({
     success: true,
-    iterations: [{ error: 'agent ended, exit code unknown' }, { error: null }],
+    iterations: [{ error: 'agent exited, exit code unknown' }, { error: null }],
   });
   expect(readFileSync(join(folder, 'work', 'calls'), 'utf8')).toBe('1.1\n2.1\n');
   // To the command it is a loop like any other.

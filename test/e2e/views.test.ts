@@ -61,7 +61,7 @@ describe('status and ls', () => {
     expect(stdout).toMatch(/^a +iterations-exhausted +1\/1 +- +iteration limit/m);
     expect(stdout).toMatch(/^b +failures-exhausted +1\/10 +- +1 consecutive/m);
     expect((await rig.does('status', 'b')).stdout).toMatch(
-      /^Status: failures-exhausted\n[^]*^Reason: 1 consecutive failures; the last: agent exited with code 7$/m,
+      /^Status: failures-exhausted\n[^]*^Reason: 1 consecutive failure; the last: agent exited with code 7$/m,
     );
   });
 

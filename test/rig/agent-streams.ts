@@ -7,7 +7,7 @@ import { classify } from '../../src/loop/failure.ts';
 import { presets } from '../../src/loop/presets.ts';
 import type { SessionSpend } from '../../src/loop/state.ts';
 
-/** The agents whose streams were recorded. */
+/** The agents with recorded streams. */
 export const RECORDED = ['amp', 'claude', 'codex', 'copilot', 'gemini', 'opencode', 'qwen'] as const;
 export type Recorded = (typeof RECORDED)[number];
 
@@ -42,13 +42,13 @@ export function recording(agent: Recorded, name: string): Buffer {
   return readFileSync(new URL(`${agent}/${name}.jsonl`, FOLDER));
 }
 
-/** The first conversation id that the bytes name, found without any knowledge of the stream. */
+/** The first session id in the bytes, found without a parser for the stream. */
 export function sessionIn(bytes: Buffer): string | null {
   return /"(?:session_id|sessionID|sessionId|thread_id)":"([^"]+)"/.exec(bytes.toString('utf8'))?.[1] ?? null;
 }
 
 export interface Hearing {
-  /** How the process ended; a signal has no code. */
+  /** The exit code; null after a signal. */
   readonly code?: number | null;
   readonly stderr?: string;
   readonly startedAt?: number;
@@ -56,23 +56,23 @@ export interface Hearing {
   readonly folder?: string;
 }
 
-/** What came of a stream, in a form that can be written down in a table. */
+/** The result of a stream, in a form that fits into a table. */
 export interface Heard {
-  /** Its own words, with a bar between messages. */
+  /** The agent's own text, with a bar between messages. */
   readonly text: string;
   readonly thoughts: string;
-  /** `Bash ok`, `Bash failed`, and `Bash open` for one that never ended. */
+  /** `Bash ok`, `Bash failed`, or `Bash open` for a tool call that never ended. */
   readonly tools: readonly string[];
-  /** The last list. */
+  /** The last to-do list. */
   readonly todos: readonly string[];
-  /** Input, output, read from the cache, written to it; null for nothing. */
+  /** Input, output, cache read, cache write; null if all are 0. */
   readonly tokens: readonly number[] | null;
-  /** In millionths of a dollar; null for nothing. */
+  /** In millionths of a dollar; null for 0 or unknown. */
   readonly cost: number | null;
   readonly session: string | null;
-  /** When the usage limit ends, `unknown` where there is one that does not say so, null where there is none. */
+  /** When the usage limit resets; `unknown` if it does not say, null if there is none. */
   readonly limit: number | 'unknown' | null;
-  /** The numbers of the attempts. */
+  /** Attempt numbers. */
   readonly retries: readonly number[];
   readonly said: OutputSnapshot['said'];
   readonly error: ErrorKind | null;
@@ -89,7 +89,7 @@ export interface Listening {
 
 const { policy } = presets.default;
 
-/** Has the bytes read, in these pieces. */
+/** Reads a stream in these pieces. */
 export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hearing = {}): Listening {
   const { startedAt = 0, session = null, folder = '/nowhere', stderr = '', code = null } = hearing;
   const events: AgentEvent[] = [];
@@ -106,10 +106,10 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
   return { reader, events, snapshot, heard: heardIn(reader, events, snapshot, code) };
 }
 
-/** A whole recording, with how its process ended. */
+/** Reads a whole recording with the exit code and stderr of its process. */
 export function listenTo(agent: Recorded, name: string, hearing: Hearing = {}): Listening {
   const ended = metaOf(agent).cases[name];
-  if (ended === undefined) throw new Error(`nothing is known of ${agent}/${name}`);
+  if (ended === undefined) throw new Error(`meta.json has no case ${agent}/${name}`);
   const { exitCode: code, stderr = '' } = ended;
   return listen(agent, [recording(agent, name)], { code, stderr, ...hearing });
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Tests that start real programs start the built ones. */
+/** Tests of the command run the built one. */
 export function setup(): void {
   execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 }

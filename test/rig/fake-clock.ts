@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/engine/clock.ts';
 import type { FakeWorld } from './world.ts';
 
-/** The world's clock with the timers of one process: time passes only when it is told to. */
+/** The world's clock with the timers of one process; time passes only in `jump`. */
 export class FakeClock implements Clock {
   readonly #world: FakeWorld;
   readonly #timers = new Set<Timer>();
@@ -17,26 +17,26 @@ export class FakeClock implements Clock {
 
   at(moment: number, wake: () => void): () => void {
     const timer = { at: Math.max(moment, this.now()), wake };
-    // What never comes is nothing to wait for, and a process that is gone does not wait.
+    // A timer at infinity never fires, nor does one of a process that has ended.
     if (Number.isFinite(moment) && !this.#isStopped) this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
 
-  /** When somebody is to be woken next; null when nobody is. */
+  /** The time of the next timer; null if there is none. */
   get next(): number | null {
     return this.#first()?.at ?? null;
   }
 
-  /** Goes on to the next timer and wakes the first one who set it, and nobody else yet. */
+  /** Advances to the next timer and fires the first one set for that time, and no other. */
   jump(): void {
     const first = this.#first();
-    if (first === null) throw new Error('nobody is to be woken');
+    if (first === null) throw new Error('no timer is set');
     this.#timers.delete(first);
-    this.#world.goOnTo(first.at);
+    this.#world.advanceTo(first.at);
     first.wake();
   }
 
-  /** Its process is gone: nobody is woken any more. */
+  /** The process has ended: no timer fires any more. */
   stop(): void {
     this.#isStopped = true;
     this.#timers.clear();

@@ -3,30 +3,34 @@ import type { Receipt } from '../../src/loop/event.ts';
 import type { Life } from './life.ts';
 import type { AgentProcess, FakeWorld } from './world.ts';
 
-/** Where the agents of a fake world live, as one process of the harness sees it. */
+/** The host of a fake world's agents, as one driver process sees it. */
 export function fakeHost(world: FakeWorld, life: Life, isWanted: (key: string) => boolean): Host {
   return {
     outlivesOwner: true,
     find({ run, receipt }) {
       return life.takes(1, `the search for run ${run}`, () => {
         const process = world.processes.get(run);
-        // One that never came to life left nothing that could be found.
-        if (process === undefined || !world.hasLived(run)) return null;
+        // An agent that never started left nothing to find.
+        if (process === undefined || !world.everStarted(run)) return null;
         const { pid } = receiptOf(process, world);
-        life.must(receipt === null || receipt.pid === pid, 'L4', `another receipt than that of run ${run}`);
+        life.must(receipt === null || receipt.pid === pid, 'L4', `the receipt does not belong to run ${run}`);
         return hosted(process, world, life);
       });
     },
     start({ run }) {
       if (!life.isDead) {
         life.touches(`run ${run}`);
-        life.must(isWanted(`run:${run}`), 'E2', `run ${run} is started and nobody wants it`);
-        life.must(!world.hasLived(run), 'L4', `run ${run} was started and is started again`);
-        life.must(world.prompts.has(run), 'L4', `run ${run} is started and has no prompt`);
+        life.must(isWanted(`run:${run}`), 'E2', `run ${run} is started but not wanted`);
+        life.must(!world.everStarted(run), 'L4', `run ${run} is started a second time`);
+        life.must(world.prompts.has(run), 'L4', `run ${run} is started without a prompt`);
         const others = world.alive();
-        life.must(others.length === 0, 'L4', `run ${run} is started beside ${others.join(', ')}`);
+        life.must(
+          others.length === 0,
+          'L4',
+          `run ${run} is started while another runs: ${others.join(', ')}`,
+        );
       }
-      // A rule may just have been broken, and then this process is no more.
+      // A broken rule has ended this process.
       if (life.isDead) return new Promise(() => {});
       const process = world.spawn(run);
       return life.takes(1, `the start of run ${run}`, () => {
@@ -39,25 +43,27 @@ export function fakeHost(world: FakeWorld, life: Life, isWanted: (key: string) =
 }
 
 /**
- * A run puts something out in the middle, at its end and when it is killed, and the very last of it may be found only
- * when it is let go of, as with a real file. A chunk says when it was put out, and nothing else. A run has two endings that a driver has to bring about itself:
- * `timed-out: output` is a chunk of more than `FLOOD_BYTES` at its end, after which it exits with 0;
- * `timed-out: inactivity` is an agent that lives on in silence (`quietAfterMs`), until somebody loses patience.
+ * A run prints in the middle, at its end and when it is killed; as with a real file, the last output may only be found
+ * when the run is closed. A chunk contains only the time at which it was printed. Two endings must be caused by the
+ * driver: `timed-out: output` is a chunk of more than `FLOOD_BYTES` at the end, after which the agent exits with 0;
+ * `timed-out: inactivity` is an agent that keeps running silently (`quietAfterMs`) until it times out.
  */
 function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun {
   const { run, script, startedAt, endsAt } = process;
   const { clock } = life;
   const over = life.begin(`run ${run}`);
   const floods = script.ending.how === 'timed-out' && script.ending.which === 'output';
-  const talksFor = script.quietAfterMs ?? script.ms;
-  const half = startedAt + talksFor / 2;
-  const saidAllAt = startedAt + talksFor;
+  const printsForMs = script.quietAfterMs ?? script.ms;
+  const half = startedAt + printsForMs / 2;
+  const finishedAt = startedAt + printsForMs;
   const hasEnded = (): boolean => !world.alive().includes(run);
   let take: ((chunk: Buffer, stream: OutputStream) => unknown) | null = null;
   let handedOver = -1;
   const handOver = (): void => {
-    const spoke = [half, saidAllAt, process.killedAt ?? startedAt].filter((moment) => moment <= clock.now());
-    const last = Math.max(startedAt, ...spoke);
+    const printedAt = [half, finishedAt, process.killedAt ?? startedAt].filter(
+      (moment) => moment <= clock.now(),
+    );
+    const last = Math.max(startedAt, ...printedAt);
     if (take === null || last <= handedOver) return;
     handedOver = last;
     take(SOME, 'stderr');
@@ -71,7 +77,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
   });
   if (hasEnded()) end();
   const isTailSlow = !floods && receiptOf(process, world).pid % 2 === 0;
-  const timers = [half, saidAllAt]
+  const timers = [half, finishedAt]
     .filter((moment) => moment > clock.now() && (moment < endsAt || !isTailSlow))
     .map((moment) => clock.at(moment, handOver));
   timers.push(clock.at(endsAt, end));
@@ -85,7 +91,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
     },
     stop(graceMs) {
       life.stops(run);
-      // An agent that never ends by itself does not listen either.
+      // An agent that never exits by itself ignores SIGTERM too.
       const ms = hasEnded() ? 1 : endsAt === Number.POSITIVE_INFINITY ? graceMs : Math.min(graceMs, 2);
       return life.later(ms, () => {
         world.kill(run);
@@ -101,7 +107,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
     },
     close() {
       return life.later(1, () => {
-        life.must(hasEnded(), 'L4', `run ${run} is let go of and lives`);
+        life.must(hasEnded(), 'L4', `run ${run} is closed but still runs`);
         for (const cancel of timers) cancel();
         handOver();
         over();
@@ -112,7 +118,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
   };
 }
 
-/** More than a run may put out; the policies of these histories have a limit that is worth reaching. */
+/** The output limit in the policies of these histories; a flood exceeds it. */
 export const FLOOD_BYTES = 10_000;
 const FLOOD = Buffer.alloc(FLOOD_BYTES + 1);
 const SOME = Buffer.alloc(100);

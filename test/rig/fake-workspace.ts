@@ -2,16 +2,16 @@ import type { RunReader } from '../../src/agents/reader.ts';
 import type { Workspace } from '../../src/engine/ports.ts';
 import type { Happening, OutputSnapshot, RunError } from '../../src/loop/event.ts';
 import type { Policy } from '../../src/loop/policy.ts';
-import { hasClaimed, NO_OUTPUT } from '../../src/loop/run.ts';
+import { endsByClaim, NO_OUTPUT } from '../../src/loop/run.ts';
 import type { Life } from './life.ts';
 import { commitIn, type AgentProcess, type FakeWorld } from './world.ts';
 
-/** The folders of a fake world, as one process of the harness sees them. */
+/** The folders of a fake world, as one driver process sees them. */
 export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspace {
   return {
     look: (effect) => life.takes(1, effect.key, () => world.look(effect)),
     moveAside(markers) {
-      life.touches('a marker is moved and');
+      life.touches('moving a marker');
       if (!life.isDead) world.moveAside(markers);
     },
     writePrompt: ({ run }) =>
@@ -22,11 +22,11 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       }),
     read({ id }) {
       const process = world.processes.get(id);
-      if (process === undefined) throw new Error(`run ${id} was never started and is read`);
+      if (process === undefined) throw new Error(`run ${id} is read but was never started`);
       return reader(process, world);
     },
     knownLimit: (now) => (desk.limit !== null && desk.limit.resetsAt > now ? desk.limit : null),
-    // A walk over a big tree takes its time, and an agent may end during it.
+    // Walking a big tree takes time, and an agent may exit meanwhile.
     changedAfter: () => life.later(2, () => null),
     check(effect, graceMs, interrupt) {
       life.touches(effect.key);
@@ -70,7 +70,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     edits({ policy }) {
       const { edited } = desk;
       if (edited === null) return [];
-      // Whoever dies before it is written finds it again.
+      // A driver that crashed before writing it finds the edit again.
       if (JSON.stringify(edited) !== JSON.stringify(policy))
         return [{ type: 'policy.changed', policy: edited }];
       desk.edited = null;
@@ -79,13 +79,13 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
   };
 }
 
-/** What people and other loops leave lying about; it outlives the process. */
+/** What people and other loops have left for the driver; it survives a crash. */
 export interface Desk {
   /** Child loops, and when they end. */
   readonly children: Map<string, number>;
-  /** A usage limit that another loop of the account has met. */
+  /** A usage limit that another loop of the account hit. */
   limit: { readonly resetsAt: number; readonly message: string } | null;
-  /** A policy that somebody wrote into the loop's file. */
+  /** A policy that a person wrote into the loop's file. */
   edited: Policy | null;
   /** The run whose prompt cannot be written. */
   readonly promptLostAt: string | null;
@@ -93,7 +93,7 @@ export interface Desk {
 
 const LOST: RunError = { kind: 'prompt-missing', message: 'the prompt is gone' };
 
-/** Knows what was handed over, and not what the world knows beyond that. */
+/** Knows only the output that was passed to it, not the whole world. */
 function reader(process: AgentProcess, world: FakeWorld): RunReader {
   const { script, startedAt, endsAt } = process;
   let seen: OutputSnapshot = NO_OUTPUT;
@@ -101,11 +101,11 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     read(chunk) {
       const known = JSON.stringify({ ...seen, offset: 0 });
       seen = world.output(process, chunk.readDoubleLE());
-      return hasClaimed(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
+      return endsByClaim(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
     },
     complain: (chunk) => chunk,
     end() {},
-    snapshot: (ended) => ({ ...seen, claim: ended || hasClaimed(seen) ? seen.claim : null }),
+    snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,
     isHopeless: false,
     get error() {

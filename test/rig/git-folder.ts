@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Repository } from '../../src/git/git.ts';
 
-/** A throwaway repository, as a person has it. */
+/** A temporary repository. */
 export class GitFolder {
   readonly folder: string = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-git-')));
   readonly env: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export class GitFolder {
     this.git('init', '--quiet', '--initial-branch=main');
   }
 
-  /** With a commit of one file, `a`. */
+  /** A repository with one commit of one file, `a`. */
   static begun(): GitFolder {
     const folder = new GitFolder();
     folder.write('a', '1');
@@ -33,7 +33,7 @@ export class GitFolder {
     return folder;
   }
 
-  /** For our own code; in a folder of the repository, or at its top. */
+  /** The `Repository` of a folder inside, by default the top. */
   repository(folder = '.'): Repository {
     return { command: ['git'], folder: join(this.work, folder), env: this.env };
   }
@@ -42,7 +42,7 @@ export class GitFolder {
     return this.gitWith({}, ...args);
   }
 
-  /** With more in its environment. */
+  /** With additional environment variables. */
   gitWith(more: Readonly<Record<string, string>>, ...args: readonly string[]): string {
     const env = { ...this.env, ...more };
     return execFileSync('git', args, { cwd: this.work, env, encoding: 'utf8', stdio: 'pipe' });
@@ -61,7 +61,7 @@ export class GitFolder {
     rmSync(this.path(name), { recursive: true });
   }
 
-  /** Everything that is there is committed. */
+  /** Commits everything. */
   commits(message = 'begin'): void {
     this.git('add', '--all');
     this.git('commit', '--quiet', '--allow-empty', '--message', message);
@@ -72,7 +72,7 @@ export class GitFolder {
     return this.git('ls-tree', '-r', '-z', '--name-only', what).split('\0').slice(0, -1);
   }
 
-  /** As `git status` has it: `MM a`, `?? b`. */
+  /** As `git status` prints it: `MM a`, `?? b`. */
   get status(): readonly string[] {
     return this.git('status', '--porcelain', '-z', '--no-renames', '--untracked-files=all')
       .split('\0')

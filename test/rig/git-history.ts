@@ -2,10 +2,10 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import type { GitFolder } from './git-folder.ts';
 
-/** Names of files and what is in them. */
+/** File names and contents. */
 export type Files = ReadonlyMap<string, string>;
 
-/** Writes a file, or removes it; whatever has its name or stands in its way is gone. */
+/** Writes or removes a file; replaces a folder of its name and files that are in its path. */
 export function put(at: GitFolder, name: string, text: string | null): void {
   for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
     if (isFile(at.path(folder))) rmSync(at.path(folder));
@@ -24,7 +24,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** What is in a folder. */
+/** The files of a folder. */
 export function filesIn(folder: string, prefix = ''): Files {
   const files = new Map<string, string>();
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -36,7 +36,7 @@ export function filesIn(folder: string, prefix = ''): Files {
   return files;
 }
 
-/** What is in a commit or a tree. */
+/** The files of a commit or tree. */
 export function filesOf(at: GitFolder, what: string): Files {
   return new Map(at.files(what).map((name) => [name, at.git('show', `${what}:${name}`)]));
 }

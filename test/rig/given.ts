@@ -1,7 +1,7 @@
 import { admits } from '../../src/loop/admit.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
-import type { Control, Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
+import type { Happening, LoopEvent, OutputSnapshot, RunEnding } from '../../src/loop/event.ts';
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
@@ -10,12 +10,14 @@ import type { LoopState } from '../../src/loop/state.ts';
 import type { PolicyInput } from '../../src/loop/validate.ts';
 import { policyOf } from './play.ts';
 
-/** What happens, before the run's ending is judged. */
+export { received } from './play.ts';
+
+/** An event before the run's ending is classified. */
 export type Entry =
   | Exclude<Happening, { type: 'run.ended' }>
   | { readonly type: 'run.ended'; readonly run: string; readonly ending: RunEnding; readonly jitter: number };
 
-/** The state after something that a driver would write, or the same one where it would be refused. */
+/** The state after an event, or the same state if the event is not admitted. */
 export function write(state: LoopState, told: Entry & { readonly at: number }): LoopState {
   const event = judge(state, told);
   return event !== null && admits(state, event) ? evolve(state, event) : state;
@@ -27,7 +29,7 @@ function judge(state: LoopState, told: Entry & { readonly at: number }): LoopEve
   return open === null ? null : { ...told, as: classify(open, told.ending, state.policy) };
 }
 
-/** The state after these happenings; a number in front of one is the second after the creation at which it happens. */
+/** The state after these events; a number before one is its time in seconds after the creation. */
 export function given(
   input: PolicyInput,
   ...happenings: readonly (Entry | readonly [number, Entry])[]
@@ -49,13 +51,13 @@ export function wanted(state: LoopState): Effect | undefined {
   return decide(state)[0];
 }
 
-/** How the loop wants to end, if it does. */
+/** The outcome with which the loop wants to end; null if it does not. */
 export function ending(state: LoopState): Outcome | null {
   const effect = wanted(state);
   return effect?.type === 'record' && effect.event.type === 'loop.ended' ? effect.event.outcome : null;
 }
 
-/** Only a tag can claim, nothing has to be looked at before or after a run, and nothing is put on record. */
+/** Only a tag can claim; no probes and no checkpoints. */
 export const plain: PolicyInput & { readonly completion: object } = {
   limits: { unchanged: null },
   checkpoint: false,
@@ -102,13 +104,9 @@ export function ended(run: string, how: RunEnding): Entry {
   return { type: 'run.ended', run, ending: how, jitter: 0 };
 }
 
-export function tells(id: string, control: Control): Happening {
-  return { type: 'control.received', id, control };
-}
-
 export function limit(resetsAt: number | null): Partial<OutputSnapshot> {
   return { limit: { resetsAt, message: 'usage limit' } };
 }
 
-/** The first iteration has begun and its agent runs. */
+/** The first iteration has started and its agent runs. */
 export const begun: readonly Happening[] = [iteration(1), planned('1.1'), started('1.1')];

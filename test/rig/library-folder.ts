@@ -1,10 +1,10 @@
-/** A throwaway workspace, home and state folder for tests of the library, which takes its environment from its process. */
+/** A temporary workspace, home and state folder for library tests; the library uses the environment of its process. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 
-/** The workspace of the test that is running. */
+/** The workspace of the current test. */
 export function openLibraryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-library-')));
   for (const [name, path] of [

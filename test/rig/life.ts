@@ -3,8 +3,8 @@ import { FakeClock } from './fake-clock.ts';
 import type { FakeWorld } from './world.ts';
 
 /**
- * One process of the harness in a fake world. When it dies, everything that it waited for is gone with it: its
- * promises are never kept, its timers never fire, and nothing of it reaches the journal or the world any more.
+ * One driver process in a fake world. After its crash its promises never settle, its timers never fire, and it no longer
+ * reaches the journal or the world.
  */
 export class Life {
   readonly clock: FakeClock;
@@ -16,7 +16,7 @@ export class Life {
   #isLeaving = false;
   #broken: { readonly error: unknown } | null = null;
 
-  /** `trouble` is asked at the end of every effect whether something went wrong that nobody has foreseen. */
+  /** `trouble` says at the end of every effect whether an unexpected error occurs. */
   constructor(world: FakeWorld, pages: Pages, trouble: () => boolean) {
     this.clock = new FakeClock(world);
     this.#pages = pages;
@@ -27,12 +27,12 @@ export class Life {
     return this.#isDead;
   }
 
-  /** The first rule that was broken, kept here because a driver that catches errors would hide it. */
+  /** The first broken rule, kept here because the driver may catch errors. */
   get broken(): { readonly error: unknown } | null {
     return this.#broken;
   }
 
-  /** What was begun and is not over. */
+  /** What has begun and not ended. */
   get inFlight(): readonly string[] {
     return [...this.#inFlight];
   }
@@ -61,7 +61,7 @@ export class Life {
     this.clock.stop();
   }
 
-  /** Holds the driver to its rules; a driver that has broken one does not live on. */
+  /** Checks a rule of the driver; breaking one ends this process. */
   must(holds: boolean, rule: string, what: string): void {
     if (holds || this.#isDead) return;
     this.breaks(new Error(`${rule}: ${what}`));
@@ -72,7 +72,7 @@ export class Life {
     this.die();
   }
 
-  /** Something is about to touch the world: everything that was written must be able to survive the machine. */
+  /** Called before the world is touched: every written event must be synced. */
   touches(what: string): void {
     const { events, synced } = this.#pages;
     this.must(
@@ -82,26 +82,26 @@ export class Life {
     );
   }
 
-  /** The core never wants two things at once, so while one is in flight no other may begin. */
+  /** The core never wants two effects at once, so no other may begin while one is in flight. */
   begin(what: string): () => void {
     // A run that was found or started meanwhile is followed for as long as it takes to let go of it.
     this.must(!this.#isLeaving || what.startsWith('run '), 'E7', `${what} begins after the driver was left`);
-    this.must(this.#inFlight.size === 0, 'E2', `${what} begins beside ${this.inFlight.join(', ')}`);
+    this.must(this.#inFlight.size === 0, 'E2', `${what} begins while in flight: ${this.inFlight.join(', ')}`);
     this.#inFlight.add(what);
     return () => this.#inFlight.delete(what);
   }
 
-  /** Something that is begun, and is over after so long. */
+  /** An effect that takes this long. */
   takes<T>(ms: number, what: string, answer: () => T): Promise<T> {
     const over = this.begin(what);
     return this.later(ms, () => {
       over();
-      if (this.#trouble()) throw new Error('something has gone wrong');
+      if (this.#trouble()) throw new Error('an unexpected error');
       return answer();
     });
   }
 
-  /** An answer after so long, if there is anybody to hear it then. */
+  /** Resolves after this long, unless the process has crashed. */
   later<T>(ms: number, answer: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       this.clock.at(this.clock.now() + ms, () => {
@@ -115,7 +115,7 @@ export class Life {
   }
 }
 
-/** A journal in memory that outlives the process, and how much of it would outlive the machine. */
+/** A journal in memory that survives the process; `synced` events also survive the machine. */
 export interface Pages {
   readonly events: LoopEvent[];
   synced: number;

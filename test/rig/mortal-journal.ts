@@ -4,10 +4,10 @@ import type { Life, Pages } from './life.ts';
 import { Crash } from './toy-driver.ts';
 
 /**
- * The journal in memory as one process sees it, which may die over an event or find the disk full. Dying right after
- * one is up to who hears of it: from then on nothing can be written here.
+ * The journal in memory as one process sees it, which may crash before an event or find the disk full. The observer causes
+ * a crash after an event; nothing can be written from then on.
  */
-export function mortalJournal(pages: Pages, life: Life, fate: JournalFaults): Journal {
+export function mortalJournal(pages: Pages, life: Life, faults: WriteFaults): Journal {
   const journal = memoryJournal(pages.events);
   return {
     get length() {
@@ -15,9 +15,9 @@ export function mortalJournal(pages: Pages, life: Life, fate: JournalFaults): Jo
     },
     append(event, expected) {
       const index = journal.length + 1;
-      if (!life.isDead && event.type !== 'owner.changed' && fate.crashesBefore(index)) life.die();
+      if (!life.isDead && event.type !== 'owner.changed' && faults.crashesBefore(index)) life.die();
       if (life.isDead) throw CRASH;
-      if (fate.isDiskFull(index)) throw new JournalError('disk-full', 'no space left');
+      if (faults.isDiskFull(index)) throw new JournalError('disk-full', 'no space left');
       journal.append(event, expected);
     },
     look() {},
@@ -28,11 +28,11 @@ export function mortalJournal(pages: Pages, life: Life, fate: JournalFaults): Jo
   };
 }
 
-/** What happens over the event with this number. */
-export interface JournalFaults {
+/** What happens when the event with this number is written. */
+export interface WriteFaults {
   crashesBefore(index: number): boolean;
   isDiskFull(index: number): boolean;
 }
 
-/** One for all: a stack trace for every death would be most of the work. */
+/** Shared, since a stack trace for every crash would take most of the time. */
 const CRASH = new Crash();

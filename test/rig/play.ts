@@ -7,7 +7,7 @@ import { describeProblem, resolvePolicy, type PolicyInput } from '../../src/loop
 import { ToyDriver } from './toy-driver.ts';
 import { FakeWorld, type WorldScript } from './world.ts';
 
-/** A policy that is known to be good. */
+/** A valid policy; throws if it is not. */
 export function policyOf(input: PolicyInput): Policy {
   const resolution = resolvePolicy(input);
   if (!resolution.ok) throw new Error(resolution.problems.map(describeProblem).join('; '));
@@ -18,20 +18,20 @@ export interface Tale {
   readonly journal: readonly LoopEvent[];
   readonly state: LoopState;
   readonly outcome: Outcome | null;
-  /** Ids of the processes that were started. */
+  /** Runs whose process was started. */
   readonly runs: readonly string[];
-  /** The lengths of the waits, in milliseconds. */
+  /** Lengths of the waits in milliseconds. */
   readonly waits: readonly number[];
   readonly world: FakeWorld;
   readonly exitCode: number;
-  /** Goes on, e.g. after a pause. */
+  /** Continues with a control, e.g. after a pause. */
   readonly more: (control: Control) => Tale;
   readonly started: readonly Effect[];
 }
 
 /**
- * Lives through a whole loop and tells what happened. `controls` come right after an event or at a moment of
- * their own; `before` is the journal of an owner that died.
+ * Plays a whole loop with the toy driver. `controls` arrive right after an event or at a fixed time; `before` is the
+ * journal of an earlier owner that crashed.
  */
 export function play(
   input: PolicyInput,
@@ -109,17 +109,17 @@ export function received(id: string, control: Control): Happening {
   return { type: 'control.received', id, control };
 }
 
-/** Something that happens from outside right after an event. */
+/** What happens from outside: right after an event, or at a time. */
 export type Moments = readonly {
   readonly after?: (event: LoopEvent) => boolean;
-  /** So long after the beginning, in the middle of whatever goes on then. */
+  /** Milliseconds after the beginning, whatever is in progress then. */
   readonly atMs?: number;
   readonly control?: Control;
   readonly event?: Happening;
   readonly world?: (world: FakeWorld) => void;
 }[];
 
-/** Right after the n-th event of a type. */
+/** Matches the n-th event of a type. */
 export function nth(type: LoopEvent['type'], n = 1): (event: LoopEvent) => boolean {
   let seen = 0;
   return (event) => event.type === type && ++seen === n;

@@ -8,16 +8,16 @@ import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { commitIn, type FakeWorld } from './world.ts';
 
-/** The harness died; what it had in memory is gone. */
+/** The driver crashed and lost its memory. */
 export class Crash extends Error {}
 
-/** One for all: a stack trace for every death would be most of the work. */
+/** Shared, since a stack trace for every crash would take most of the time. */
 const CRASH = new Crash();
 
-/** Told about everything that happens, in the order in which it happens. */
+/** Notified of everything that happens, in order. */
 export interface Observer {
   appended?(before: LoopState, event: LoopEvent, after: LoopState): void;
-  /** Told instead of `appended` about an answer to something that is no longer wanted. */
+  /** Called instead of `appended` for the result of an effect that is no longer wanted. */
   late?(before: LoopState, event: LoopEvent, after: LoopState): void;
   asked?(state: LoopState, wanted: readonly Effect[]): void;
   started?(effect: Effect): void;
@@ -25,19 +25,19 @@ export interface Observer {
 
 /** What interferes with the driver, by the number of the event that was just written. */
 export interface Interference {
-  /** Die right before it is written: it has happened and nobody will know. */
+  /** Crash right before the event is written: it has happened and is lost. */
   crashesBefore?(index: number): boolean;
-  /** Die right after it. */
+  /** Crash right after the event is written. */
   crashesAfter?(index: number): boolean;
-  /** Write it a second time, as somebody does who did not hear that it was written. */
+  /** Write the event a second time, as a sender does that got no confirmation. */
   repeats?(index: number): boolean;
-  /** Somebody wants something, or something happens, just then. */
+  /** Controls and other events that arrive at this moment. */
   events?(index: number): readonly Happening[];
-  /** What happens at a moment of its own, whatever the loop is doing then; taken from the front. */
+  /** Events at a fixed time, whatever the loop is doing then; taken from the front. */
   readonly scheduled?: { readonly at: number; readonly happening: Happening }[];
-  /** A timer that nobody set any more fires now. */
+  /** A timer fires that is no longer wanted. */
   staleTimer?(index: number): boolean;
-  /** The answer to something that was wanted long ago arrives now: the event with this number once more. */
+  /** The result of an old effect arrives: the number of the event to repeat. */
   lateAnswer?(index: number): number | null;
 }
 
@@ -48,8 +48,8 @@ interface Task {
 }
 
 /**
- * The smallest driver that keeps the rules of `effect.ts`, over a journal in memory and a fake world: it starts
- * what is wanted, interrupts what is not, and asks again after every event.
+ * The smallest driver that follows the rules of `effect.ts`, with a journal in memory and a fake world: it starts wanted
+ * effects, interrupts unwanted ones, and asks again after every event.
  */
 export class ToyDriver {
   state: LoopState;
@@ -73,7 +73,7 @@ export class ToyDriver {
     if (journal.length > 0) this.append({ type: 'owner.changed', owner: `owner-${journal.length}` });
   }
 
-  /** Goes on until the loop has ended, rests, or has done so many steps. */
+  /** Runs until the loop ends, rests, or has taken that many steps. */
   run(steps = 5000): 'ended' | 'resting' | 'out of steps' {
     for (let step = 0; step < steps; step++) {
       this.#reconcile();
@@ -85,12 +85,12 @@ export class ToyDriver {
       const due = this.#interference.scheduled?.[0];
       if (due !== undefined && (next === null || due.at < next.at)) {
         this.#interference.scheduled?.shift();
-        this.#world.goOnTo(due.at);
+        this.#world.advanceTo(due.at);
         this.append(due.happening);
         continue;
       }
       if (next === null) return 'resting';
-      this.#world.goOnTo(next.at);
+      this.#world.advanceTo(next.at);
       this.#tasks.delete(next.effect.key);
       next.finish();
     }
@@ -129,7 +129,7 @@ export class ToyDriver {
 
   #answerLate(event: LoopEvent): void {
     const key = keyOf(event);
-    // Where the same thing is wanted again, an old answer is as good as a new one.
+    // If the same effect is wanted again, an old result is as good as a new one.
     if (key !== null && !decide(this.state).some((effect) => effect.key === key)) this.#write(event, true);
   }
 
@@ -169,7 +169,7 @@ export class ToyDriver {
     const later = (ms: number, finish: () => void): void => {
       this.#tasks.set(effect.key, { effect, at: this.#world.clock + ms, finish });
     };
-    // A run that is followed over several tasks was started once.
+    // Several tasks may follow one run, which is started once.
     if (!(effect.type === 'run' && this.#world.processes.has(effect.run))) this.#observer.started?.(effect);
     switch (effect.type) {
       case 'record':
@@ -219,7 +219,7 @@ export class ToyDriver {
     if (openRun(this.state) === null) {
       const { guidance } = effect;
       this.append({ type: 'run.planned', run: effect.run, purpose: effect.purpose, guidance, prompt: null });
-      // A control may have come in between: ask again before a process is started.
+      // A control may have arrived meanwhile: ask again before starting a process.
       if (!decide(this.state).some(({ key }) => key === effect.key)) return;
     }
     const process = this.#world.spawn(effect.run);
@@ -253,7 +253,7 @@ export class ToyDriver {
     this.#world.kill(run);
     const process = this.#world.processes.get(run);
     const output = process === undefined ? null : this.#world.output(process);
-    // What the journal knows already is not written again, or a driver that dies after every event gets nowhere.
+    // Do not write known output again; a driver that crashes after every event would never get further.
     if (output !== null && output.offset > (openRun(this.state)?.output.offset ?? 0)) {
       this.append({ type: 'run.output', run, ...output });
     }
@@ -262,12 +262,12 @@ export class ToyDriver {
 
   #recordEnding(run: string, ending: RunEnding): void {
     const open = openRun(this.state);
-    if (open === null) throw new Error(`run ${run} ends and none is open`);
+    if (open === null) throw new Error(`run ${run} ends but no run is open`);
     this.append({ type: 'run.ended', run, ending, as: classify(open, ending, this.state.policy), jitter: 0 });
   }
 }
 
-/** The key of the effect that an event answers; null for what answers none. */
+/** The key of the effect that an event is the result of; null if there is none. */
 export function keyOf(event: LoopEvent): string | null {
   if (event.type === 'check.finished') return `check:${event.iteration}.${event.index + 1}`;
   if ('key' in event) return event.key;

@@ -3,8 +3,8 @@ import type { Claim } from '../../src/loop/completion.ts';
 import type { Changes, CheckResult, OutputSnapshot, Probe, RunEnding } from '../../src/loop/event.ts';
 
 /**
- * A world for a loop to live in: agents that work, lie, crash, hang and flood, checks that flap, files that
- * appear. It outlives the harness: when that dies, the agents go on.
+ * A fake world for a loop: agents that work, make false claims, crash, hang and flood, flaky checks, files that appear. It
+ * survives a crash of the driver: the agents keep running.
  */
 export class FakeWorld {
   clock: number;
@@ -14,7 +14,7 @@ export class FakeWorld {
   readonly busMessages: string[] = [];
   /** Every process that was ever started, by run. */
   readonly processes: Map<string, AgentProcess> = new Map();
-  /** The runs whose prompt was written. */
+  /** Runs whose prompt was written. */
   readonly prompts: Set<string> = new Set();
   #runs = 0;
   #checks = 0;
@@ -26,19 +26,20 @@ export class FakeWorld {
     this.clock = clock;
   }
 
-  /** Starts an agent; a second start of the same run finds the first one. */
+  /** Starts an agent; starting the same run again gives the first process. */
   spawn(run: string): AgentProcess {
     const known = this.processes.get(run);
     if (known !== undefined) return known;
-    if (this.alive().length > 0) throw new Error(`run ${run} started beside ${this.alive().join(', ')}`);
+    if (this.alive().length > 0)
+      throw new Error(`run ${run} started while another runs: ${this.alive().join(', ')}`);
     const script = pick(this.#script.runs, this.#runs++);
-    const neverLived = script.ending.how === 'not-started';
+    const neverStarted = script.ending.how === 'not-started';
     const process: AgentProcess = {
       run,
       script,
       startedAt: this.clock,
       endsAt: this.clock + script.ms,
-      killedAt: neverLived ? this.clock : null,
+      killedAt: neverStarted ? this.clock : null,
     };
     this.processes.set(run, process);
     return process;
@@ -49,16 +50,16 @@ export class FakeWorld {
     if (process !== undefined && process.endsAt > this.clock) process.killedAt ??= this.clock;
   }
 
-  /** Time passes. */
-  goOnTo(moment: number): void {
+  /** Advances the clock. */
+  advanceTo(moment: number): void {
     this.clock = Math.max(this.clock, moment);
     this.settle();
   }
 
-  /** What a run that has ended leaves behind happens at its end, whether anybody looks or not. */
+  /** Applies what ended runs leave behind, whether or not the driver looks. */
   settle(): void {
     for (const process of this.processes.values()) {
-      if (process.killedAt !== null || saidAllAt(process) > this.clock || process.script.left === true)
+      if (process.killedAt !== null || finishedAt(process) > this.clock || process.script.left === true)
         continue;
       const { leaves } = process.script;
       if (leaves?.done === true) this.doneFile = true;
@@ -75,29 +76,29 @@ export class FakeWorld {
       .map(({ run }) => run);
   }
 
-  /** Whether there ever was an agent of this run. */
-  hasLived(run: string): boolean {
+  /** Whether an agent of this run ever started. */
+  everStarted(run: string): boolean {
     const process = this.processes.get(run);
     return process !== undefined && process.script.ending.how !== 'not-started';
   }
 
-  /** What a run has said when it has come to its end, or as far as it came until then. */
+  /** The output of a run up to a moment, its end or its kill. */
   output(process: AgentProcess, then: number = this.clock): OutputSnapshot {
     const { script, startedAt, killedAt } = process;
-    const endsAt = saidAllAt(process);
+    const endsAt = finishedAt(process);
     const until = Math.min(endsAt, killedAt ?? endsAt, then);
-    const whole = until >= endsAt;
+    const isFinished = until >= endsAt;
     const { output, resetsInMs } = script;
     return {
       offset: until - startedAt,
       tokens: output?.tokens ?? null,
       cost: output?.cost ?? null,
       steps: output?.steps ?? 0,
-      said: whole ? (output?.said ?? null) : null,
-      claim: whole || output?.claimEndsRun === true ? (output?.claim ?? null) : null,
+      said: isFinished ? (output?.said ?? null) : null,
+      claim: isFinished || output?.claimEndsRun === true ? (output?.claim ?? null) : null,
       claimEndsRun: output?.claimEndsRun ?? false,
       limit:
-        !whole || resetsInMs === undefined
+        !isFinished || resetsInMs === undefined
           ? null
           : { resetsAt: resetsInMs === null ? null : endsAt + resetsInMs, message: 'usage limit' },
     };
@@ -137,24 +138,24 @@ export class FakeWorld {
 }
 
 export interface WorldScript {
-  /** One for every process that is started; the last one is used again and again. */
+  /** One per started process; the last one repeats. */
   readonly runs: readonly RunScript[];
-  /** Exit codes, one for every check that is run; the last one is used again and again. */
+  /** Exit codes, one per check; the last one repeats. */
   readonly checks: readonly (number | null)[];
-  /** What there is to commit, whenever somebody looks, or that it cannot be; the last one is used again and again. */
+  /** What there is to commit at each look, `stuck` if a commit is not possible; the last one repeats. */
   readonly changes?: readonly ('some' | 'none' | 'committed' | 'stuck')[];
-  /** What is wrong with the marker file. */
+  /** Why the marker file cannot be used. */
   readonly problem?: string;
 }
 
 export interface RunScript {
   readonly ms: number;
-  /** It has said and done everything so long after its start, and lives on in silence. */
+  /** Time after which the agent has finished but keeps running silently. */
   readonly quietAfterMs?: number;
   readonly ending: RunEnding;
-  /** What it puts out; cost and tokens are there from the middle of the run on, a claim at its end. */
+  /** Its output; cost and tokens appear in the middle of the run, a claim at its end. */
   readonly output?: Partial<OutputSnapshot>;
-  /** It runs into a usage limit that resets so long after its end; null when it does not say. */
+  /** The run hits a usage limit that resets this long after its end; null if no reset is stated. */
   readonly resetsInMs?: number | null;
   readonly leaves?: {
     readonly done?: boolean;
@@ -162,7 +163,7 @@ export interface RunScript {
     readonly message?: string;
     readonly change?: boolean;
   };
-  /** Already left. */
+  /** `leaves` has been applied. */
   readonly left?: boolean;
 }
 
@@ -174,7 +175,7 @@ export interface AgentProcess {
   killedAt: number | null;
 }
 
-function saidAllAt({ script, startedAt, endsAt }: AgentProcess): number {
+function finishedAt({ script, startedAt, endsAt }: AgentProcess): number {
   return script.quietAfterMs === undefined ? endsAt : startedAt + script.quietAfterMs;
 }
 
@@ -184,7 +185,7 @@ function pick<T>(list: readonly T[], index: number): T {
   return item;
 }
 
-/** What comes of a commit. */
+/** The result of a commit. */
 export function commitIn({ message, commit }: Extract<Effect, { type: 'commit' }>): {
   readonly commit: string | null;
   readonly done: readonly string[];
@@ -199,19 +200,19 @@ export function exits(code: number | null, more: Partial<RunScript> = {}): RunSc
   return { ms: 1000, ending: { how: 'exited', code, error: null }, ...more };
 }
 
-/** The agent says that it is done and exits 0. */
+/** An agent that claims to be done and exits 0. */
 export function claims(more: Partial<RunScript> = {}): RunScript {
   const claim: Claim = { by: 'promise-tag', text: '<promise>DONE</promise>' };
   return exits(0, { ...more, output: { claim, ...more.output } });
 }
 
-/** The provider's limit ends the run. */
+/** A run that hits a usage limit. */
 export function limited(resetsInMs: number | null, more: Partial<RunScript> = {}): RunScript {
   const ending: RunEnding = { how: 'exited', code: 1, error: null };
   return { ms: 1000, ending, resetsInMs, ...more, output: { said: 'error', ...more.output } };
 }
 
-/** An agent that never ends by itself. */
+/** An agent that never exits by itself. */
 export function hangs(more: Partial<RunScript> = {}): RunScript {
   return exits(0, { ms: Number.POSITIVE_INFINITY, ...more });
 }

@@ -70,7 +70,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
       'rm big',
       '$RALPH run -p work --name it -m 1 -- "$AGENT"; echo "again $?"',
     ]);
-    expect(stderr).toMatch(/^ralph: error: cannot write .*: no space is left on the disk$/m);
+    expect(stderr).toMatch(/^ralph: error: cannot write .*: no space left on the disk$/m);
     expect(stdout).toContain('run 3\n');
     expect(stdout).toContain('again 1\n');
     expect(stage.calls).toBe(1);
@@ -83,9 +83,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
       '$RALPH init --yes; echo "init $?"',
       'ls -A .ralph; echo "that was all"',
     ]);
-    expect(stderr).toContain(
-      'ralph: error: cannot write .ralph/settings.json: no space is left on the disk\n',
-    );
+    expect(stderr).toContain('ralph: error: cannot write .ralph/settings.json: no space left on the disk\n');
     expect(stdout).toMatch(/init 3\n(?:\.gitignore\n)?that was all\n/);
   });
 });

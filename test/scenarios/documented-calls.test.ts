@@ -294,7 +294,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     const { code } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
     expect(stage.given(2, 'last')).toContain('a\uFFFDb');
-    expect(stage.given(2, 'last')).toContain('it was ended, and nobody saw its exit code');
+    expect(stage.given(2, 'last')).toContain('its exit code is unknown');
   });
 
   it('has no keys in it: not in lines, not in names of logs', async () => {

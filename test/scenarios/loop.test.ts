@@ -229,7 +229,7 @@ describe('ralph loop', () => {
     stage.plans(1, `rm -r d; ${complete}`);
     const lost = await loop(stage, 'x', '--check', 'true', '--report', 'json', '--report-file', 'd/x');
     expect(lost.code).toBe(0);
-    expect(lost.stderr).toContain('cannot write the report: there is no such file');
+    expect(lost.stderr).toContain('cannot write the report: no such file or folder');
     stage.write('old.json', '{"success":true}');
     const args = ['--check', 'true', '--report', 'json', '--report-file', 'old.json', '--agent', 'nosuch'];
     expect((await stage.ralph('loop', 'x', ...args).ended).code).toBe(2);

@@ -164,7 +164,7 @@ describe('pause and resume', () => {
     await stage.called(2);
     stage.release();
     await Promise.all([one.ended, two.ended]);
-    expect(one.stderr).not.toContain('warning:');
+    expect(one.stderr).not.toContain('warning: the loop');
     expect(two.stderr).toContain(
       '[ralph] it-2: warning: the loop it is running on the same files; the two may interfere (--worktree gives a loop its own files)\n',
     );

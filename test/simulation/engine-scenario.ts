@@ -4,15 +4,15 @@ import { FLOOD_BYTES } from '../rig/fake-host.ts';
 import type { RunScript } from '../rig/world.ts';
 import { policyOf, scenario, type Scenario } from './scenario.ts';
 
-/** A scenario, and what only a real driver can meet. */
+/** A scenario with faults that only the engine can meet. */
 export interface EngineScenario extends Scenario {
   /** The run whose prompt cannot be written. */
   readonly promptLostAt: string | null;
-  /** When the limit resets that another loop of the account has met, counted from the beginning. */
+  /** How long after the beginning the usage limit resets that another loop of the account hit. */
   readonly limitedForMs: number | null;
-  /** After this event the disk is full, until the process is started again. */
+  /** After this event the disk is full, until the process restarts. */
   readonly diskFullAfter: number | null;
-  /** At the how-manieth effect something goes wrong that nobody has foreseen. */
+  /** The number of the effect in which an unexpected error occurs. */
   readonly troubleAt: number | null;
   /** The events after which the owner leaves, and another one takes over. */
   readonly leavesAfter: readonly number[];
@@ -20,7 +20,7 @@ export interface EngineScenario extends Scenario {
   readonly leavesDuring: readonly number[];
 }
 
-/** Once in ten histories. */
+/** In one of ten histories. */
 function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 }
@@ -50,7 +50,7 @@ export const engineScenario: fc.Arbitrary<EngineScenario> = fc
         ? drawn.change
         : { ...drawn.change, policy: withReach(drawn.change.policy) },
     runs: drawn.runs.map((script, index) =>
-      index === lingers && index < drawn.runs.length - 1 ? lingering(script) : falls(script),
+      index === lingers && index < drawn.runs.length - 1 ? lingering(script) : withRealSilence(script),
     ),
   }));
 
@@ -62,8 +62,8 @@ export function scenarioOf(preset: PresetName): fc.Arbitrary<EngineScenario> {
 }
 
 /**
- * Limits that the agents of these histories can reach. The patience is such that it is over one millisecond before
- * an agent of 90 s says its next word: while the driver looks for changed files, the word comes, or the agent ends.
+ * Limits that the agents of these histories can reach. The inactivity timeout ends one millisecond before an agent of 90 s
+ * prints again: while the driver looks for changed files, the output arrives or the agent exits.
  */
 function withReach(policy: Policy): Policy {
   const { inactivityMs } = policy.timeouts;
@@ -74,18 +74,19 @@ function withReach(policy: Policy): Policy {
   };
 }
 
-/** An agent that has finished, says so, and does not go. */
+/** An agent that reports its end and does not exit. */
 function lingering(script: RunScript): RunScript {
-  if (script.ending.how !== 'exited' || script.ms === Number.POSITIVE_INFINITY) return falls(script);
-  return quiet({ ...script, output: { ...script.output, said: script.output?.said ?? 'success' } });
+  if (script.ending.how !== 'exited' || script.ms === Number.POSITIVE_INFINITY)
+    return withRealSilence(script);
+  return silent({ ...script, output: { ...script.output, said: script.output?.said ?? 'success' } });
 }
 
-/** An ending that the toy driver just writes comes about by what the agent does. */
-function falls(script: RunScript): RunScript {
+/** The toy driver just writes an inactivity timeout; here the agent must be inactive. */
+function withRealSilence(script: RunScript): RunScript {
   const { ending } = script;
-  return ending.how === 'timed-out' && ending.which === 'inactivity' ? quiet(script) : script;
+  return ending.how === 'timed-out' && ending.which === 'inactivity' ? silent(script) : script;
 }
 
-function quiet(script: RunScript): RunScript {
+function silent(script: RunScript): RunScript {
   return { ...script, ms: Number.POSITIVE_INFINITY, quietAfterMs: script.ms };
 }

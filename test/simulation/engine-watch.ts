@@ -10,26 +10,25 @@ import type { Oracle } from './oracle.ts';
 import { same } from './plain.ts';
 
 /**
- * The oracle's eyes on one life of the real driver, and the rules E1 to E6 of its own (see the head of
- * `src/engine/engine.ts`); E2 and E3 are held by the ports (`Life.begin`, `Life.touches`). Every check of the oracle
- * applies. Only `asked` is told differently: the driver keeps its questions to itself, so the core is asked here,
- * after every event.
+ * Passes one process of the engine to the oracle and checks the rules E1 to E6 (see the head of `src/engine/engine.ts`);
+ * the ports check E2 and E3 (`Life.begin`, `Life.touches`). The engine does not report its calls of `decide`, so this asks
+ * the core after every event.
  */
 export class EngineWatch implements Observer {
-  /** How the next event is to be judged: as it comes, as a repeat of this one, or as an answer that comes too late. */
+  /** How to judge the next event: as a new one, a repeat of this one, or a late result. */
   judging: { readonly as: 'news' | 'late' } | { readonly as: 'repeat'; readonly of: LoopEvent } = {
     as: 'news',
   };
   readonly #oracle: Oracle;
   readonly #world: FakeWorld;
   readonly #life: Life;
-  readonly #told: (event: LoopEvent) => void;
+  readonly #notify: (event: LoopEvent) => void;
   #before: LoopState;
   /** When the last effect began. */
   #beganAt = 0;
-  /** Since when this driver has known all that it goes by: itself, and the policy. */
+  /** When this process started, or last got another policy. */
   #knowsSince: number;
-  /** Since when nobody wants the run that is open. */
+  /** Since when the open run is not wanted. */
   #unwantedSince: number | null = null;
 
   constructor(
@@ -37,14 +36,14 @@ export class EngineWatch implements Observer {
     world: FakeWorld,
     life: Life,
     before: LoopState,
-    told: (event: LoopEvent) => void,
+    notify: (event: LoopEvent) => void,
   ) {
     this.#oracle = oracle;
     this.#world = world;
     this.#knowsSince = world.clock;
     this.#life = life;
     this.#before = before;
-    this.#told = told;
+    this.#notify = notify;
   }
 
   appended(event: LoopEvent, after: LoopState): void {
@@ -54,7 +53,7 @@ export class EngineWatch implements Observer {
     this.#look(() => {
       const { judging } = this;
       if (judging.as === 'late') this.#oracle.late(before, event, after);
-      // The oracle knows a repeat by its being the very same event.
+      // The oracle recognises a repeat by identity.
       else if (judging.as === 'repeat' && same(judging.of, event))
         this.#oracle.appended(before, judging.of, after);
       else this.#oracle.appended(before, event, after);
@@ -65,7 +64,7 @@ export class EngineWatch implements Observer {
     if (event.type === 'timer.fired') this.#timerFired(before, event);
     const isUnwanted = openRun(after) !== null && decide(after).length === 0;
     this.#unwantedSince = isUnwanted ? (this.#unwantedSince ?? event.at) : null;
-    this.#told(event);
+    this.#notify(event);
   }
 
   began(effect: Effect): void {
@@ -73,10 +72,10 @@ export class EngineWatch implements Observer {
     this.#beganAt = this.#life.clock.now();
     this.#look(() => this.#oracle.started(effect));
     const wanted = decide(this.#before).some(({ key }) => key === effect.key);
-    this.#life.must(wanted, 'E2', `${effect.key} begins and nobody wants it`);
+    this.#life.must(wanted, 'E2', `${effect.key} begins but is not wanted`);
   }
 
-  /** Nothing but timers moves this clock, so whoever sleeps too long has missed that its moment moved. */
+  /** Only timers advance this clock, so a late timer means that the driver missed a change of its time. */
   #timerFired(before: LoopState, { key, at }: Extract<LoopEvent, { type: 'timer.fired' }>): void {
     const effect = decide(before).find((wanted) => wanted.key === key);
     const until = effect !== undefined && 'until' in effect ? effect.until : 0;
@@ -84,16 +83,16 @@ export class EngineWatch implements Observer {
     this.#life.must(late <= 0, 'L9', `${key} is over ${late} ms too late`);
   }
 
-  /** The journal knows all that the agent put out and who it was, and nobody was waited for longer than need be. */
+  /** Checks that the journal has all output and the receipt, and that the run was stopped in time. */
   #runEnded(before: LoopState, { run, ending, at }: Extract<LoopEvent, { type: 'run.ended' }>): void {
     const open = openRun(before);
     const process = this.#world.processes.get(run);
-    if (open === null || process === undefined || !this.#world.hasLived(run)) return;
+    if (open === null || process === undefined || !this.#world.everStarted(run)) return;
     const { runMs, killGraceMs } = before.policy.timeouts;
     const said = this.#world.output(process);
-    this.#life.must(same(open.output, said), 'E1', `run ${run} has ended and its output is not known`);
+    this.#life.must(same(open.output, said), 'E1', `run ${run} has ended but its output is not known`);
     if (ending.how !== 'interrupted')
-      this.#life.must(open.receipt !== null, 'E1', `run ${run} has ended and nobody knows who it was`);
+      this.#life.must(open.receipt !== null, 'E1', `run ${run} has ended but has no receipt`);
 
     const { quietAfterMs } = process.script;
     const lingersFrom =
@@ -103,13 +102,13 @@ export class EngineWatch implements Observer {
       runMs === null ? null : open.plannedAt + runMs,
       lingersFrom === null ? null : lingersFrom + killGraceMs,
     ].filter((moment) => moment !== null);
-    // A new owner begins to be patient when it comes.
+    // A new owner starts its timeouts when it starts.
     const since = this.#knowsSince + (lingersFrom === null ? 0 : killGraceMs);
     const late = at - Math.max(since, Math.min(...reasons)) - killGraceMs;
-    this.#life.must(late <= SLACK, 'E4', `run ${run} is ended ${late} ms too late`);
+    this.#life.must(late <= SLACK_MS, 'E4', `run ${run} is ended ${late} ms too late`);
   }
 
-  /** An error of the oracle is not one that the driver may catch. */
+  /** Keeps errors of the oracle away from the driver, which would catch them. */
   #look(look: () => void): void {
     try {
       look();
@@ -119,5 +118,5 @@ export class EngineWatch implements Observer {
   }
 }
 
-/** To find a run, to look for changed files, to close it. */
-const SLACK = 20;
+/** Time for finding a run, looking for changed files and closing the run. */
+const SLACK_MS = 20;

@@ -2,15 +2,15 @@ import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
-import { didItsTurn, isCutShort, openRun } from '../../src/loop/run.ts';
+import { isCutShort, openRun, producedWork } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { backoff, changesIn, isReached, LONGEST_WAIT, must, readBack, same, spentIn } from './plain.ts';
+import { backoff, changesIn, isReached, MAX_WAIT_MS, must, readBack, same, spentIn } from './plain.ts';
 
 /**
- * Watches a history and holds it against the invariants. It keeps books of its own, from the events and the
- * world, and believes nothing that the state says about itself where it can know better.
+ * Checks a history against the invariants. It keeps its own books from the events and the world, and does not rely on the
+ * state where it can know better.
  */
 export class Oracle implements Observer {
   readonly #world: FakeWorld;
@@ -32,18 +32,18 @@ export class Oracle implements Observer {
   #aborted = false;
   #lastCheck: string | null = null;
   #signals = 0;
-  /** The next run may not be planned before this. */
+  /** The earliest time for the next run. */
   #notBefore = 0;
-  /** When the wait after the last run was to end, before anybody interfered. */
+  /** The planned end of the wait after the last run, before any interference. */
   #expected = 0;
   #unfinishedIteration: number | null = null;
-  /** Since the last work run ended, or since the look before a run. */
+  /** Results since the last work run ended, or since the probe before a run. */
   #checks = new Map<number, boolean>();
   #markerSeen = false;
   #committed = false;
   #changes: ReturnType<typeof changesIn> = null;
   #checkpointed = false;
-  /** The last run did its turn, and the next iteration is not on. */
+  /** The last run produced work, and the next iteration has not started. */
   #unchecked = false;
   #accepted = false;
   #acceptedAt = 0;
@@ -55,27 +55,27 @@ export class Oracle implements Observer {
 
   asked(state: LoopState, wanted: readonly Effect[]): void {
     const open = openRun(state);
-    if (state.outcome !== null) must(wanted.length === 0, 'L2', 'something is wanted after the end');
+    if (state.outcome !== null) must(wanted.length === 0, 'L2', 'an effect is wanted after the end');
     else if (open !== null)
       must(
         wanted.every(({ key }) => key === `run:${open.id}`),
         'L4',
-        `something is wanted beside run ${open.id}`,
+        `another effect is wanted while run ${open.id} is open`,
       );
-    else if (state.created) must(wanted.length > 0, 'L10', 'nothing is wanted and nothing goes on');
+    else if (state.created) must(wanted.length > 0, 'L10', 'no effect is wanted and none is in flight');
     if (this.#asked++ % 8 === 0)
-      must(same(decide(state), wanted), 'L11', 'asking again wants something else');
+      must(same(decide(state), wanted), 'L11', 'the same state gives other effects');
   }
 
   started(effect: Effect): void {
     if (effect.type === 'wait') {
       const ahead = effect.until - Math.max(this.#world.clock, this.#expected);
-      must(ahead <= LONGEST_WAIT, 'L9', `a wait of ${ahead} ms is too long`);
+      must(ahead <= MAX_WAIT_MS, 'L9', `a wait of ${ahead} ms is too long`);
     }
     if (effect.type === 'run')
       must(!this.#stopped || this.#planned.has(effect.run), 'L8', 'a run starts after a stop');
     if (effect.type === 'check' && this.#stopped) {
-      // The one that was under way may finish, and is run again if the harness dies over it.
+      // The check in flight may finish, and runs again if the driver crashes during it.
       this.#lastCheck ??= effect.key;
       must(this.#lastCheck === effect.key, 'L8', 'a second check starts after a stop');
     }
@@ -99,17 +99,17 @@ export class Oracle implements Observer {
   late(before: LoopState, event: LoopEvent, after: LoopState): void {
     this.#follow(before, event, after);
     const { now, activeMs } = after;
-    must(same({ ...before, now, activeMs }, after), 'L6', `a late ${event.type} counts`);
+    must(same({ ...before, now, activeMs }, after), 'L6', `a late ${event.type} changes the state`);
   }
 
   #follow(before: LoopState, event: LoopEvent, after: LoopState): void {
     must(
       before === this.#live || same(before, this.#shadow),
       'L5',
-      'what a new owner folded is not what the old one had',
+      'a new owner folds another state than the old one had',
     );
     this.#live = after;
-    // The policy is big and is compared at the end; everything else goes through text, as in a journal.
+    // Policies are big and compared at the end; everything else goes through JSON, as in a journal.
     this.#shadow = evolve(this.#shadow, 'policy' in event ? event : readBack(event));
     must(same(after, this.#shadow), 'L5', `the fold differs after ${event.type}`);
   }
@@ -139,22 +139,22 @@ export class Oracle implements Observer {
         return this.#runEnded(before, event, after);
       case 'probe.finished':
         this.#markerSeen = event.markers.includes('DONE');
-        if (this.#markerSeen) must(this.#world.doneFile, 'L3', 'a marker that is not there');
-        if (event.phase === 'before') this.#evidenceGone();
+        if (this.#markerSeen) must(this.#world.doneFile, 'L3', 'a probe finds a marker that does not exist');
+        if (event.phase === 'before') this.#resetEvidence();
         return;
       case 'checks.started':
         must(!this.#stopped, 'L8', 'checks start after a stop');
         return;
       case 'check.finished':
         if (event.iteration > 0) this.#checks.set(event.index, event.result.code === 0);
-        else must(this.#iterations === 0 && event.index === before.baseline.length, 'L6', 'not the baseline');
+        else must(this.#iterations === 0 && event.index === before.baseline.length, 'L6', 'wrong baseline');
         return;
       case 'claim.made':
         if (event.claim.by === 'promise-tag') {
           const said = event.run === null ? null : this.#lastOutput.get(event.run)?.claim;
-          must(said !== null && said !== undefined, 'L3', 'a claim that nobody made');
+          must(said !== null && said !== undefined, 'L3', 'a claim that is not in the output');
         }
-        if (event.claim.by === 'marker') must(this.#markerSeen, 'L3', 'a marker that was not there');
+        if (event.claim.by === 'marker') must(this.#markerSeen, 'L3', 'a marker that no probe found');
         return;
       case 'claim.accepted':
         this.#accepted = true;
@@ -177,29 +177,29 @@ export class Oracle implements Observer {
         this.#unchecked = false;
         return;
       case 'limit.shared':
-        must(before.turn.run === null, 'L4', 'a limit is heeded in the middle of a run');
+        must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
         this.#expected = this.#notBefore = event.resetsAt;
         return;
       case 'timer.fired': {
         const closes = after.turn.iteration > before.turn.iteration;
         const checked = this.#checks.size === before.policy.checks.commands.length;
-        if (closes) must(!this.#unchecked || checked, 'L3', 'a turn is closed and its run was not checked');
-        if (closes) this.#turnCloses(before);
+        if (closes) must(!this.#unchecked || checked, 'L3', 'an iteration ends and its run was not checked');
+        if (closes) this.#iterationEnds(before);
         return;
       }
       case 'claim.rejected':
-        must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a red check');
+        must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a failed check');
         if (before.turn.claim?.by === 'marker')
-          must(!this.#world.doneFile, 'L3', 'a rejected marker lies on');
+          must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
         return;
       case 'policy.changed':
-        // Another policy may know other delays.
+        // Another policy may have other delays.
         this.#notBefore = 0;
-        if (after.turn.claim === null && !after.turn.checksStarted) this.#evidenceGone();
+        if (after.turn.claim === null && !after.turn.checksStarted) this.#resetEvidence();
         return;
       case 'commit.made':
-        must(this.#green(before), 'L13', 'red work is committed');
-        must(event.done.length === 0 || this.#changes !== null, 'L13', 'what cannot be is committed');
+        must(this.#passed(before), 'L13', 'work is committed although a check failed');
+        must(event.done.length === 0 || this.#changes !== null, 'L13', 'a commit without anything to commit');
         this.#committed = true;
         this.#changes = null;
         return;
@@ -221,7 +221,7 @@ export class Oracle implements Observer {
   }
 
   #runPlanned({ policy: { limits } }: LoopState, event: Extract<LoopEvent, { type: 'run.planned' }>): void {
-    must(this.#open === null, 'L4', `run ${event.run} is planned beside ${this.#open}`);
+    must(this.#open === null, 'L4', `run ${event.run} is planned while ${this.#open} is open`);
     must(!this.#planned.has(event.run), 'L4', `run ${event.run} is planned twice`);
     this.#planned.add(event.run);
     this.#open = event.run;
@@ -238,7 +238,7 @@ export class Oracle implements Observer {
       `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
     );
     if (event.purpose !== 'work') {
-      must(this.#changes === 'some', 'L13', 'a message is asked for where nothing can be committed');
+      must(this.#changes === 'some', 'L13', 'the agent is asked for a message without anything to commit');
       return;
     }
     must(!this.#paused, 'L8', 'a run is planned during a pause');
@@ -248,30 +248,30 @@ export class Oracle implements Observer {
     must(
       this.#unfinishedIteration === null || iteration === this.#unfinishedIteration,
       'L12',
-      'what was cut short is charged as an iteration',
+      'a run that was cut short is charged as an iteration',
     );
-    this.#evidenceGone();
+    this.#resetEvidence();
   }
 
   #runEnded(before: LoopState, event: Extract<LoopEvent, { type: 'run.ended' }>, after: LoopState): void {
-    must(this.#open === event.run, 'L4', `run ${event.run} ends and ${this.#open} is open`);
+    must(this.#open === event.run, 'L4', `run ${event.run} ends while ${this.#open} is open`);
     must(!this.#ended.has(event.run), 'L4', `run ${event.run} ends twice`);
-    must(!this.#world.alive().includes(event.run), 'L4', `run ${event.run} has ended and lives`);
+    must(!this.#world.alive().includes(event.run), 'L4', `run ${event.run} ended but still runs`);
     this.#ended.add(event.run);
     this.#open = null;
     const run = after.turn.run;
     if (run?.id !== event.run) return;
-    this.#evidenceGone();
+    this.#resetEvidence();
 
     const as = run.ended?.as;
     const output = this.#lastOutput.get(event.run);
-    const cameToItsEnd =
+    const hasFinished =
       event.ending.how === 'exited'
         ? event.ending.code !== 42
         : event.ending.how === 'timed-out' && event.ending.which !== 'total';
-    if (output?.limit && output.said !== 'success' && cameToItsEnd)
-      must(as === 'usage-limit', 'L12', `a limit is taken for ${as}`);
-    this.#unchecked = didItsTurn(as);
+    if (output?.limit && output.said !== 'success' && hasFinished)
+      must(as === 'usage-limit', 'L12', `a usage limit is classified as ${as}`);
+    this.#unchecked = producedWork(as);
     const { delay } = before.policy;
     if (as === 'failure') {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
@@ -294,10 +294,10 @@ export class Oracle implements Observer {
     }
     const resetsAt = this.#lastOutput.get(event.run)?.limit?.resetsAt ?? null;
     const ladder = delay.usageLimitLadderMs;
-    const climb = (rung: number): number => ladder[Math.min(rung, ladder.length - 1)] ?? 0;
+    const ladderStep = (rung: number): number => ladder[Math.min(rung, ladder.length - 1)] ?? 0;
     const stated = resetsAt !== null && resetsAt > event.at;
-    const patience = this.#rung === 0 ? 0 : climb(this.#rung - 1);
-    this.#notBefore = event.at + (stated ? Math.max(resetsAt - event.at, patience) : climb(this.#rung));
+    const patience = this.#rung === 0 ? 0 : ladderStep(this.#rung - 1);
+    this.#notBefore = event.at + (stated ? Math.max(resetsAt - event.at, patience) : ladderStep(this.#rung));
     this.#rung++;
     this.#expected = this.#notBefore;
   }
@@ -327,17 +327,17 @@ export class Oracle implements Observer {
     else this.#stopped = true;
   }
 
-  /** What belongs to a turn has happened when it is closed. */
-  #turnCloses(before: LoopState): void {
+  /** Checks that nothing is missing when an iteration ends. */
+  #iterationEnds(before: LoopState): void {
     const { policy } = before;
-    if (policy.checkpoint) must(this.#checkpointed, 'L10', 'a turn is closed without its checkpoint');
-    if (policy.commit !== null && this.#unchecked && this.#green(before))
-      must(this.#committed, 'L13', 'green work is not committed');
+    if (policy.checkpoint) must(this.#checkpointed, 'L10', 'an iteration ends without its checkpoint');
+    if (policy.commit !== null && this.#unchecked && this.#passed(before))
+      must(this.#committed, 'L13', 'work that passed its checks is not committed');
     this.#committed = false;
     this.#checkpointed = false;
   }
 
-  #green({ policy }: LoopState): boolean {
+  #passed({ policy }: LoopState): boolean {
     return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
   }
 
@@ -347,34 +347,34 @@ export class Oracle implements Observer {
     must(
       this.#open === null && this.#planned.size === this.#ended.size,
       'L4',
-      'the loop ends and a run is open',
+      'the loop ends while a run is open',
     );
-    must(this.#world.alive().length === 0, 'L4', 'the loop ends and an agent lives');
+    must(this.#world.alive().length === 0, 'L4', 'the loop ends while an agent runs');
     if (this.#stopped)
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
-    else must(outcome.type !== 'stopped', 'L8', 'stopped by nobody');
+    else must(outcome.type !== 'stopped', 'L8', 'the loop is stopped without a request');
     const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
     const books = { ...this.#spent(), iterations, failures, ms };
-    must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before it is`);
+    must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
     if (outcome.type !== 'done') return;
     must(
-      outcome.verified === (commands.length > 0 && this.#green(before)),
+      outcome.verified === (commands.length > 0 && this.#passed(before)),
       'L3',
-      'verified is not what the checks say',
+      '`verified` contradicts the checks',
     );
     must(this.#accepted, 'L3', 'done without an accepted claim');
     const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
-    must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'children are not waited for');
-    const green = this.#green(before);
+    must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
+    const passed = this.#passed(before);
     if (policy.completion.until !== 'claim')
-      must(green, 'L3', 'done without green checks after the last run');
-    if (outcome.verified) must(green && commands.length > 0, 'L3', 'verified by nothing');
+      must(passed, 'L3', 'done although not every check passed after the last run');
+    if (outcome.verified) must(passed && commands.length > 0, 'L3', 'verified without checks');
     must(turn.claim !== null, 'L3', 'done without a claim');
   }
 
-  /** The last word on the books. */
+  /** Compares the books with the final state. */
   close(state: LoopState, journal: readonly LoopEvent[]): void {
-    // Event by event everything but the policy was compared; a whole journal now and then is enough for that.
+    // Everything but the policy was compared after each event; a sample of whole journals suffices for the policy.
     if (journal.length % 8 === 0)
       must(same(fold(readBack(journal)), state), 'L5', 'the fold of the journal is not the live state');
     const closed = [...this.#ended].reduce(
@@ -384,12 +384,12 @@ export class Oracle implements Observer {
     must(
       Math.abs(state.spent.usd - closed) < 1e-9,
       'L6',
-      `$${state.spent.usd} on the books, $${closed} spent`,
+      `$${state.spent.usd} in the state, $${closed} spent`,
     );
     must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
   }
 
-  #evidenceGone(): void {
+  #resetEvidence(): void {
     this.#checks = new Map();
     this.#accepted = false;
   }

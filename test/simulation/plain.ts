@@ -2,12 +2,12 @@ import type { Changes, OutputSnapshot } from '../../src/loop/event.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import type { DelayPolicy, LimitsPolicy } from '../../src/loop/policy.ts';
 
-/** Fails with the number of the invariant (see the head of `decide.ts`) and the event at which it broke. */
+/** Throws with the number of the broken invariant (see the head of `decide.ts`). */
 export function must(holds: boolean, invariant: string, what: string): void {
   if (!holds) throw new Error(`${invariant}: ${what}`);
 }
 
-/** Whether two plain values are the same; many times faster than a general comparison, and it runs a million times. */
+/** Deep equality of plain values; much faster than a general comparison, and called a million times. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return false;
@@ -21,23 +21,23 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** What comes back from a journal. */
+/** A value as read back from a journal. */
 export function readBack<T>(written: T): T {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what comes back is held against what went in
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller compares it with the original
   return JSON.parse(JSON.stringify(written)) as T;
 }
 
-/** Checks and commits take some time after a run, before its wait begins; nothing else makes a wait longer. */
-export const LONGEST_WAIT = 500_000;
+/** Checks and commits take time after a run before its wait begins; nothing else makes a wait longer. */
+export const MAX_WAIT_MS = 500_000;
 
-/** The wait after the n-th failure or outage in a row. */
+/** The wait after the n-th consecutive failure or outage. */
 export function backoff({ afterFailure }: DelayPolicy, times: number): number {
   return afterFailure.kind === 'fixed'
     ? afterFailure.ms
     : Math.min(2 ** (times - 1) * 1000, afterFailure.capMs);
 }
 
-/** Whether a loop that ends at a limit has reached it; every other outcome is as it is. */
+/** Whether the limit of an outcome is reached; true for an outcome without a limit. */
 export function isReached({ type }: Outcome, limits: LimitsPolicy, books: Books): boolean {
   const none = Number.POSITIVE_INFINITY;
   const reached = new Map<string, boolean>([
@@ -58,7 +58,7 @@ interface Books {
   readonly failures: number;
 }
 
-/** What these runs have cost together. */
+/** The total cost of these runs. */
 export function spentIn(outputs: Iterable<OutputSnapshot>): { usd: number; tokens: number } {
   let usd = 0;
   let tokens = 0;
@@ -70,7 +70,7 @@ export function spentIn(outputs: Iterable<OutputSnapshot>): { usd: number; token
   return { usd, tokens };
 }
 
-/** What there is for the version control; null where nothing can be done. */
+/** What there is to commit; null if there is nothing or a commit is not possible. */
 export function changesIn({ any, committed, error }: Changes): 'some' | 'committed' | null {
   if (error !== null) return null;
   return any ? 'some' : committed === true ? 'committed' : null;

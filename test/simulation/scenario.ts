@@ -4,7 +4,7 @@ import { PRESET_NAMES, type Policy, type PresetName } from '../../src/loop/polic
 import { presets } from '../../src/loop/presets.ts';
 import { claims, exits, hangs, limited, type RunScript } from '../rig/world.ts';
 
-/** Everything that makes one history differ from another; plain data, so that a failure can shrink. */
+/** Everything in which two histories can differ; plain data, so that fast-check can shrink it. */
 export interface Scenario {
   readonly policy: Policy;
   readonly runs: readonly RunScript[];
@@ -16,13 +16,13 @@ export interface Scenario {
     readonly control: Control;
     readonly twice: boolean;
   }[];
-  /** In the middle of whatever goes on so long after the beginning. */
+  /** Controls at a time after the beginning, whatever is in progress then. */
   readonly timed: readonly { readonly atMs: number; readonly control: Control }[];
-  /** After which event the policy becomes this one, or the same with other checks. */
+  /** After which event the policy changes, and to which: another one, or the same with other checks. */
   readonly change: { readonly after: number; readonly policy: Policy | 'other checks' } | null;
-  /** When a person touches DONE. */
+  /** After which event a person creates the DONE file. */
   readonly touches: number | null;
-  /** When a run starts a loop of its own, and when that ends. */
+  /** After which event a run starts a child loop, and after which that ends. */
   readonly child: { readonly born: number; readonly ends: number } | null;
   readonly crashesAfter: 'every event' | readonly number[];
   readonly crashesBefore: readonly number[];
@@ -53,7 +53,7 @@ const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-
 const floodEnding: RunEnding = { how: 'timed-out', which: 'output' };
 const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
 
-/** An agent that works, claims truly or falsely, crashes, hangs, floods, falls silent or meets a limit. */
+/** An agent that works, makes true or false claims, crashes, hangs, floods, falls silent or hits a limit. */
 const run: fc.Arbitrary<RunScript> = fc
   .record({
     kind: fc.constantFrom(
@@ -156,7 +156,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
     })
     .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
       const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
-      // Put together by hand: the gate of the journal examines it anyway, and validating it here too takes its time.
+      // Built by hand: `admits` validates it anyway, and validating it here too would take time.
       const base = presets[preset].policy;
       const checks = ['lint', 'test']
         .slice(0, count)
@@ -175,11 +175,11 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
 
 const policy = policyOf(PRESET_NAMES);
 const index = fc.integer({ min: 1, max: 70 });
-const some = (max: number): fc.Arbitrary<number[]> => fc.array(index, { maxLength: max });
+const indexes = (max: number): fc.Arbitrary<number[]> => fc.array(index, { maxLength: max });
 
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   policy,
-  // The last one is used for ever: a provider that never lets anybody in again would be no history with an end.
+  // The last one repeats forever, so it must succeed; otherwise the history might not end.
   runs: fc.array(run, { maxLength: 6 }).map((runs) => [...runs, exits(0)]),
   checks: fc.array(fc.constantFrom(0, 0, 1, null), { minLength: 1, maxLength: 6 }),
   changes: fc.array(fc.constantFrom('some', 'some', 'none', 'committed', 'stuck'), {
@@ -198,12 +198,12 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   child: fc.option(fc.record({ born: index, ends: index })),
   crashesAfter: fc.oneof(
     { weight: 1, arbitrary: fc.constant('every event' as const) },
-    { weight: 39, arbitrary: some(3) },
+    { weight: 39, arbitrary: indexes(3) },
   ),
-  crashesBefore: some(2),
+  crashesBefore: indexes(2),
   downtimeMs: ms,
-  repeats: some(4),
-  staleTimers: some(3),
+  repeats: indexes(4),
+  staleTimers: indexes(3),
   lateAnswers: fc.array(fc.record({ after: index, event: index }), { maxLength: 4 }),
   reopens: fc.integer({ min: 0, max: 2 }),
 });

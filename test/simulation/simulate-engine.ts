@@ -16,7 +16,7 @@ import { Oracle } from './oracle.ts';
 import { must, same } from './plain.ts';
 import { interferenceOf } from './simulate.ts';
 
-/** Lives through one history with the real driver, crashes and all, under the eyes of the oracle. */
+/** Plays one history with the engine, including crashes, and checks it with the oracle. */
 export async function simulateEngine(scenario: EngineScenario): Promise<EngineHistory> {
   const simulation = new Simulation(scenario);
   try {
@@ -30,7 +30,7 @@ export async function simulateEngine(scenario: EngineScenario): Promise<EngineHi
 export interface EngineHistory {
   readonly journal: readonly LoopEvent[];
   readonly state: LoopState;
-  /** Deaths by a crash, and lives that ended because nothing could be written. */
+  /** Crashes, and processes that stopped because the journal could not be written. */
   readonly restarts: number;
   readonly lost: number;
   /** How often an owner left, and in how many of these an agent was running. */
@@ -41,9 +41,8 @@ export interface EngineHistory {
 }
 
 /**
- * Whoever interferes does so as soon as the driver lets go of the thread, as everybody must who is not the driver
- * itself: in a microtask after the event, or at a moment of the clock. What a death cuts off is delivered to the next
- * life, as from an inbox.
+ * Interference happens when the engine yields the thread: in a microtask after an event, or at a time of the clock. What a
+ * crash prevents is delivered to the next process, as from an inbox.
  */
 class Simulation {
   readonly #scenario: EngineScenario;
@@ -74,7 +73,7 @@ class Simulation {
     this.#desk = { children: new Map(), edited: null, limit, promptLostAt };
   }
 
-  /** For whoever has to find out what went wrong. */
+  /** For the error message. */
   lastEvents(count: number): string {
     const lines = this.#pages.events.map((event, index) => {
       const { at, type, ...more } = event;
@@ -86,18 +85,18 @@ class Simulation {
 
   async live(): Promise<EngineHistory> {
     let { reopens } = this.#scenario;
-    let wish: Happening | null = null;
+    let request: Happening | null = null;
     for (let lives = 0; lives < 400; lives++) {
-      // oxlint-disable-next-line no-await-in-loop -- one life after the other
-      const end = await this.#oneLife(wish);
-      wish = null;
+      // oxlint-disable-next-line no-await-in-loop -- one process after the other
+      const end = await this.#runProcess(request);
+      request = null;
       if (end.why === 'died' || end.why === 'lost' || end.why === 'left') {
         if (end.why === 'died') this.#restarts++;
         else if (end.why === 'lost') this.#lost++;
         else this.#left++;
-        this.#world.goOnTo(this.#world.clock + this.#scenario.downtimeMs);
-      } else if (end.why === 'paused') wish = this.#nextWish(lives);
-      else if (reopens-- > 0) wish = { type: 'loop.reopened', policy: null };
+        this.#world.advanceTo(this.#world.clock + this.#scenario.downtimeMs);
+      } else if (end.why === 'paused') request = this.#nextRequest(lives);
+      else if (reopens-- > 0) request = { type: 'loop.reopened', policy: null };
       else {
         const { events } = this.#pages;
         const state = fold(events);
@@ -109,21 +108,21 @@ class Simulation {
     throw new Error('L10: the history has no end');
   }
 
-  /** A resting loop has no process; who wants something of it starts one. */
-  #nextWish(life: number): Happening {
+  /** A resting loop has no process; the next control starts one. */
+  #nextRequest(life: number): Happening {
     const due = this.#interference.scheduled?.shift();
     if (due === undefined)
       return { type: 'control.received', id: `resume-${life}`, control: { type: 'resume', now: false } };
-    this.#world.goOnTo(due.at);
+    this.#world.advanceTo(due.at);
     return due.happening;
   }
 
-  async #oneLife(wish: Happening | null): Promise<EngineStop | { readonly why: 'died' }> {
-    const life = new Life(this.#world, this.#pages, () => this.#makesTrouble());
+  async #runProcess(request: Happening | null): Promise<EngineStop | { readonly why: 'died' }> {
+    const life = new Life(this.#world, this.#pages, () => this.#causesError());
     const { events } = this.#pages;
     const state = fold(events);
     const watch = new EngineWatch(this.#oracle, this.#world, life, state, (event) =>
-      this.#meddle(event, engine, life, watch),
+      this.#interfere(event, engine, life, watch),
     );
     const engine = new Engine(
       {
@@ -140,10 +139,10 @@ class Simulation {
       state,
     );
     const { policy } = this.#scenario;
-    if (wish?.type === 'loop.reopened') engine.append(wish);
+    if (request?.type === 'loop.reopened') engine.append(request);
     if (events.length === 0) engine.append({ type: 'loop.created', name: 'simulated', policy });
     else engine.append({ type: 'owner.changed', owner: `owner-${events.length}` });
-    if (wish !== null && wish.type !== 'loop.reopened') this.#inbox.unshift(wish);
+    if (request !== null && request.type !== 'loop.reopened') this.#inbox.unshift(request);
     this.#deliver(engine, life);
     const end = await this.#run(engine, life);
     if (this.#diskFull === 'now') this.#diskFull = 'over';
@@ -151,24 +150,24 @@ class Simulation {
     return end;
   }
 
-  /** Lets the driver go on until it stops or dies; time passes only when it has nothing to do but to wait. */
+  /** Runs the engine until it stops or crashes; time passes only while it has nothing to do but wait. */
   async #run(engine: Engine, life: Life): Promise<EngineStop | { readonly why: 'died' }> {
     let stop: EngineStop | null = null;
     const settle = async (): Promise<void> => {
       try {
         stop = await engine.run();
       } catch (error) {
-        // A dead one may say what it likes.
+        // Errors after a crash do not matter.
         if (!life.isDead) life.breaks(error);
       }
     };
     void settle();
     for (let step = 0; step < 2000; step++) {
-      // oxlint-disable-next-line no-await-in-loop -- every microtask has its turn before time passes
+      // oxlint-disable-next-line no-await-in-loop -- every microtask runs before time passes
       await new Promise(setImmediate);
       if (life.broken !== null) throw life.broken.error;
       if (life.isDead) return { why: 'died' };
-      must(this.#trouble !== 'made' || this.#diskFull === 'now', 'E5', 'trouble that nobody is told of');
+      must(this.#trouble !== 'made' || this.#diskFull === 'now', 'E5', 'an unexpected error is not reported');
       if (stop !== null) return this.#stopped(stop, engine, life);
       this.#goOn(engine, life);
     }
@@ -181,26 +180,30 @@ class Simulation {
     const [wanted] = decide(engine.state);
     const isIdle = life.inFlight.length === 0 && this.#diskFull !== 'now';
     if (isIdle && wanted !== undefined)
-      must('until' in wanted, 'E2', `${wanted.key} is wanted, nothing is in the way, and it does not begin`);
+      must(
+        'until' in wanted,
+        'E2',
+        `${wanted.key} is wanted and nothing is in flight, but it does not begin`,
+      );
     const due = this.#interference.scheduled?.[0];
     if (due !== undefined && (next === null || due.at < next)) {
       this.#interference.scheduled?.shift();
-      this.#world.goOnTo(due.at);
+      this.#world.advanceTo(due.at);
       this.#inbox.push(due.happening);
       this.#deliver(engine, life);
       return;
     }
-    must(next !== null, 'L10', 'the driver goes on and waits for nothing');
+    must(next !== null, 'L10', 'the driver waits without a timer');
     life.clock.jump();
   }
 
   #stopped(stop: EngineStop, { state }: Engine, life: Life): EngineStop {
     const { events, synced } = this.#pages;
-    must(life.inFlight.length === 0, 'E6', `the driver stops and ${life.inFlight.join(', ')} goes on`);
-    must(life.clock.next === null, 'E6', 'the driver stops and leaves a timer behind');
-    // A driver that could not even write that it is there has nothing to do with an agent that runs.
+    must(life.inFlight.length === 0, 'E6', `the driver stops while in flight: ${life.inFlight.join(', ')}`);
+    must(life.clock.next === null, 'E6', 'the driver stops and leaves a timer');
+    // A driver that could not write `owner.changed` is not responsible for a running agent.
     if (stop.why !== 'lost' && stop.why !== 'left')
-      must(this.#world.alive().length === 0, 'E6', 'the driver stops and an agent lives');
+      must(this.#world.alive().length === 0, 'E6', 'the driver stops while an agent runs');
     if (stop.why === 'ended') must(synced === events.length, 'E3', 'the end is not synced');
     if (stop.why === 'left') {
       must(life.isLeaving && synced === events.length, 'E7', 'the driver is left with unsynced events');
@@ -216,18 +219,14 @@ class Simulation {
       must(
         decide(state).some(({ type }) => type === 'rest'),
         'E4',
-        'the driver stops and does not rest',
+        'the driver pauses while the loop does not rest',
       );
-    must(
-      (stop.why === 'lost') === (this.#diskFull === 'now'),
-      'E5',
-      `a journal makes the driver ${stop.why}`,
-    );
+    must((stop.why === 'lost') === (this.#diskFull === 'now'), 'E5', `the driver stops as ${stop.why}`);
     life.die();
     return stop;
   }
 
-  #makesTrouble(): boolean {
+  #causesError(): boolean {
     if (++this.#effects !== this.#scenario.troubleAt) return false;
     this.#trouble = 'made';
     return true;
@@ -240,21 +239,25 @@ class Simulation {
     return this.#diskFull === 'now';
   }
 
-  /** What a scenario does to the driver after an event, by its number. */
-  #meddle(event: LoopEvent, engine: Engine, life: Life, watch: EngineWatch): void {
+  /** Applies the scenario's interference after an event, by its number. */
+  #interfere(event: LoopEvent, engine: Engine, life: Life, watch: EngineWatch): void {
     const index = this.#pages.events.length;
-    const fate = this.#interference;
+    const interference = this.#interference;
     const isTrouble = event.type === 'control.received' && event.control.type === 'abort';
     if (isTrouble) {
-      life.must(this.#trouble === 'made', 'E5', `trouble that nobody made: ${JSON.stringify(event.control)}`);
+      life.must(
+        this.#trouble === 'made',
+        'E5',
+        `an abort without an error: ${JSON.stringify(event.control)}`,
+      );
       this.#trouble = 'told';
     }
-    this.#lookAtDesk(event, engine, life);
-    this.#inbox.push(...(fate.events?.(index) ?? []));
-    const late = this.#pages.events[(fate.lateAnswer?.(index) ?? 0) - 1];
-    const isRepeated = fate.repeats?.(index) === true;
-    const isStale = fate.staleTimer?.(index) === true;
-    if (event.type !== 'owner.changed' && fate.crashesAfter?.(index) === true) life.die();
+    this.#checkDesk(event, engine, life);
+    this.#inbox.push(...(interference.events?.(index) ?? []));
+    const late = this.#pages.events[(interference.lateAnswer?.(index) ?? 0) - 1];
+    const isRepeated = interference.repeats?.(index) === true;
+    const isStale = interference.staleTimer?.(index) === true;
+    if (event.type !== 'owner.changed' && interference.crashesAfter?.(index) === true) life.die();
     const isLeft = this.#scenario.leavesAfter.includes(index);
     if (!isRepeated && !isStale && !isLeft && late === undefined && this.#inbox.length === 0) return;
     queueMicrotask(() => {
@@ -279,18 +282,18 @@ class Simulation {
     engine.leave();
   }
 
-  /** What lies about is taken up when its time has come. */
-  #lookAtDesk(event: LoopEvent, { state }: Engine, life: Life): void {
+  /** Checks that the engine has picked up edits and child loops in time. */
+  #checkDesk(event: LoopEvent, { state }: Engine, life: Life): void {
     const { edited, children } = this.#desk;
     if (event.type === 'iteration.started')
-      life.must(edited === null, 'E1', 'an iteration starts under a policy that somebody has changed');
-    if (event.type !== 'run.ended' || !this.#world.hasLived(event.run)) return;
+      life.must(edited === null, 'E1', 'an iteration starts before an edited policy is applied');
+    if (event.type !== 'run.ended' || !this.#world.everStarted(event.run)) return;
     const living = [...children].filter(([, endsAt]) => endsAt > this.#world.clock).map(([child]) => child);
-    life.must(same(living, state.children), 'E1', 'a run has ended and its children are not known');
+    life.must(same(living, state.children), 'E1', 'a run has ended but its child loops are not known');
   }
 
   #repeat(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
-    // With something else in between it is no repeat of the last word but an answer that comes late.
+    // After another event it is no repeat but a late result.
     if (this.#pages.events.at(-1) !== event) return this.#answerLate(event, engine, watch);
     watch.judging = { as: 'repeat', of: event };
     engine.append(event);
@@ -299,7 +302,7 @@ class Simulation {
 
   #answerLate(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
     const key = keyOf(event);
-    // Where the same thing is wanted again, an old answer is as good as a new one.
+    // If the same effect is wanted again, an old result is as good as a new one.
     if (key === null || decide(engine.state).some((effect) => effect.key === key)) return;
     watch.judging = { as: 'late' };
     engine.append(event);
@@ -312,7 +315,7 @@ class Simulation {
       if (next === undefined || life.isDead) return;
       const length = this.#pages.events.length;
       const isHeard = this.#hand(next, engine, life);
-      // Who dies before it was written, or cannot write, finds it again.
+      // If it was not written because of a crash or a full disk, the next process gets it.
       if (!isHeard || (life.isDead && this.#pages.events.length === length)) return;
       this.#inbox.shift();
     }
@@ -322,10 +325,10 @@ class Simulation {
     const { change, child } = this.#scenario;
     if (happening.type === 'control.received') {
       const heard = engine.receive(happening.id, happening.control);
-      if (heard === 'taken') life.touches('an answer to a person');
+      if (heard === 'taken') life.touches('the answer to a control');
       return heard !== 'later' || engine.state.outcome !== null;
     }
-    // Children and some policies are found where they lie: at the end of a run, before the next iteration.
+    // The engine finds child loops at the end of a run, and edited policies before the next iteration.
     if (happening.type === 'child.started')
       this.#desk.children.set(happening.child, this.#world.clock + lifetime(child?.ends ?? 0));
     else if (happening.type === 'child.ended') this.#desk.children.delete(happening.child);
@@ -336,7 +339,7 @@ class Simulation {
   }
 }
 
-/** Some children end while they are waited for, others never do. */
+/** Some child loops end while the loop waits for them, others never do. */
 function lifetime(ends: number): number {
   return ends > 35 ? Number.POSITIVE_INFINITY : ends * 1000;
 }

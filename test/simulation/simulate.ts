@@ -7,7 +7,7 @@ import { received } from '../rig/play.ts';
 import { Oracle } from './oracle.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Lives through one history, crashes and all, under the eyes of the oracle. */
+/** Plays one history with the toy driver, including crashes, and checks it with the oracle. */
 export function simulate(scenario: Scenario): History {
   const { policy, runs, checks, changes } = scenario;
   const world = new FakeWorld({ runs, checks, changes });
@@ -34,11 +34,11 @@ export function simulate(scenario: Scenario): History {
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       restarts++;
-      world.goOnTo(world.clock + scenario.downtimeMs);
+      world.advanceTo(world.clock + scenario.downtimeMs);
       driver = null;
     }
   }
-  throw new Error('L10: the history has no end');
+  throw new Error('L10: the history does not end');
 }
 
 export interface History {
@@ -77,11 +77,11 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
       lateAnswers.find(({ after, event }) => after === index && event < index)?.event ?? null,
     events(index) {
       if (touches === index) world.doneFile = true;
-      const family: Happening[] = [
+      const childEvents: Happening[] = [
         ...(child?.born === index ? [{ type: 'child.started', child: 'kid' } as const] : []),
         ...(child?.ends === index ? [{ type: 'child.ended', child: 'kid' } as const] : []),
       ];
-      const wishes = operator.flatMap(({ after, control, twice }, position): Happening[] => {
+      const controls = operator.flatMap(({ after, control, twice }, position): Happening[] => {
         const event: Happening = { type: 'control.received', id: `operator-${position}`, control };
         return after === index || (twice && after + 3 === index) ? [event] : [];
       });
@@ -89,7 +89,7 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
         change?.after === index
           ? [{ type: 'policy.changed', policy: changed(scenario.policy, change.policy) }]
           : [];
-      return [...family, ...changes, ...wishes];
+      return [...childEvents, ...changes, ...controls];
     },
   };
 }

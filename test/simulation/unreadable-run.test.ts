@@ -8,9 +8,9 @@ import { INITIAL } from '../../src/loop/evolve.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
 import { Engine } from '../../src/engine/engine.ts';
 
-it('ends a run that nobody can read, once, and does not try for ever', async () => {
+it('ends the loop as fatal, once, if the output of a run cannot be read', async () => {
   const resolution = resolvePolicy({ checkpoint: false, limits: { unchanged: null } });
-  if (!resolution.ok) throw new Error('a policy that is impossible');
+  if (!resolution.ok) throw new Error('the policy is not valid');
   const world = new FakeWorld({ runs: [exits(0)], checks: [0] }, 1000);
   const pages: Pages = { events: [], synced: 0 };
   const life = new Life(world, pages, () => false);
@@ -42,7 +42,7 @@ it('ends a run that nobody can read, once, and does not try for ever', async () 
   };
   void run();
   for (let step = 0; step < 200 && stops.length === 0; step++) {
-    // oxlint-disable-next-line no-await-in-loop -- every microtask has its turn before time passes
+    // oxlint-disable-next-line no-await-in-loop -- every microtask runs before time passes
     await new Promise(setImmediate);
     if (stops.length === 0 && life.clock.next !== null) life.clock.jump();
   }

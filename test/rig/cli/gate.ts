@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-/** Something that a script can wait at without looking again and again: `read go <"$GATE"`. */
+/** A named pipe that a script waits at without polling: `read go <"$GATE"`. */
 export class Gate {
   readonly path: string;
   readonly #descriptor: number;
@@ -9,11 +9,11 @@ export class Gate {
   constructor(path: string) {
     execFileSync('mkfifo', [path]);
     this.path = path;
-    // For reading too, so that nobody blocks on opening it and what was written stays until somebody comes.
+    // Opened for reading too, so that opening never blocks and a written line stays until a script reads it.
     this.#descriptor = openSync(path, 'r+');
   }
 
-  /** Lets one through: whoever waits there, or whoever comes next. */
+  /** Lets one script through: the waiting one, or the next to arrive. */
   open(): void {
     writeSync(this.#descriptor, 'go\n');
   }

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A process that is still there and says by its environment that it is ours. */
+/** A running process that has the rig's marker in its environment. */
 export interface Leftover {
   readonly pid: number;
   readonly command: string;
 }
 
-/** Live processes that carry a marker (`NAME=value`) in their environment. Read here and not by the product's code. */
+/** Running processes with a marker (`NAME=value`) in their environment, found without the product's code. */
 export function leftovers(marker: string): readonly Leftover[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -17,22 +17,22 @@ export function leftovers(marker: string): readonly Leftover[] {
   });
 }
 
-/** Whether a process is there and more than a zombie. */
+/** Whether a process exists and is not a zombie. */
 export function lives(pid: number): boolean {
   return read(`/proc/${pid}/stat`) !== '' && !isZombie(String(pid));
 }
 
-/** Ends whatever carries the marker. */
+/** Kills every process with the marker. */
 export async function endLeftovers(marker: string): Promise<void> {
   for (let left = leftovers(marker); left.length > 0; left = leftovers(marker)) {
     for (const { pid } of left) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Gone already.
+        // It has exited already.
       }
     }
-    // oxlint-disable-next-line no-await-in-loop -- the kernel tells only the parent
+    // oxlint-disable-next-line no-await-in-loop -- the kernel notifies only the parent
     await sleep(5);
   }
 }

@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { until } from './until.ts';
 
-/** Enough to read in a test; a flood is counted and not kept. */
+/** Characters kept per stream; a flood is counted but not kept. */
 const KEPT = 4 * 1024 * 1024;
 
-/** A running `ralph`, and what it has printed so far. It leads a process group, as it would under a shell. */
+/** A running `ralph` and its output so far. It leads a process group, as under a shell. */
 export class Program {
   readonly pid: number;
   readonly ended: Promise<Ended>;
@@ -41,12 +41,12 @@ export class Program {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** What it has printed on either stream. */
+  /** Its output on both streams. */
   get said(): string {
     return `${this.#stdout}${this.#stderr}`;
   }
 
-  /** Waits until it has printed something like this on either stream. */
+  /** Waits until either stream contains this. */
   async says(what: string | RegExp): Promise<void> {
     const has = (): boolean => (typeof what === 'string' ? this.said.includes(what) : what.test(this.said));
     await until(
@@ -54,7 +54,7 @@ export class Program {
       () => {
         if (has()) return true;
         if (this.isOver && this.#child.stdout?.readableEnded !== false) {
-          throw new Error(`ralph ended and never said ${String(what)}:\n${this.said}`);
+          throw new Error(`ralph ended without printing ${String(what)}:\n${this.said}`);
         }
         return null;
       },
@@ -62,25 +62,25 @@ export class Program {
     );
   }
 
-  /** Sends it a signal; to the whole group, as a terminal does. */
+  /** Sends a signal to the whole process group, as a terminal does. */
   signal(name: NodeJS.Signals): void {
     process.kill(-this.pid, name);
   }
 
-  /** Kills it as a crash would, and waits until it is gone. */
+  /** Kills it with SIGKILL and waits until it has ended. */
   async crashes(): Promise<void> {
     this.#child.kill('SIGKILL');
     const { signal } = await this.ended;
-    if (signal !== 'SIGKILL') throw new Error(`it was over before it was killed:\n${this.said}`);
+    if (signal !== 'SIGKILL') throw new Error(`it ended before it was killed:\n${this.said}`);
   }
 
-  /** Whoever reads its output goes away. */
+  /** Closes the readers of its output. */
   loseReaders(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 
-  /** Its output is read from here on. */
+  /** Starts reading its stdout. */
   readsOn(): void {
     this.#child.stdout?.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
@@ -88,7 +88,7 @@ export class Program {
     });
   }
 
-  /** The most memory that it has ever had in use, in MB; measured by itself when it has ended. */
+  /** Its peak memory in MB; after its end as measured by itself. */
   get peakMegabytes(): number {
     if (existsSync(this.#peakFile)) return Number(readFileSync(this.#peakFile, 'utf8')) / 1024;
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
@@ -96,7 +96,7 @@ export class Program {
   }
 }
 
-/** Says everything that it has said, when it has not exited as it should. */
+/** Throws with its output if it did not exit with this code. */
 export function exits(end: Ended, code: number): void {
   if (end.code === code) return;
   throw new Error(
@@ -108,7 +108,7 @@ export interface ProgramOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly peakFile: string;
-  /** Nobody reads what it prints, though somebody could. */
+  /** Whether its stdout is not read, although it is open. */
   readonly unread?: boolean;
 }
 
@@ -117,6 +117,6 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Of the standard output, also where not all of it was kept. */
+  /** Bytes of stdout, including what was not kept. */
   readonly stdoutBytes: number;
 }

@@ -6,7 +6,7 @@ import { fold } from '../../../src/loop/evolve.ts';
 import type { LoopState } from '../../../src/loop/state.ts';
 import { until } from './until.ts';
 
-/** A loop as its folder tells it. */
+/** A loop, read from its folder. */
 export class RecordedLoop {
   readonly folder: string;
 
@@ -22,7 +22,7 @@ export class RecordedLoop {
     return readFileSync(this.file(...path), 'utf8');
   }
 
-  /** The whole journal; reading it proves that every line is as it was written. */
+  /** The whole journal; reading it verifies every checksum. */
   get events(): readonly LoopEvent[] {
     const events: LoopEvent[] = [];
     readJournal(this.file('journal.jsonl'), { take: (event) => void events.push(event) });
@@ -38,7 +38,7 @@ export class RecordedLoop {
     return this.events.filter((event): event is Extract<LoopEvent, { type: Type }> => event.type === type);
   }
 
-  /** Waits until the journal has an event of this type, or several, that fits. */
+  /** Waits until the journal has `count` matching events of this type. */
   journals<Type extends LoopEvent['type']>(
     type: Type,
     fits: (event: Extract<LoopEvent, { type: Type }>) => boolean = () => true,

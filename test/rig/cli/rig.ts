@@ -15,11 +15,11 @@ const COMMAND = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.u
 const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
 
 /**
- * A repository, a home and a socket of its own for one test, and the built command to run there. Everything that it
- * starts carries its marker in the environment, so that `tearDown` can prove that nothing is left.
+ * A repository, a home and a socket for one test, and the built command. Every process it starts has its marker in the
+ * environment, so that `tearDown` can verify that none is left.
  */
 export async function setUpRig(): Promise<Rig> {
-  // The path of a socket must be short, whatever the system's folder for such things is called.
+  // The path of a socket must be short, and the system's temporary folder may have a long one.
   const folder = mkdtempSync('/tmp/ralph-');
   for (const name of ['work', 'home', 'state']) mkdirSync(join(folder, name));
   const server = createServer();
@@ -36,7 +36,7 @@ export class Rig {
   readonly folder: string;
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The command of an agent that does what the test says, a turn at a time. */
+  /** The command of the remote-controlled agent. */
   readonly agent: readonly string[] = [process.execPath, join(FIXTURES, 'remote-agent.mjs')];
   /** The built command. */
   readonly command: string = COMMAND;
@@ -121,7 +121,9 @@ export class Rig {
     if (ready !== undefined) return Promise.resolve(ready);
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(() => {
-        reject(new Error(`waited in vain for a turn\n${this.#programs.map(({ said }) => said).join('\n')}`));
+        reject(
+          new Error(`timed out waiting for a turn\n${this.#programs.map(({ said }) => said).join('\n')}`),
+        );
       }, 20_000);
       this.#expected.push((turn) => {
         clearTimeout(deadline);
@@ -130,7 +132,7 @@ export class Rig {
     });
   }
 
-  /** How many turns the remote-controlled agent has had. */
+  /** Number of turns of the remote-controlled agent so far. */
   get turns(): number {
     return this.#turns;
   }
@@ -159,7 +161,7 @@ export class Rig {
     return existsSync(this.path(name));
   }
 
-  /** The lines of a file of the workspace; none where there is no file. */
+  /** The lines of a file in the workspace; none if there is no file. */
   lines(name: string): readonly string[] {
     return this.has(name)
       ? this.read(name)
@@ -168,7 +170,7 @@ export class Rig {
       : [];
   }
 
-  /** Waits until a file of the workspace has that many whole lines, and gives them. */
+  /** Waits until a file in the workspace has that many complete lines, and returns them. */
   appears(name: string, lines = 1): Promise<readonly string[]> {
     return until(
       `${lines} lines in ${name}`,
@@ -184,12 +186,12 @@ export class Rig {
     return gate;
   }
 
-  /** Processes of this rig that are still there. */
+  /** Processes of this rig that still run. */
   left(): readonly Leftover[] {
     return leftovers(this.#marker);
   }
 
-  /** Ends and removes everything, and fails when there was something that should not have been. */
+  /** Stops and removes everything; fails if a process was left or a turn was unexpected. */
   async tearDown(): Promise<void> {
     const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
     const left = this.left();
@@ -202,7 +204,7 @@ export class Rig {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
     if (strangers.length > 0) throw new Error(`left running:\n  ${strangers.join('\n  ')}`);
-    if (this.#arrived.length > 0) throw new Error(`${this.#arrived.length} turns that nobody expected`);
+    if (this.#arrived.length > 0) throw new Error(`${this.#arrived.length} unexpected turns`);
   }
 
   #welcome(turn: Turn): void {
@@ -214,11 +216,11 @@ export class Rig {
 }
 
 interface RalphOptions {
-  /** More of the environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether `peakMegabytes` is wanted. */
+  /** Whether `peakMegabytes` is measured. */
   readonly measured?: boolean;
-  /** Whether nobody reads its output until `readsOn`. */
+  /** Whether its stdout is not read until `readsOn`. */
   readonly unread?: boolean;
   readonly cwd?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * A real terminal to type into: tmux, with a server of its own. A test waits for what is on the screen and never for a
- * while; what is typed too early is not lost either.
+ * A real terminal: tmux with its own server. A test waits for text on the screen, never for a fixed time; keys that are
+ * typed early are not lost.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.ts';
 
-/** A server for all the terminals of a test file. */
+/** The tmux server of a test file. */
 export class Terminals {
   readonly #folder: string = mkdtempSync(join(tmpdir(), 'ralph-tmux-'));
   #count = 0;
@@ -16,11 +16,11 @@ export class Terminals {
   constructor() {
     if (spawnSync('tmux', ['-V']).status !== 0)
       throw new Error('these tests type into a terminal: install tmux (apt-get install tmux)');
-    // A window that stays: without any the server would end.
+    // The server ends without a window, so this one stays.
     this.tmux('new-session', '-d', '-s', 'base', 'exec sleep 3600');
   }
 
-  /** Runs a command on a new terminal, which stays to be looked at. */
+  /** Runs a command in a new terminal, which stays open after its end. */
   open(argv: readonly string[], { cwd, env }: Place): Terminal {
     const name = `t${++this.#count}`;
     const end = join(this.#folder, name);
@@ -41,7 +41,7 @@ export class Terminals {
 
   tmux(...args: readonly string[]): string {
     return execFileSync('tmux', ['-f', '/dev/null', '-S', join(this.#folder, 'server'), ...args], {
-      // Nothing of whoever runs the tests: neither their terminal nor their settings.
+      // Independent of the terminal and settings of the person who runs the tests.
       env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder, SHELL: '/bin/sh', LC_ALL: 'C.UTF-8' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -50,8 +50,8 @@ export class Terminals {
 }
 
 /**
- * Writes down what the command exits with and how it leaves its terminal. tmux has a status too, but does not always get
- * to know it; and it lets nobody but itself set a PATH, hence the `env`.
+ * Records the exit code and the terminal modes after the command. tmux sometimes misses the exit code, and it does not
+ * pass on a PATH, hence the `env`.
  */
 const WITNESS = '/usr/bin/env "$@"; { echo "$?"; stty -a; } > "$0.new"; mv "$0.new" "$0"; exec sleep 3600';
 
@@ -71,7 +71,7 @@ export class Terminal {
     this.#end = end;
   }
 
-  /** All that was printed, with what has scrolled away. */
+  /** Everything printed, including the scrollback. */
   get screen(): string {
     return this.#tmux('capture-pane', '-p', '-J', '-S', '-', '-t', this.#name)
       .split('\n')
@@ -85,13 +85,13 @@ export class Terminal {
     return this.#tmux('capture-pane', '-p', '-e', '-S', '-', '-t', this.#name);
   }
 
-  /** Waits until a text is on the screen, for the `time`-th time. */
+  /** Waits until a text is on the screen `time` times. */
   async shows(text: string, time = 1): Promise<void> {
     const isThere = (): true | null => (this.screen.split(text).length > time ? true : null);
     await until(`${JSON.stringify(text)} (${time})`, isThere, { seen: () => this.screen });
   }
 
-  /** Types, letter by letter; `\r` is Enter. */
+  /** Types a text; `\r` is Enter. */
   types(text: string): void {
     this.#tmux('send-keys', '-t', this.#name, '-l', '--', text);
   }
@@ -101,12 +101,12 @@ export class Terminal {
     this.#tmux('send-keys', '-t', this.#name, ...keys);
   }
 
-  /** Like a window that is closed. */
+  /** Closes the terminal window. */
   goesAway(): void {
     this.#tmux('kill-session', '-t', this.#name);
   }
 
-  /** Waits for the end of the command and tells how it was. */
+  /** Waits for the end of the command. */
   async ends(): Promise<End> {
     const look = (): string | null => (existsSync(this.#end) ? readFileSync(this.#end, 'utf8') : null);
     const written = await until('the end of the command', look, { seen: () => this.screen });
@@ -124,6 +124,6 @@ export class Terminal {
 
 export interface End {
   readonly code: number;
-  /** Whether its user can go on typing: lines are edited and echoed, the cursor is to be seen. */
+  /** Whether the terminal is usable again: line editing, echo and a visible cursor. */
   readonly terminal: 'as before' | 'odd';
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** One turn of the remote-controlled agent (`test/fixtures/remote-agent.mjs`): a process that does what it is told. */
+/** One turn of the remote-controlled agent (`test/fixtures/remote-agent.mjs`): a process that the test commands. */
 export class Turn {
   readonly pid: number;
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly prompt: string;
-  /** Its process has gone, for whatever reason. */
+  /** Resolves when its process has ended. */
   readonly gone: Promise<void>;
   readonly #socket: Socket;
   readonly #answers = new Map<number, Answer>();
@@ -26,12 +26,12 @@ export class Turn {
     this.gone = this.#listen(lines);
   }
 
-  /** The signals that have reached it. */
+  /** The signals it received. */
   get heard(): readonly string[] {
     return this.#heard;
   }
 
-  /** Waits until a signal reaches it. */
+  /** Waits until it receives a signal. */
   async hears(signal: string): Promise<void> {
     while (!this.#heard.includes(signal)) {
       // oxlint-disable-next-line no-await-in-loop -- another signal may come first
@@ -61,17 +61,17 @@ export class Turn {
     return this.#tell('ignore', { signal });
   }
 
-  /** Runs a command to its end and tells its exit code. */
+  /** Runs a command to its end and returns its exit code. */
   runs(...argv: readonly string[]): Promise<unknown> {
     return this.#tell('run', { argv });
   }
 
-  /** Starts a process, leaves it alone, and tells its pid. */
+  /** Starts a process in the background and returns its pid. */
   async leaves(...argv: readonly string[]): Promise<number> {
     return Number(await this.#tell('spawn', { argv, detached: false }));
   }
 
-  /** Proves that it is alive. */
+  /** Resolves if it is still running. */
   answers(): Promise<unknown> {
     return this.#tell('ping', {});
   }
@@ -91,7 +91,7 @@ export class Turn {
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#answers.set(id, { resolve, reject });
     });
-    // Whoever does not wait for the answer does not want to hear that there is none.
+    // A caller that does not await the answer must not get an unhandled rejection.
     answer.catch(() => {});
     this.#socket.write(`${JSON.stringify({ id, deed, ...more })}\n`);
     return answer;
@@ -99,12 +99,12 @@ export class Turn {
 
   async #listen(lines: AsyncIterable<string>): Promise<void> {
     try {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own fixture wrote it
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by our own fixture
       for await (const line of lines) this.#take(JSON.parse(line) as Message);
     } catch {
-      // A killed process resets its connection: gone all the same.
+      // A killed process resets its connection.
     }
-    for (const { reject } of this.#answers.values()) reject(new Error(`the agent ${this.pid} is gone`));
+    for (const { reject } of this.#answers.values()) reject(new Error(`the agent ${this.pid} has ended`));
   }
 
   #take(message: Message): void {
@@ -119,14 +119,14 @@ export class Turn {
   }
 }
 
-/** Waits for an agent to introduce itself on a new connection. */
+/** Waits for the first message of an agent on a new connection. */
 export async function meet(socket: Socket): Promise<Turn> {
   socket.on('error', () => {});
   const reader = createInterface({ input: socket });
   const first = await new Promise<string>((resolve) => {
     reader.once('line', resolve);
   });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own fixture wrote it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by our own fixture
   return new Turn(socket, JSON.parse(first) as Hello, reader);
 }
 

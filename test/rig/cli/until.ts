@@ -1,11 +1,11 @@
 import { watch } from 'node:fs';
 
-const LONGEST_MS = 20_000;
-const SAFETY_LOOK_MS = 50;
+const TIMEOUT_MS = 20_000;
+const POLL_MS = 50;
 
 /**
- * Waits until a look finds something. The kernel says when to look, if a folder is named; a safety look covers what it
- * does not tell. What is waited for in vain is named in the error, with what there was to see.
+ * Waits until `look` finds something. With a folder it looks at every change there, and it polls in case a notification
+ * is lost. The timeout error names what was expected and shows what was there.
  */
 export function until<Found>(what: string, look: () => Found | null, options: Waiting = {}): Promise<Found> {
   const { folder = null, seen = () => '' } = options;
@@ -25,17 +25,17 @@ export function until<Found>(what: string, look: () => Found | null, options: Wa
       }
     };
     const watcher = folder === null ? null : watchOrNull(folder, check);
-    const timer = setInterval(check, SAFETY_LOOK_MS);
+    const timer = setInterval(check, POLL_MS);
     const deadline = setTimeout(() => {
-      finish(() => reject(new Error(`waited in vain for ${what}\n${seen()}`)));
-    }, LONGEST_MS);
+      finish(() => reject(new Error(`timed out waiting for ${what}\n${seen()}`)));
+    }, TIMEOUT_MS);
     check();
   });
 }
 
 interface Waiting {
   readonly folder?: string;
-  /** What to tell when it was in vain. */
+  /** What to show in the timeout error. */
   readonly seen?: () => string;
 }
 
