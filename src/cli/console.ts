@@ -168,7 +168,7 @@ export class Console implements LoopObserver {
   }
 
   #drawStatus(): void {
-    if (this.#state === null || this.#state.outcome !== null) return;
+    if (!this.#screen.hasStatusLine || this.#state === null || this.#state.outcome !== null) return;
     const { iteration, turn, policy, now } = this.#state;
     const limit = policy.limits.iterations;
     const started = this.#report?.startedAt ?? now;

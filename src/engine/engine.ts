@@ -18,7 +18,7 @@ import { admits } from '../loop/admit.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Control, Happening, LoopEvent } from '../loop/event.ts';
-import { evolve } from '../loop/evolve.ts';
+import { learn, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Driver, Ports, EffectOf } from './ports.ts';
@@ -31,7 +31,7 @@ const NO_CHECKPOINT = { ref: null, error: null } as const;
 export class Engine implements Driver {
   readonly #ports: Ports;
   readonly #tasks = new Map<string, Task>();
-  #state: LoopState;
+  #known: Knowledge;
   #length: number;
   /** False at first: an owner that died may have left unsynced events. */
   #isSynced = false;
@@ -44,15 +44,19 @@ export class Engine implements Driver {
   #settle: ((stop: EngineStop) => void) | null = null;
   #fail: ((error: unknown) => void) | null = null;
 
-  /** `state` is what the journal folds to. */
-  constructor(ports: Ports, state: LoopState) {
+  /** `known` is what the journal folds to. */
+  constructor(ports: Ports, known: Knowledge) {
     this.#ports = ports;
-    this.#state = state;
+    this.#known = known;
     this.#length = ports.journal.length;
   }
 
   get state(): LoopState {
-    return this.#state;
+    return this.#known.state;
+  }
+
+  get report(): LoopReport {
+    return this.#known.report;
   }
 
   get ports(): Ports {
@@ -78,8 +82,8 @@ export class Engine implements Driver {
 
   /** Journals a control, if the loop can obey it now. */
   receive(id: string, control: Control): Received {
-    if (this.#state.control.seen.includes(id)) return 'known';
-    const { created, outcome } = this.#state;
+    if (this.#known.state.control.seen.includes(id)) return 'known';
+    const { created, outcome } = this.#known.state;
     if (!created || outcome !== null || this.#lost !== null || this.#isLeaving) return 'later';
     if (!this.append({ type: 'control.received', id, control }))
       return this.#lost === null ? 'refused' : 'later';
@@ -89,7 +93,7 @@ export class Engine implements Driver {
   }
 
   /** Writes an event and reconciles; false when the event is not admitted any more. */
-  report(happening: Happening): boolean {
+  write(happening: Happening): boolean {
     const written = this.append(happening);
     this.#reconcile();
     return written;
@@ -98,8 +102,8 @@ export class Engine implements Driver {
   /** Writes an event; false when it is not admitted. */
   append(happening: Happening): boolean {
     if (this.#lost !== null) return false;
-    const event: LoopEvent = { ...happening, at: Math.max(this.#state.now, this.#ports.clock.now()) };
-    if (!admits(this.#state, event)) return false;
+    const event: LoopEvent = { ...happening, at: Math.max(this.#known.state.now, this.#ports.clock.now()) };
+    if (!admits(this.#known.state, event)) return false;
     try {
       this.#ports.journal.append(event, this.#length);
     } catch (error) {
@@ -108,8 +112,9 @@ export class Engine implements Driver {
     }
     this.#length++;
     this.#isSynced = false;
-    this.#state = evolve(this.#state, event);
-    this.#ports.observer.appended?.(event, this.#state);
+    this.#known = learn(this.#known, event);
+    const { state, report } = this.#known;
+    for (const observer of this.#ports.observers) observer.appended?.(event, state, report);
     return true;
   }
 
@@ -153,7 +158,7 @@ export class Engine implements Driver {
 
   #step(): void {
     if (this.#isLeaving && this.#lost === null) return this.#letGo();
-    const wanted = this.#lost === null ? decide(this.#state) : [];
+    const wanted = this.#lost === null ? decide(this.#known.state) : [];
     const byKey = new Map(wanted.map((effect) => [effect.key, effect]));
     for (const task of this.#tasks.values()) {
       const effect = byKey.get(task.effect.key);
@@ -162,7 +167,7 @@ export class Engine implements Driver {
     }
     if ([...this.#tasks.values()].some(({ interrupted }) => interrupted.aborted)) return;
 
-    const open = openRun(this.#state);
+    const open = openRun(this.#known.state);
     if (this.#lost === null && open !== null && !byKey.has(`run:${open.id}`)) {
       this.#endRun(open);
       return;
@@ -184,7 +189,7 @@ export class Engine implements Driver {
     const isAboutLimit =
       event.type === 'iteration.started' ||
       (event.type === 'loop.ended' && event.outcome.type === 'iterations-exhausted');
-    const edits = isAboutLimit ? this.#ports.workspace.edits(this.#state) : [];
+    const edits = isAboutLimit ? this.#ports.workspace.edits(this.#known.state) : [];
     if (edits.some((edit) => this.append(edit))) return;
     if (moveAside.length > 0) {
       this.sync();
@@ -229,8 +234,8 @@ export class Engine implements Driver {
   }
 
   async #perform(effect: Exclude<Effect, { type: 'record' | 'rest' }>, task: Task): Promise<void> {
-    const { workspace, clock, observer } = this.#ports;
-    observer.began?.(effect);
+    const { workspace, clock, observers } = this.#ports;
+    for (const observer of observers) observer.began?.(effect);
     switch (effect.type) {
       case 'probe': {
         const found = await workspace.look(effect);
@@ -242,7 +247,7 @@ export class Engine implements Driver {
       case 'check': {
         this.sync();
         const { iteration, run, index, check } = effect;
-        const { killGraceMs } = this.#state.policy.timeouts;
+        const { killGraceMs } = this.#known.state.policy.timeouts;
         const result = await workspace.check(effect, killGraceMs, task.interrupted);
         if (result === null) return;
         this.append({ type: 'check.finished', iteration, run, index, command: check.command, result });
@@ -257,7 +262,7 @@ export class Engine implements Driver {
       }
       case 'commit': {
         this.sync();
-        const { killGraceMs } = this.#state.policy.timeouts;
+        const { killGraceMs } = this.#known.state.policy.timeouts;
         const made = await workspace.commit(effect, killGraceMs, task.interrupted);
         if (made === null) return;
         this.append({ type: 'commit.made', iteration: effect.iteration, ...made });
@@ -284,8 +289,8 @@ export class Engine implements Driver {
     for (;;) {
       const { effect } = task;
       if (effect.type !== 'children' || task.interrupted.aborted) return;
-      for (const change of workspace.family(this.#state)) this.append(change);
-      if (this.#state.children.length === 0) return;
+      for (const change of workspace.family(this.#known.state)) this.append(change);
+      if (this.#known.state.children.length === 0) return;
       if (clock.now() >= effect.until) {
         this.append({ type: 'timer.fired', key: effect.key });
         return;
@@ -298,7 +303,7 @@ export class Engine implements Driver {
   #trouble(error: unknown): void {
     if (this.#lost !== null) return;
     // When ending the loop fails too, retry a few times and then give up.
-    const isAborting = (this.#state.control.stop?.abort ?? null) !== null;
+    const isAborting = (this.#known.state.control.stop?.abort ?? null) !== null;
     if (isAborting && ++this.#failedAborts > MAX_FAILED_ABORTS) this.#lose(error);
     if (this.#lost !== null) return;
     const message = error instanceof Error ? error.message : String(error);
@@ -315,7 +320,7 @@ export class Engine implements Driver {
 
   #stop(): void {
     this.sync();
-    const { outcome } = this.#state;
+    const { outcome } = this.#known.state;
     const settle = this.#settle;
     // `run` has returned: later events must not reconcile again.
     this.#settle = null;

@@ -3,6 +3,7 @@ import type { Host } from '../hosts/host.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Changes, CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
+import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
 
@@ -12,7 +13,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly host: Host;
   readonly workspace: Workspace;
-  readonly observer: Observer;
+  /** Called in this order. */
+  readonly observers: readonly Observer[];
   /** In [0, 1). */
   readonly chance: () => number;
 }
@@ -24,7 +26,7 @@ export interface Driver {
   /** Writes an event; false when it is not admitted. */
   append(happening: Happening): boolean;
   /** Writes an event and reconciles. */
-  report(happening: Happening): boolean;
+  write(happening: Happening): boolean;
   sync(): void;
 }
 
@@ -78,7 +80,8 @@ export type WrittenPrompt = { readonly path: string; readonly hash: string } | {
 
 /** Is called after things have happened. */
 export interface Observer {
-  appended?(event: LoopEvent, state: LoopState): void;
+  /** An event was journaled; `state` and `report` are those after it. */
+  appended?(event: LoopEvent, state: LoopState, report: LoopReport): void;
   /** A running agent wrote to stderr. */
   complained?(run: Run, chunk: Buffer): void;
   /** Settles when the observer can take more output; undefined when it can at once. */

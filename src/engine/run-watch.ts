@@ -2,7 +2,7 @@ import type { RunReader } from '../agents/reader.ts';
 import type { HostedRun, OutputStream } from '../hosts/host.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
-import type { Driver, EffectOf } from './ports.ts';
+import type { Driver, EffectOf, Observer } from './ports.ts';
 import type { Task } from './task.ts';
 
 /** Why a run is not watched any more. */
@@ -83,18 +83,19 @@ export class RunWatch {
   }
 
   #read(chunk: Buffer, stream: OutputStream): void | Promise<void> {
-    const { clock, observer } = this.#driver.ports;
+    const { clock, observers } = this.#driver.ports;
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
     if (this.hasFlooded) this.#resolve('output');
     const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
     if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
-    return observer.ready?.();
+    return ready(observers);
   }
 
   #complain(chunk: Buffer): boolean {
     const fresh = this.#reader.complain(chunk);
-    if (fresh.length > 0) this.#driver.ports.observer.complained?.(this.#run, fresh);
+    const { observers } = this.#driver.ports;
+    if (fresh.length > 0) for (const observer of observers) observer.complained?.(this.#run, fresh);
     return false;
   }
 
@@ -116,7 +117,7 @@ export class RunWatch {
     // After a crash the output is read again from the beginning.
     if (known === undefined || snapshot.offset < known.offset) return;
     if (snapshot.offset === known.offset && (snapshot.complained ?? 0) <= (known.complained ?? 0)) return;
-    this.#driver.report({ type: 'run.output', run: this.#run.id, ...snapshot });
+    this.#driver.write({ type: 'run.output', run: this.#run.id, ...snapshot });
   }
 
   /** Sets the alarms for the effect in its present form. */
@@ -155,4 +156,10 @@ export class RunWatch {
     this.#armedFor = '';
     this.#arm();
   }
+}
+
+/** Settles when every observer can take more output; undefined when all can at once. */
+function ready(observers: readonly Observer[]): Promise<void> | undefined {
+  const waits = observers.flatMap((observer) => observer.ready?.() ?? []);
+  return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
 }

@@ -25,7 +25,7 @@ export async function performRun(driver: Driver, effect: EffectOf<'run'>, task: 
     planned === null ? await planAndStart(driver, effect, task) : await adopt(driver, effect, planned, task);
   if (live === null) return;
   if (openRun(driver.state)?.receipt === null) {
-    driver.report({ type: 'run.started', run: effect.run, receipt: live.receipt });
+    driver.write({ type: 'run.started', run: effect.run, receipt: live.receipt });
   }
   await follow(driver, live, task);
 }
@@ -37,7 +37,7 @@ async function planAndStart(driver: Driver, effect: EffectOf<'run'>, task: Task)
   const prompt = await driver.ports.workspace.writePrompt(effect);
   if (task.interrupted.aborted || task.left.aborted || !isStillWanted(driver, effect)) return null;
   const written = 'error' in prompt ? null : prompt;
-  if (!driver.report({ type: 'run.planned', run, purpose, guidance, prompt: written })) return null;
+  if (!driver.write({ type: 'run.planned', run, purpose, guidance, prompt: written })) return null;
   return start(driver, effect, prompt, task);
 }
 

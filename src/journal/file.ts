@@ -99,7 +99,7 @@ export interface FileJournal extends Journal {
 /** Gets the events of a journal in their order. */
 export interface JournalReader {
   /** What it knows already: where that is really how the journal begins, it gets only what comes after it. */
-  readonly known?: JournalMark | null;
+  readonly knownMark?: JournalMark | null;
   /** Told before the first event whether it was. */
   begin?(isKnown: boolean): void;
   take(event: LoopEvent): void;
@@ -116,7 +116,7 @@ export function readJournal(path: string, reader: JournalReader): void {
 }
 
 function readFrom(content: Buffer, path: string, reader: JournalReader): { events: number; bytes: number } {
-  const known = reader.known ?? null;
+  const known = reader.knownMark ?? null;
   const isKnown =
     known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
   const from = isKnown ? known : { events: 0, bytes: 0, sum: 0 };

@@ -1,16 +1,11 @@
 import type { AgentEvent } from '../agents/agent.ts';
 import type { Observer } from '../engine/ports.ts';
-import type { LoopEvent } from '../loop/event.ts';
-import type { LoopReport } from '../loop/report.ts';
-import type { LoopState } from '../loop/state.ts';
 
 /**
  * Watches a loop through its owner: a live view, a projection, a notifier. An owner has any number of observers, and
  * none of them can change what the loop does.
  */
-export interface LoopObserver extends Omit<Observer, 'appended'> {
-  /** An event was journaled; `state` and `report` are those after it. */
-  appended?(event: LoopEvent, state: LoopState, report: LoopReport): void;
+export interface LoopObserver extends Observer {
   /** The agent said or did something, at this moment. */
   agent?(event: AgentEvent & { readonly at: number }): void;
   /** The agent said or did something that an earlier owner has shown already. */
@@ -21,36 +16,23 @@ export interface LoopObserver extends Omit<Observer, 'appended'> {
   status?(line: string): void;
 }
 
-/** The observers of one owner, called in the order in which they came. */
-export class Observers {
-  readonly #list: LoopObserver[] = [];
-  #missed: Parameters<NonNullable<LoopObserver['appended']>>[] = [];
-  #keepsMissed = true;
+type Appended = Parameters<NonNullable<LoopObserver['appended']>>;
 
-  /** Adds an observer and gives it the events that were journaled before the loop was driven. */
-  add(observer: LoopObserver): void {
-    this.#list.push(observer);
-    for (const missed of this.#missed) observer.appended?.(...missed);
+/** Keeps what is journaled before anybody watches, for observers that come until then. */
+export class Backlog implements LoopObserver {
+  #events: Appended[] | null = [];
+
+  appended(...event: Appended): void {
+    this.#events?.push(event);
   }
 
-  /** The loop is driven from now on: who comes later sees only what happens then. */
-  forgetMissed(): void {
-    this.#keepsMissed = false;
-    this.#missed = [];
+  /** Gives an observer the events until now. */
+  replay(observer: LoopObserver): void {
+    for (const event of this.#events ?? []) observer.appended?.(...event);
   }
 
-  appended(event: LoopEvent, state: LoopState, report: LoopReport): void {
-    if (this.#keepsMissed) this.#missed.push([event, state, report]);
-    for (const observer of this.#list) observer.appended?.(event, state, report);
-  }
-
-  tell(call: (observer: LoopObserver) => void): void {
-    for (const observer of this.#list) call(observer);
-  }
-
-  /** Settles when every observer can take more output; undefined when all can at once. */
-  ready(): Promise<void> | undefined {
-    const waits = this.#list.flatMap((observer) => observer.ready?.() ?? []);
-    return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+  /** The loop is driven from now on: an observer that comes later sees only what happens then. */
+  close(): void {
+    this.#events = null;
   }
 }

@@ -13,7 +13,7 @@ import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import type { Performer } from '../hosts/function.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
-import type { Control, Happening, LoopEvent } from '../loop/event.ts';
+import type { Control, Happening } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -32,7 +32,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
-import { Observers, type LoopObserver } from './observer.ts';
+import { Backlog, type LoopObserver } from './observer.ts';
 import { enforceCostLimit, priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runSetUp } from './run-set-up.ts';
@@ -45,7 +45,8 @@ export class OwnedLoop {
   /** What the user should know before the loop begins. */
   notes: readonly string[] = [];
   readonly #loop: OwnedLoopSpec;
-  readonly #observers = new Observers();
+  readonly #observers: LoopObserver[] = [];
+  readonly #backlog = new Backlog();
   readonly #projections: Projections;
   readonly #journal: FileJournal;
   readonly #engine: Engine;
@@ -60,9 +61,9 @@ export class OwnedLoop {
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
     this.#projections.follow(() => this.#journal.mark);
-    this.#hadOwner = this.#projections.state.created;
+    this.#hadOwner = this.#projections.known.state.created;
     this.#engine = this.#openEngine();
-    for (const observer of this.#ownObservers()) this.#observers.add(observer);
+    this.#observers.push(this.#projections, ...this.#ownObservers(), this.#backlog);
     if (this.#hadOwner && this.state.outcome === null)
       this.#append({ type: 'owner.changed', owner: String(process.pid) });
   }
@@ -109,18 +110,19 @@ export class OwnedLoop {
   }
 
   end(): EndRecord {
-    return endRecord(this.state, this.#projections.report, this.spec);
+    return endRecord(this.state, this.#engine.report, this.spec);
   }
 
   /** Adds an observer; before `drive` it also gets what was journaled so far. */
   observe(observer: LoopObserver): void {
-    this.#observers.add(observer);
+    this.#observers.push(observer);
+    this.#backlog.replay(observer);
   }
 
   /** Drives the loop until it ends, rests or is left, then gives up the ownership. */
   async drive(observer: LoopObserver = {}): Promise<EngineStop> {
     this.observe(observer);
-    this.#observers.forgetMissed();
+    this.#backlog.close();
     this.#projections.goLive();
     mkdirSync(this.folder.inbox, { recursive: true });
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
@@ -162,7 +164,7 @@ export class OwnedLoop {
       about: () => ({
         workspace: spec.workspace,
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
-        end: projections.state.outcome === null ? null : this.end(),
+        end: projections.known.state.outcome === null ? null : this.end(),
       }),
       mask: (text) => this.mask(text),
       warn: (line) => this.#say(line),
@@ -186,33 +188,30 @@ export class OwnedLoop {
 
   #openEngine(): Engine {
     const { spec, env, perform } = this.#loop;
-    const { state } = this.#projections;
     const workspace = loopWorkspace({
       ...this.#loop,
       agent: agentNamed(spec.agent.kind),
       account: accountOf(spec, env),
-      show: (event) => this.#observers.tell((one) => one.agent?.({ ...event, at: Date.now() })),
-      recall: (event) => this.#observers.tell((observer) => observer.recalled?.(event)),
-      prompted: (text) => this.#observers.tell((observer) => observer.prompted?.(text)),
+      show: (event) => {
+        for (const observer of this.#observers) observer.agent?.({ ...event, at: Date.now() });
+      },
+      recall: (event) => {
+        for (const observer of this.#observers) observer.recalled?.(event);
+      },
+      prompted: (text) => {
+        for (const observer of this.#observers) observer.prompted?.(text);
+      },
       policy: () => this.state.policy,
       price: (model, tokens) => this.#price(model, tokens),
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
     });
-    const observer = {
-      appended: (event: LoopEvent, after: LoopState) => {
-        this.#projections.take(event, after);
-        this.#observers.appended(event, after, this.#projections.report);
-      },
-      complained: (...said: Parameters<NonNullable<LoopObserver['complained']>>) =>
-        this.#observers.tell((one) => one.complained?.(...said)),
-      ready: () => this.#observers.ready(),
-      began: (...effect: Parameters<NonNullable<LoopObserver['began']>>) =>
-        this.#observers.tell((one) => one.began?.(...effect)),
-    };
     const host = agentHost(this.#loop, perform, () => this.state);
-    const clock = systemClock(state.now);
-    return new Engine({ journal: this.#journal, clock, host, workspace, observer, chance }, state);
+    const clock = systemClock(this.#projections.known.state.now);
+    return new Engine(
+      { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },
+      this.#projections.known,
+    );
   }
 
   /** What the owner itself does when something happens. */
@@ -260,7 +259,7 @@ export class OwnedLoop {
   }
 
   #say(line: string): void {
-    this.#observers.tell((observer) => observer.status?.(line));
+    for (const observer of this.#observers) observer.status?.(line);
   }
 
   #append(happening: Happening): void {

@@ -190,7 +190,7 @@ describe('a snapshot', () => {
     let isUsed = false;
     let state = INITIAL;
     readJournal(path, {
-      known: snapshot?.mark ?? null,
+      knownMark: snapshot?.mark ?? null,
       begin(isKnown) {
         isUsed = isKnown;
         if (isKnown && snapshot !== null) ({ state } = snapshot);
@@ -210,7 +210,7 @@ describe('a snapshot', () => {
   it('lets its journal go on as if it had been read whole', () => {
     const snapshot = write();
     const known = snapshot?.mark ?? null;
-    const short = openJournal(path, { known, take: () => {} });
+    const short = openJournal(path, { knownMark: known, take: () => {} });
     const whole = openJournal(path);
     expect(short.mark).toEqual(whole.mark);
     expect(short.length).toBe(events.length);

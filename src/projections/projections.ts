@@ -10,8 +10,7 @@ import { mkdirSync } from 'node:fs';
 import { readJournal, type JournalReader } from '../journal/file.ts';
 import type { JournalMark } from '../journal/snapshot.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
-import { evolve } from '../loop/evolve.ts';
-import { NOTHING_KNOWN, reportAfter, type Knowledge, type LoopReport } from '../loop/report.ts';
+import { learn, NOTHING_KNOWN, type Knowledge, type LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { GrowingFile } from './growing-file.ts';
@@ -57,16 +56,13 @@ export class Projections implements JournalReader {
     this.#snapshot = new SnapshotFile(folder.snapshot);
   }
 
-  get known(): JournalMark | null {
+  get knownMark(): JournalMark | null {
     return this.#snapshot.mark;
   }
 
-  get state(): LoopState {
-    return this.#known.state;
-  }
-
-  get report(): LoopReport {
-    return this.#known.report;
+  /** What the journal folds to. */
+  get known(): Knowledge {
+    return this.#known;
   }
 
   begin(isKnown: boolean): void {
@@ -77,16 +73,22 @@ export class Projections implements JournalReader {
     this.#progress.entries = snapshot.entries;
   }
 
-  /** Takes the next event of the journal; `after` is the state after it, where the caller has it already. */
-  take(event: LoopEvent, after?: LoopState): void {
+  /** Takes the next event of the journal as it is read. */
+  take(event: LoopEvent): void {
+    this.#update(event, learn(this.#known, event));
+  }
+
+  /** Takes an event that was just journaled. */
+  appended(event: LoopEvent, state: LoopState, report: LoopReport): void {
+    this.#update(event, { state, report });
+  }
+
+  #update(event: LoopEvent, after: Knowledge): void {
     const before = this.#known;
     this.#progress.take(event, before);
-    this.#known = {
-      state: after ?? evolve(before.state, event),
-      report: reportAfter(before.report, event, before.state),
-    };
-    this.#log.take(event, this.#known);
-    const isNewPolicy = before.state.policy !== this.#known.state.policy;
+    this.#known = after;
+    this.#log.take(event, after);
+    const isNewPolicy = before.state.policy !== after.state.policy;
     if (isNewPolicy) this.#stateFile.forgetEdit();
     if (!this.#isLive) return;
     if (isNewPolicy) this.flush();
@@ -96,7 +98,7 @@ export class Projections implements JournalReader {
   /** The whole journal has been taken; `mark` says how long it is from now on. */
   follow(mark: () => JournalMark): void {
     this.#mark = mark;
-    this.#stateFile.open(this.state);
+    this.#stateFile.open(this.#known.state);
   }
 
   /** Brings the files up to date and keeps them so. */
@@ -132,8 +134,9 @@ export class Projections implements JournalReader {
     this.#append();
     this.#noticeEdit();
     const { about, mask } = this.#context;
-    const checks = this.report.checks.map((check) => ({ ...check, command: mask(check.command) }));
-    this.#quietly(() => this.#stateFile.write(this.state, { ...this.report, checks }, about()));
+    const { state, report } = this.#known;
+    const checks = report.checks.map((check) => ({ ...check, command: mask(check.command) }));
+    this.#quietly(() => this.#stateFile.write(state, { ...report, checks }, about()));
     this.#stateFile.settle();
     this.#writeSnapshot();
   }

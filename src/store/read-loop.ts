@@ -54,7 +54,7 @@ export function unknownLoop(name: string, folder: LoopFolder): UserError {
 /** Everything that a loop's journal says. */
 export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
   const events: LoopEvent[] = [];
-  readJournal(folder.journal, { known: null, begin() {}, take: (event) => void events.push(event) });
+  readJournal(folder.journal, { knownMark: null, begin() {}, take: (event) => void events.push(event) });
   return events;
 }
 
@@ -66,7 +66,7 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
   const snapshot = readSnapshot(folder.snapshot);
   try {
     readJournal(folder.journal, {
-      known: snapshot?.mark ?? null,
+      knownMark: snapshot?.mark ?? null,
       begin(isKnown) {
         if (snapshot !== null && isKnown) known = { state: snapshot.state, report: snapshot.report };
       },

@@ -2,6 +2,7 @@ import { Engine, type EngineStop } from '../../src/engine/engine.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import { fold } from '../../src/loop/evolve.ts';
+import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { fakeHost } from '../rig/fake-host.ts';
@@ -120,8 +121,9 @@ class Simulation {
   async #runProcess(request: Happening | null): Promise<EngineStop | { readonly why: 'died' }> {
     const life = new Life(this.#world, this.#pages, () => this.#causesError());
     const { events } = this.#pages;
-    const state = fold(events);
-    const watch = new EngineWatch(this.#oracle, this.#world, life, state, (event) =>
+    let known = NOTHING_KNOWN;
+    for (const event of events) known = learn(known, event);
+    const watch = new EngineWatch(this.#oracle, this.#world, life, known.state, (event) =>
       this.#interfere(event, engine, life, watch),
     );
     const engine = new Engine(
@@ -133,10 +135,10 @@ class Simulation {
         clock: life.clock,
         host: fakeHost(this.#world, life, (key) => decide(engine.state).some((wanted) => wanted.key === key)),
         workspace: fakeWorkspace(this.#world, life, this.#desk),
-        observer: watch,
+        observers: [watch],
         chance: () => 0.5,
       },
-      state,
+      known,
     );
     const { policy } = this.#scenario;
     if (request?.type === 'loop.reopened') engine.append(request);
@@ -263,7 +265,7 @@ class Simulation {
     queueMicrotask(() => {
       if (life.isDead) return;
       if (isRepeated) this.#repeat(event, engine, watch);
-      if (isStale) engine.report({ type: 'timer.fired', key: `wait:${engine.state.turn.run?.id ?? '0.0'}` });
+      if (isStale) engine.write({ type: 'timer.fired', key: `wait:${engine.state.turn.run?.id ?? '0.0'}` });
       if (late !== undefined) this.#answerLate(late, engine, watch);
       if (isLeft) this.#leave(engine, life);
       this.#deliver(engine, life);
@@ -334,7 +336,7 @@ class Simulation {
     else if (happening.type === 'child.ended') this.#desk.children.delete(happening.child);
     else if (happening.type === 'policy.changed' && change?.policy === 'other checks')
       this.#desk.edited = happening.policy;
-    else engine.report(happening);
+    else engine.write(happening);
     return true;
   }
 }

@@ -4,7 +4,7 @@ import { fakeWorkspace } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
 import { exits, FakeWorld } from '../rig/world.ts';
 import { memoryJournal } from '../../src/journal/memory.ts';
-import { INITIAL } from '../../src/loop/evolve.ts';
+import { NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
 import { Engine } from '../../src/engine/engine.ts';
 
@@ -32,8 +32,8 @@ it('ends the loop as fatal, once, if the output of a run cannot be read', async 
   };
   const host = fakeHost(world, life, () => true);
   const engine = new Engine(
-    { journal, clock: life.clock, host, workspace, observer: {}, chance: () => 0 },
-    INITIAL,
+    { journal, clock: life.clock, host, workspace, observers: [], chance: () => 0 },
+    NOTHING_KNOWN,
   );
   engine.append({ type: 'loop.created', name: 'it', policy: resolution.policy });
   const stops: unknown[] = [];
