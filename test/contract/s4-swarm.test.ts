@@ -76,7 +76,7 @@ describe('the outer loop', () => {
 });
 
 describe('the prompt file', () => {
-  it('S4.21 is used anew in every iteration', () => {
+  it('S4.21 is read again for the prompt of every iteration', () => {
     const loop = play(swarm(2), { runs: [exits(0)] });
     const plans = loop.started.flatMap((effect) => (effect.type === 'run' ? [effect.plan] : []));
     expect(plans).toHaveLength(2);
