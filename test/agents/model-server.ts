@@ -3,7 +3,7 @@
  * every request.
  *
  * 1. Every question takes the next turn of the script; the last turn repeats forever.
- * 2. A question without tools (for the title of a session, for example) is the agent's own affair: it takes no turn.
+ * 2. A question without tools (for the title of a session, for example) is a side question: it takes no turn.
  * 3. Any other request is answered with 404 and recorded too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -25,7 +25,7 @@ export async function startModel(script: readonly Turn[]): Promise<Model> {
   const model = new ScriptedModel(script);
   const server = createServer((request, response) => {
     model
-      .take(request, response)
+      .handle(request, response)
       .catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
   });
   await new Promise<void>((resolve) => {
@@ -59,19 +59,21 @@ export interface Asked {
   /** The unparsed body. */
   readonly body: string;
   /** The turn of the script that it took. */
-  readonly turn: number | 'own affair' | 'not found';
+  readonly turn: number | 'side question' | 'not found';
 }
 
 /** Whether a request contains a text, verbatim and in one piece. */
 export function mentions({ body }: Asked, text: string): boolean {
   const parsed: unknown = JSON.parse(body);
-  return holds(parsed, text);
+  return containsText(parsed, text);
 }
 
-function holds(value: unknown, text: string): boolean {
+function containsText(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value.includes(text);
   return (
-    typeof value === 'object' && value !== null && Object.values(value).some((part) => holds(part, text))
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).some((part) => containsText(part, text))
   );
 }
 
@@ -84,7 +86,7 @@ class ScriptedModel {
     this.#script = script;
   }
 
-  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const body = await readText(request);
     const protocol = request.method === 'POST' ? PROTOCOLS.find(({ owns }) => owns(path)) : undefined;
@@ -94,10 +96,10 @@ class ScriptedModel {
       return;
     }
     const question: unknown = JSON.parse(body);
-    const isOwnAffair = protocol.tools(question).length === 0;
+    const isSideQuestion = protocol.tools(question).length === 0;
     const model = modelOf(question, path);
-    this.requests.push({ path, model, body, turn: isOwnAffair ? 'own affair' : this.#turns });
-    const turn = isOwnAffair ? says('Scripted') : this.#next();
+    this.requests.push({ path, model, body, turn: isSideQuestion ? 'side question' : this.#turns });
+    const turn = isSideQuestion ? says('Scripted') : this.#next();
     const id = String(this.requests.length);
     this.#play(turn, { protocol, question, path, model, id }, response);
   }

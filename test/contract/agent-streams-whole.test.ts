@@ -1,4 +1,4 @@
-/** What is known of a run as a whole: its session, its claims, its limits, and when a retry is hopeless. */
+/** Facts about a whole run: its session, its claims, its limits, and when a retry is hopeless. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,13 +37,13 @@ describe('a resumed session', () => {
     expect(other.heard.tokens).toEqual([2700, 68, 1600, 0]);
   });
 
-  it('qwen: also when it is cut off before its result', () => {
+  it('qwen: a second run that is cut off before its result reports only its own usage too', () => {
     const session = spent(listenTo('qwen', '10-resume-first'));
     const bytes = withoutLastLine(recording('qwen', '10-resume-second'));
     expect(listen('qwen', [bytes], { session }).heard.tokens).toEqual([1350, 34, 800, 0]);
   });
 
-  it('claude: also with a version that does not report the usage since the last result', () => {
+  it('claude: a version that does not report the usage since the last result works too', () => {
     const older = (name: string): Buffer =>
       changed(recording('claude', name), /,"model_usage_since_last_result":\{.*\}\}(?=\}$)/m, '');
     const first = listen('claude', [older('10-resume-first')]);
@@ -112,8 +112,8 @@ const LIMITS = [
 
 describe.each(RECORDED)('%s', (agent) => {
   it.each(LIMITS)('is not limited if it only quotes a limit: %s', (sentence) => {
-    const told = answering(agent, recording(agent, '02-tool-success'), [sentence, ' So it', ' says.']);
-    const read = changed(told, /made\.txt/g, sentence);
+    const quoting = answering(agent, recording(agent, '02-tool-success'), [sentence, ' So it', ' says.']);
+    const read = changed(quoting, /made\.txt/g, sentence);
     const whole = listen(agent, [read], { code: 0 });
     expect(whole.heard).toMatchObject({ limit: null, error: null, as: 'ok' });
     expect(whole.heard.text).toContain(`${sentence} So it says.`);
@@ -129,7 +129,7 @@ describe.each(RECORDED)('%s', (agent) => {
     expect(listen(agent, [bytes]).snapshot.claim?.by).toBe('promise-tag');
   });
 
-  it('claims nothing by what it reads, is told or thinks', () => {
+  it('does not claim with text that it reads, gets as a prompt or thinks', () => {
     const claim = '<promise>DONE</promise>';
     const read = changed(recording(agent, '02-tool-success'), /made\.txt/g, claim);
     expect(listen(agent, [read]).snapshot.claim).toBeNull();
@@ -168,7 +168,7 @@ describe('an agent that retries by itself', () => {
     ['codex', '07b-overloaded-529', false],
     ['copilot', '07-server-error-500', false],
     ['qwen', '06-rate-limit-429', false],
-  ] as const)('%s, %s: is hopeless: %s', (agent, name, expected) => {
+  ] as const)('%s, %s: isHopeless is %s', (agent, name, expected) => {
     expect(listenTo(agent, name).reader.isHopeless).toBe(expected);
   });
 
@@ -225,7 +225,7 @@ describe('opencode', () => {
     expect(heard([tooLong, summedUp])).toMatchObject({ said: 'error', as: 'failure' });
   });
 
-  it('has finished when it could continue after compacting', () => {
+  it('has finished if it continued after compacting and stopped', () => {
     expect(heard(lines('13-context-overflow').slice(0, 5), whole)).toMatchObject({
       text: 'Hello from the script.',
       thoughts: 'Side answer',

@@ -308,11 +308,11 @@ function tokensOf(agent: Recorded, { calls = 0, tokens }: Expected): readonly nu
 const hearing = (agent: Recorded, name: string): Hearing => ({ startedAt: STARTS[`${agent}/${name}`] ?? 0 });
 
 describe.each(RECORDED)('%s', (agent) => {
-  it('has a row for every recording', () => {
+  it('has an expected result for every recording', () => {
     expect(Object.keys(TABLES[agent]).toSorted()).toEqual(casesOf(agent));
   });
 
-  it.each(Object.entries(TABLES[agent]))('%s', (name, expected) => {
+  it.each(Object.entries(TABLES[agent]))('is read as expected: %s', (name, expected) => {
     const { text = '', thoughts = '', tools = [], todos = [], retries = 0, error = null, as } = expected;
     expect(listenTo(agent, name, hearing(agent, name)).heard).toEqual({
       text,

@@ -34,7 +34,7 @@ describe('the register', () => {
     expect(differing.filter(({ why }) => !pagesIn(why).some(isPage))).toEqual([]);
   });
 
-  it('reads what Ralph does instead, and knows no other status', () => {
+  it('contains what Ralph does instead, and rejects an unknown status', () => {
     const line = (status: string) => `S1.1 | core loop, limits | core, product | ${status} | It loops.`;
     expect(parseRequirement(line('differs: it walks (docs/decisions/0001)'))).toEqual({
       id: 'S1.1',
@@ -74,25 +74,27 @@ describe('a row of the page', () => {
     );
   });
 
-  it('cannot be done by a number that is not asked', () => {
+  it('stays not asked, whatever its tests are', () => {
     expect(row([{ ...requirement, status: 'not asked' }], ['S1.10 x', 'src/loop/a.test.ts'])).toContain(
       '| not asked |',
     );
   });
 
-  it('shows a difference behind the sentence, with the tests of what Ralph does instead', () => {
+  it('shows what Ralph does instead after the sentence, with its tests', () => {
     const why = 'it prefers the limit (docs/decisions/0001)';
     const different: Requirement = { ...requirement, status: 'differs', why };
     expect(row([different], ['S1.10 prefers the limit', 'test/e2e/run.test.ts'])).toBe(
       `| S1.10 | differs | DONE first. *Ralph:* ${why}. | prefers the limit (run.test.ts) |`,
     );
   });
+});
 
-  it('belongs to a requirement that exists', () => {
+describe('a number in the name of a test', () => {
+  it('must belong to a requirement', () => {
     expect(() => contractPage([requirement], [{ name: 'S9.9 what', file: 'a' }])).toThrow('S9.9');
   });
 
-  it('is found by the numbers at the head of a test’s name', () => {
+  it('counts only at the head of the name', () => {
     expect(numbersOf('S1.10 S2.3 does it')).toEqual(['S1.10', 'S2.3']);
     expect(numbersOf('does S1.10')).toEqual([]);
   });

@@ -54,9 +54,8 @@ export function numbersOf(name: string): readonly string[] {
 /** The page `docs/contract.md`. A requirement is done if every layer that it needs has a test that passed. */
 export function contractPage(requirements: readonly Requirement[], passed: readonly PassedTest[]): string {
   const known = new Set(requirements.map(({ id }) => id));
-  const strangers = passed.flatMap(({ name }) => numbersOf(name)).filter((id) => !known.has(id));
-  if (strangers.length > 0)
-    throw new Error(`tests name requirements that do not exist: ${strangers.join(', ')}`);
+  const unknown = passed.flatMap(({ name }) => numbersOf(name)).filter((id) => !known.has(id));
+  if (unknown.length > 0) throw new Error(`tests name requirements that do not exist: ${unknown.join(', ')}`);
 
   const rows = requirements.map((requirement) => {
     const tests = passed.filter(({ name }) => numbersOf(name).includes(requirement.id));

@@ -1,6 +1,6 @@
 /**
- * After a whole test run: is `docs/contract.md` what the tests say? A row can be done only through a test that
- * passed in this very run. `npm run docs` writes the page instead.
+ * Compares `docs/contract.md` with the tests that passed in this run, so that a row is done only if its tests pass.
+ * `npm run docs` writes the page instead.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -15,8 +15,8 @@ const commands = [
 ];
 const architect = (limits: object = {}) => ({ preset: 'architect', checks: { commands }, limits });
 const costs = (usd: number) => ({ output: { cost: { usd, source: 'reported' } satisfies Cost, steps: 4 } });
-const promptOfRun = (told: Tale, run: string, inputs: Partial<PromptInputs> = {}): string => {
-  const effect = told.started.find((started) => started.type === 'run' && started.run === run);
+const promptOfRun = (loop: Tale, run: string, inputs: Partial<PromptInputs> = {}): string => {
+  const effect = loop.started.find((started) => started.type === 'run' && started.run === run);
   if (effect?.type !== 'run') throw new Error(`no run ${run}`);
   const empty = {
     base: 'Add login.',
@@ -35,20 +35,20 @@ const answered = (text: string) =>
     .read({ source: 'assistant', message: 'm', text })
     .claim(true) !== null;
 
-describe('the flow', () => {
+describe('the loop', () => {
   it('S3.1 S3.18 starts a new agent for every iteration until the checks pass', () => {
-    const told = play(architect(), { runs: [claims()], checks: [1, 0, 0, 1, 0, 0] });
-    expect(told.runs).toEqual(['1.1', '2.1', '3.1']);
-    expect(told.outcome).toEqual({ type: 'done', verified: true, childrenLeft: [] });
+    const loop = play(architect(), { runs: [claims()], checks: [1, 0, 0, 1, 0, 0] });
+    expect(loop.runs).toEqual(['1.1', '2.1', '3.1']);
+    expect(loop.outcome).toEqual({ type: 'done', verified: true, childrenLeft: [] });
   });
 
-  it('S3.16 goes prompt, agent, checks, verdict, and only then to the limits', () => {
-    const told = play(architect({ iterations: 1 }), { runs: [claims()], checks: [0] });
-    expect(reason(told)).toBe('all_checks_passed');
-    expect(told.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2', 'checkpoint:1']);
+  it('S3.16 runs the agent, then the checks, and accepts a claim before it looks at the limits', () => {
+    const loop = play(architect({ iterations: 1 }), { runs: [claims()], checks: [0] });
+    expect(reason(loop)).toBe('all_checks_passed');
+    expect(loop.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2', 'checkpoint:1']);
   });
 
-  it('refuses a configuration without checks', () => {
+  it('rejects a configuration without checks', () => {
     const refused = resolvePolicy({ preset: 'architect' });
     expect(refused.ok ? [] : refused.problems.map(describeProblem)).toEqual([
       'checks.commands must be a list of at least one check (preset architect), got []',
@@ -56,9 +56,9 @@ describe('the flow', () => {
     expect(resolvePolicy(architect()).ok).toBe(true);
   });
 
-  it('S3.54 records an agent that fails, runs no checks, and goes on', () => {
-    const told = play(architect(), { runs: [exits(1), claims()] });
-    expect(told.started.map(({ key }) => key)).toEqual([
+  it('S3.54 records a failed agent, runs no checks, and continues', () => {
+    const loop = play(architect(), { runs: [exits(1), claims()] });
+    expect(loop.started.map(({ key }) => key)).toEqual([
       'run:1.1',
       'checkpoint:1',
       'wait:1.1',
@@ -67,16 +67,16 @@ describe('the flow', () => {
       'check:2.2',
       'checkpoint:2',
     ]);
-    expect(report(told.journal).iterations[0]).toMatchObject({
+    expect(report(loop.journal).iterations[0]).toMatchObject({
       error: 'agent exited with code 1',
       checkResults: [],
     });
-    expect(promptOfRun(told, '2.1')).toContain('## Execution Error\n\n```\nagent exited with code 1\n```');
+    expect(promptOfRun(loop, '2.1')).toContain('## Execution Error\n\n```\nagent exited with code 1\n```');
   });
 });
 
 describe('the prompt', () => {
-  const told = play(architect(), { runs: [exits(0)], checks: [1, 0] });
+  const loop = play(architect(), { runs: [exits(0)], checks: [1, 0] });
   const world = {
     diff: 'diff --git a b',
     progress: '## Iteration 1 — FAIL',
@@ -84,7 +84,7 @@ describe('the prompt', () => {
   };
 
   it('S3.2 S3.17 S3.48 has task, instructions, diff, failed checks and progress, in this order', () => {
-    const text = promptOfRun(told, '2.1', world);
+    const text = promptOfRun(loop, '2.1', world);
     expect(headings(text)).toEqual([
       '## Task',
       '## Iteration Instructions',
@@ -100,35 +100,35 @@ describe('the prompt', () => {
     expect(text).not.toContain('unused');
   });
 
-  it('S3.17 cuts the diff to its first 5000 characters and every check to its last 2000', () => {
-    const text = promptOfRun(told, '2.1', { ...world, diff: `${'d'.repeat(5000)}CUT` });
+  it('S3.17 truncates the diff to its first 5000 characters and every check to its last 2000', () => {
+    const text = promptOfRun(loop, '2.1', { ...world, diff: `${'d'.repeat(5000)}CUT` });
     expect(text).toContain(`\`\`\`diff\n${'d'.repeat(5000)}\n... (diff truncated)\n\`\`\``);
     expect(text).toContain(`\n${'x'.repeat(1993)}the end\n`);
     expect(text).not.toContain('x'.repeat(1994));
   });
 
-  it('S3.15 puts the specification in the place of the task', () => {
-    const text = promptOfRun(told, '1.1', { base: 'The spec.', isSpecification: true });
+  it('S3.15 contains the specification instead of the task', () => {
+    const text = promptOfRun(loop, '1.1', { base: 'The spec.', isSpecification: true });
     expect(text.startsWith('## Task Specification\n\nThe spec.\n\n')).toBe(true);
     expect(text).not.toContain('Add login.');
   });
 
-  it('S3.29 S3.50 shows the progress file whenever it is not blank, and only checks that failed', () => {
-    expect(promptOfRun(told, '1.1', { progress: 'left over' })).toContain(
+  it('S3.29 S3.50 contains the progress file unless it is blank, and only the checks that failed', () => {
+    expect(promptOfRun(loop, '1.1', { progress: 'left over' })).toContain(
       '## Accumulated Progress\n\nleft over',
     );
-    expect(promptOfRun(told, '1.1', { progress: '  \n' })).not.toContain('Accumulated');
-    expect(promptOfRun(told, '2.1', world)).not.toContain('### ruff check');
+    expect(promptOfRun(loop, '1.1', { progress: '  \n' })).not.toContain('Accumulated');
+    expect(promptOfRun(loop, '2.1', world)).not.toContain('### ruff check');
   });
 
-  it('S3.49 has no diff in the first iteration, nor an empty one', () => {
-    expect(promptOfRun(told, '1.1', world)).not.toContain('Changes');
-    expect(promptOfRun(told, '2.1', { diff: ' \n' })).not.toContain('Changes');
+  it('S3.49 has no diff in the first iteration or if the diff is empty', () => {
+    expect(promptOfRun(loop, '1.1', world)).not.toContain('Changes');
+    expect(promptOfRun(loop, '2.1', { diff: ' \n' })).not.toContain('Changes');
   });
 });
 
 describe('success', () => {
-  it('S3.19 S3.53 needs green checks and the word in the final answer, also as a part of another', () => {
+  it('S3.19 S3.53 needs passing checks and the word in the final answer, even as part of another word', () => {
     expect(answered('Everything is COMPLETE.')).toBe(true);
     expect(answered('INCOMPLETE')).toBe(true);
     expect(answered('complete')).toBe(false);
@@ -138,30 +138,30 @@ describe('success', () => {
     expect(scanned.claim(true)).toBeNull();
   });
 
-  it('S3.20 goes on when only one of the two is there', () => {
+  it('S3.20 needs both the word and passing checks: with only one of them the loop continues', () => {
     expect(play(architect({ iterations: 3 }), { runs: [exits(0)], checks: [0] }).runs).toHaveLength(3);
     expect(play(architect({ iterations: 3 }), { runs: [claims()], checks: [1] }).runs).toHaveLength(3);
   });
 });
 
-describe('the safety nets', () => {
+describe('the limit check', () => {
   it('S3.21 S3.55 looks at iterations, then cost, then time', () => {
     const spent = { runs: [exits(0, { ...costs(9), ms: 5000 })], checks: [1] };
-    const nets = { iterations: 1, costUsd: 1, timeMs: 1000 };
-    expect(reason(play(architect(nets), spent))).toBe('max_iterations');
-    expect(reason(play(architect({ ...nets, iterations: 9 }), spent))).toBe('budget_exhausted');
-    expect(reason(play(architect({ ...nets, iterations: 9, costUsd: 99 }), spent))).toBe('timeout');
+    const limits = { iterations: 1, costUsd: 1, timeMs: 1000 };
+    expect(reason(play(architect(limits), spent))).toBe('max_iterations');
+    expect(reason(play(architect({ ...limits, iterations: 9 }), spent))).toBe('budget_exhausted');
+    expect(reason(play(architect({ ...limits, iterations: 9, costUsd: 99 }), spent))).toBe('timeout');
   });
 
-  it('S3.30 stops after N iterations', () => {
+  it('S3.30 ends the loop after N iterations', () => {
     expect(play(architect({ iterations: 4 }), { runs: [exits(0)], checks: [1] }).runs).toHaveLength(4);
     expect(presets.architect.policy.limits.iterations).toBe(25);
   });
 
-  it('S3.31 S3.55 stops when the cost is reached: 0.05 twice is 0.10', () => {
-    const told = play(architect({ costUsd: 0.1 }), { runs: [exits(0, costs(0.05))], checks: [1] });
-    expect(told.runs).toHaveLength(2);
-    expect(told.outcome).toMatchObject({ type: 'cost-exhausted', limitUsd: 0.1 });
+  it('S3.31 S3.55 ends the loop when the cost reaches its limit: twice 0.05 is 0.10', () => {
+    const loop = play(architect({ costUsd: 0.1 }), { runs: [exits(0, costs(0.05))], checks: [1] });
+    expect(loop.runs).toHaveLength(2);
+    expect(loop.outcome).toMatchObject({ type: 'cost-exhausted', limitUsd: 0.1 });
     const tenths = play(architect({ costUsd: 0.8 }), {
       runs: [exits(0, costs(0.1)), exits(0, costs(0.7))],
       checks: [1],
@@ -171,16 +171,16 @@ describe('the safety nets', () => {
     expect([over.runs.length, reason(over)]).toEqual([2, 'budget_exhausted']);
   });
 
-  it('S3.32 S3.55 stops when the time is over, and never interrupts a running agent for it', () => {
-    const told = play(architect({ timeMs: 2000 }), { runs: [exits(0, { ms: 3000 })], checks: [1] });
-    expect(told.runs).toHaveLength(1);
-    expect(reason(told)).toBe('timeout');
-    expect(told.journal.find(({ type }) => type === 'run.ended')).toMatchObject({
+  it('S3.32 S3.55 ends the loop when the time is over, but never interrupts a running agent', () => {
+    const loop = play(architect({ timeMs: 2000 }), { runs: [exits(0, { ms: 3000 })], checks: [1] });
+    expect(loop.runs).toHaveLength(1);
+    expect(reason(loop)).toBe('timeout');
+    expect(loop.journal.find(({ type }) => type === 'run.ended')).toMatchObject({
       ending: { how: 'exited' },
     });
   });
 
-  it('S3.33 has exactly these four reasons', () => {
+  it('S3.33 has a stop reason for each of the four endings', () => {
     expect(stopReason({ type: 'done', verified: true, childrenLeft: [] })).toBe('all_checks_passed');
     expect(stopReason({ type: 'iterations-exhausted', limit: 1 })).toBe('max_iterations');
     expect(stopReason({ type: 'cost-exhausted', limitUsd: 1, spentUsd: 1 })).toBe('budget_exhausted');
@@ -189,16 +189,16 @@ describe('the safety nets', () => {
 });
 
 describe('the result', () => {
-  const told = play(architect(), {
+  const loop = play(architect(), {
     runs: [exits(0, costs(0.02)), claims({ ...costs(0.03), ms: 4000 })],
     checks: [1, 0, 0, 0],
   });
 
-  it('S3.42 tells iterations, cost, duration, success and reason', () => {
-    const { iterations, ...rest } = report(told.journal);
+  it('S3.42 has the iterations, cost, duration, success and stop reason', () => {
+    const { iterations, ...rest } = report(loop.journal);
     expect(iterations).toHaveLength(2);
     expect(rest).toMatchObject({ totalCost: 0.05, success: true, stopReason: 'all_checks_passed' });
-    expect(rest.totalDuration).toBe(told.world.clock - 1_000_000);
+    expect(rest.totalDuration).toBe(loop.world.clock - 1_000_000);
     expect(report([])).toMatchObject({
       iterations: [],
       totalCost: 0,
@@ -208,8 +208,8 @@ describe('the result', () => {
     });
   });
 
-  it('S3.43 tells of every iteration its number, steps, cost, duration, checks, both verdicts and its error', () => {
-    expect(report(told.journal).iterations).toMatchObject([
+  it('S3.43 has number, steps, cost, duration, checks, both verdicts and error of every iteration', () => {
+    expect(report(loop.journal).iterations).toMatchObject([
       {
         iteration: 1,
         stepsTaken: 4,
@@ -234,7 +234,7 @@ describe('the result', () => {
     ]);
   });
 
-  it('S3.43 shows passed checks and a missing word apart from each other', () => {
+  it('S3.43 reports passed checks and a missing word separately', () => {
     const silent = play(architect({ iterations: 1 }), { runs: [exits(0)], checks: [0] });
     expect(report(silent.journal).iterations[0]).toMatchObject({
       allChecksPassed: true,

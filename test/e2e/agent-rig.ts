@@ -4,7 +4,7 @@ import type { Program } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 
-/** A rig in whose PATH are agents by their names, each of them the remote-controlled one. */
+/** A rig whose PATH has only its own `bin` folder and the system's programs. */
 export async function setUpAgents(): Promise<AgentRig> {
   const rig = await setUpRig();
   mkdirSync(join(rig.folder, 'bin'));
@@ -13,7 +13,7 @@ export async function setUpAgents(): Promise<AgentRig> {
 
 export class AgentRig {
   readonly rig: Rig;
-  /** Nobody's real agent may be found. */
+  /** The PATH is short, so that no real agent of this machine is found. */
   env: Record<string, string>;
 
   constructor(rig: Rig) {
@@ -21,11 +21,13 @@ export class AgentRig {
     this.env = { PATH: `${join(rig.folder, 'bin')}:/usr/bin:/bin` };
   }
 
+  /** Puts the remote-controlled agent into PATH under this name. */
   installs(name: string): string {
     const [node = '', script = ''] = this.rig.agent;
     return this.program(name, `exec '${node}' '${script}' "$@"`);
   }
 
+  /** Puts a shell script into PATH under this name. */
   program(name: string, script: string): string {
     const path = join(this.rig.folder, 'bin', name);
     writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -33,7 +35,7 @@ export class AgentRig {
     return path;
   }
 
-  /** A loop named `a`. */
+  /** Runs a loop named `a`. */
   run(...args: readonly string[]): Program {
     return this.ralph('run', 'a task', '--name', 'a', ...args);
   }
@@ -47,13 +49,13 @@ export function json(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** What Claude Code prints when it says something. */
+/** A message in Claude Code's stream. */
 export function says(text: string, id = 'm1', usage: object = {}): string {
   const content = [{ type: 'text', text }];
   return json({ type: 'assistant', message: { id, model: 'claude-opus-4-5', content, usage } });
 }
 
-/** And when it has finished. */
+/** The final result in Claude Code's stream. */
 export function succeeds(more: object = {}): string {
   const result = { type: 'result', subtype: 'success', is_error: false, result: CLAIM, total_cost_usd: 0.5 };
   return json({ ...result, ...more });

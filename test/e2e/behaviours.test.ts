@@ -1,4 +1,4 @@
-/** What agents do that they should not, one fixture each: what becomes of the loop, and that nobody is left behind. */
+/** Agents that misbehave, one fixture each: what the loop does, and that no process is left. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lives } from '../rig/cli/leftovers.ts';
@@ -13,14 +13,14 @@ afterEach(() => rig.tearDown());
 
 const PROMISE = '<promise>DONE</promise>\n';
 
-/** The command line of a loop called `a` with a fixture for an agent. */
+/** The command line of a loop called `a` whose agent is a fixture. */
 function loopWith(fixture: string, ...options: readonly string[]): readonly string[] {
   return ['run', 'task', '--name', 'a', ...options, '--', rig.fixture(fixture)];
 }
 
-describe('an agent that leaves something running', () => {
+describe('a process that an agent leaves running', () => {
   for (const exit of [0, 1]) {
-    it(`S1.36 S1.37 a server, and exits with ${exit}: it is ended and the loop goes on`, async () => {
+    it(`S1.36 S1.37 is killed after the agent exits with ${exit}, and the loop continues`, async () => {
       const options = ['--preset', 'conductor', '-m', '1', '--restart-delay', '0'];
       const end = await rig.does(...loopWith('leaves-server-running', ...options), String(exit));
       exits(end, 1);
@@ -31,7 +31,7 @@ describe('an agent that leaves something running', () => {
     });
   }
 
-  it('a daemon in a session of its own: it is ended', async () => {
+  it('is killed although it has its own session', async () => {
     const end = await rig.does(...loopWith('daemonizes-with-setsid'));
     exits(end, 0);
     expect(lives(Number(rig.read('daemon.pid')))).toBe(false);
@@ -39,7 +39,7 @@ describe('an agent that leaves something running', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('a daemon without our environment: it is named, and not ended', async () => {
+  it('is reported but not killed if it has cleared its environment', async () => {
     const end = await rig.does(...loopWith('daemonizes-without-environment'));
     const pid = Number(rig.read('daemon.pid'));
     expect(lives(pid)).toBe(true);
@@ -50,8 +50,8 @@ describe('an agent that leaves something running', () => {
   });
 });
 
-describe('an agent that does not end', () => {
-  it('S1.35 S1.36 gets SIGTERM at its time limit, five seconds, and SIGKILL', async () => {
+describe('an agent that does not exit', () => {
+  it('S1.35 S1.36 gets SIGTERM when it times out, and SIGKILL five seconds later', async () => {
     const options = [
       '--preset',
       'conductor',
@@ -73,7 +73,7 @@ describe('an agent that does not end', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('and is silent is ended as inactive', async () => {
+  it('is stopped by the inactivity timeout if it prints nothing', async () => {
     const options = ['--inactivity-timeout', '500ms', '--kill-grace', '100ms', '--max-failures', '1'];
     const end = await rig.does(...loopWith('ignores-sigterm', ...options));
     exits(end, 1);
@@ -82,7 +82,7 @@ describe('an agent that does not end', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('after it has said that it has finished is ended after the grace, and counts as finished', async () => {
+  it('is stopped after --kill-grace if it has reported its result, and the run is ok', async () => {
     const args = loopWith('finishes-but-does-not-exit', '--agent', 'scripted', '--kill-grace', '300ms');
     const end = await rig.does(...args);
     exits(end, 0);
@@ -92,7 +92,7 @@ describe('an agent that does not end', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('when its output does is waited for', async () => {
+  it('keeps Ralph waiting although its stdout is closed', async () => {
     const gate = rig.gate();
     const program = rig.ralph(loopWith('closes-stdout-and-lives-on'), { env: { GATE: gate.path } });
     await rig.appears('closed');
@@ -106,8 +106,8 @@ describe('an agent that does not end', () => {
   });
 });
 
-describe('an agent that has finished', () => {
-  it('in the moment in which it says so lets ralph end at once', async () => {
+describe('an agent that exits right after its result', () => {
+  it('ends the loop at once', async () => {
     const line = JSON.stringify({ type: 'result', ok: true, text: '<promise>DONE</promise>' });
     const args = ['run', 'task', '--name', 'a', '--agent', 'scripted', '--', ...rig.plain(`echo '${line}'`)];
     const end = await rig.does(...args);
@@ -116,13 +116,13 @@ describe('an agent that has finished', () => {
   });
 });
 
-describe('an agent that dies', () => {
+describe('an agent that is killed', () => {
   for (const [signal, status] of [
     ['KILL', 137],
     ['SEGV', 139],
     ['TERM', 143],
   ] as const) {
-    it(`by SIG${signal} has failed`, async () => {
+    it(`by SIG${signal} counts as failed`, async () => {
       const end = await rig.does(...loopWith('exits-by-signal', '--max-failures', '1'), signal);
       exits(end, 1);
       expect(end.stdout).toBe('here I die\n');
@@ -130,14 +130,14 @@ describe('an agent that dies', () => {
       expect(rig.loop('a').all('run.ended')).toMatchObject([
         { as: 'failure', ending: { how: 'exited', code: status } },
       ]);
-      // What a shell has to say about that is not the agent's.
+      // A shell prints its own message about the signal; the log has only the agent's output.
       expect(rig.loop('a').read('runs', '0001', 'stderr.log')).toBe('');
     });
   }
 });
 
-describe('an agent that prints', () => {
-  it('S2.40 something that is not shown is heard all the same', async () => {
+describe('the output of an agent', () => {
+  it('S2.40 can contain the claim even if --no-stream-agent-output hides it', async () => {
     const args = ['run', 'task', '--name', 'a', '--preset', 'ralph-cli', '--no-stream-agent-output'];
     const end = await rig.does(...args, '--', ...rig.plain('echo words; echo "<response>DONE</response>"'));
     exits(end, 0);
@@ -145,7 +145,7 @@ describe('an agent that prints', () => {
     expect(rig.loop('a').read('runs', '0001', 'stdout.log')).toBe('words\n<response>DONE</response>\n');
   });
 
-  it('nothing at all comes to the limit, and nothing is wrong with that', async () => {
+  it('may be empty: the loop runs until its iteration limit', async () => {
     const end = await rig.does(...loopWith('prints-nothing', '-m', '2'));
     exits(end, 1);
     expect(end.stdout).toBe('');
@@ -154,7 +154,7 @@ describe('an agent that prints', () => {
     expect(rig.loop('a').state.outcome).toMatchObject({ type: 'iterations-exhausted', limit: 2 });
   });
 
-  it('half a character gets it back whole', async () => {
+  it('shows a UTF-8 character in one piece although it arrives in two', async () => {
     const gate = rig.gate();
     const program = rig.ralph(loopWith('half-a-utf8-character'), { env: { GATE: gate.path } });
     await program.says('caf');
@@ -166,7 +166,7 @@ describe('an agent that prints', () => {
     expect(log).toEqual(Buffer.concat([Buffer.from(`café\n${PROMISE}`), Buffer.from([0xc3])]));
   });
 
-  it('500 MB costs disk and time, and no memory', { timeout: 60_000 }, async () => {
+  it('of 500 MB is logged and shown with less than 150 MB of memory', { timeout: 60_000 }, async () => {
     const program = rig.ralph(loopWith('prints-500-mb', '--max-output', '2g'), { measured: true });
     const end = await program.ended;
     exits(end, 0);
@@ -176,7 +176,7 @@ describe('an agent that prints', () => {
     expect(program.peakMegabytes).toBeLessThan(150);
   });
 
-  it('500 MB is ended at the limit for output', async () => {
+  it('stops the agent when it exceeds --max-output', async () => {
     const options = ['--max-output', '1m', '--max-failures', '1', '--quiet'];
     const end = await rig.does(...loopWith('prints-500-mb', ...options));
     exits(end, 1);
@@ -184,7 +184,7 @@ describe('an agent that prints', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('more than its reader reads costs no memory, and does not stop the loop', async () => {
+  it('neither fills the memory nor blocks the loop while it has no reader', async () => {
     const options = { unread: true, measured: true };
     const program = rig.ralph(loopWith('one-line-of-64-mb', '--max-output', '2g'), options);
     await rig.loop('a').journals('loop.ended');
@@ -194,7 +194,7 @@ describe('an agent that prints', () => {
   });
 
   for (const kind of ['custom', 'scripted']) {
-    it(`one line of 64 MB (${kind}) costs no memory`, async () => {
+    it(`in one line of 64 MB needs less than 150 MB of memory (${kind})`, async () => {
       const options = ['--agent', kind, '--max-output', '2g', '-m', '1'];
       const program = rig.ralph(loopWith('one-line-of-64-mb', ...options), { measured: true });
       const end = await program.ended;

@@ -1,4 +1,4 @@
-/** What another process says to a loop while it runs, and when nobody drives it. */
+/** Commands from another process to a loop, with and without an owner. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits, type Program } from '../rig/cli/program.ts';
 import type { Turn } from '../rig/cli/turn.ts';
@@ -18,7 +18,7 @@ async function running(...options: readonly string[]): Promise<{ program: Progra
   return { program, turn };
 }
 
-/** The same, when its owner has died since. */
+/** A loop called `a` whose owner was killed during its first turn. */
 async function orphaned(): Promise<Turn> {
   const { program, turn } = await running();
   await program.crashes();
@@ -31,7 +31,7 @@ async function claims(turn: Turn): Promise<void> {
 }
 
 describe('pause and resume', () => {
-  it('S4.35 S4.36 S4.79 rest after the running agent, and go on with the next', async () => {
+  it('S4.35 S4.36 S4.79 pause lets the running agent finish, and resume starts the next iteration', async () => {
     const { program, turn } = await running();
     expect(await rig.does('pause', 'a')).toMatchObject({
       code: 0,
@@ -59,7 +59,7 @@ describe('pause and resume', () => {
     expect(last.stderr).toContain('[ralph] a: starting iteration 2/10\n');
   });
 
-  it('S4.36 resumed before the agent has ended, the loop just goes on', async () => {
+  it('S4.36 resume cancels a pause before the running agent has exited', async () => {
     const { program, turn } = await running();
     await rig.does('pause', 'a');
     expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed loop a\n' });
@@ -68,7 +68,7 @@ describe('pause and resume', () => {
     exits(await program.ended, 0);
   });
 
-  it('say when there is nothing to do', async () => {
+  it('warn if there is nothing to do', async () => {
     const { program, turn } = await running();
     const idle = await rig.does('resume', 'a');
     expect(idle).toMatchObject({ code: 0, stdout: '' });
@@ -81,7 +81,7 @@ describe('pause and resume', () => {
     await program.ended;
   });
 
-  it('S4.40 end a backoff at once', async () => {
+  it('S4.40 pause ends a backoff at once', async () => {
     const { program, turn } = await running();
     await turn.exits(1);
     await program.says('retrying in 1s');
@@ -103,7 +103,7 @@ describe('stop', () => {
     expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });
   });
 
-  it('--now ends it', async () => {
+  it('with --now ends the running agent', async () => {
     const { program, turn } = await running();
     expect(await rig.does('stop', 'a', '--now')).toMatchObject({ code: 0, stdout: 'stopping a now\n' });
     await turn.gone;
@@ -115,7 +115,7 @@ describe('stop', () => {
     expect(again.stderr).toContain('has already ended');
   });
 
-  it('lets the agent of a loop that nobody drives finish its step', async () => {
+  it('lets the agent of a loop without an owner finish', async () => {
     const turn = await orphaned();
     const stopping = rig.ralph(['stop', 'a']);
     await stopping.says('stopping after the running step');
@@ -125,7 +125,7 @@ describe('stop', () => {
     expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'person' });
   });
 
-  it('--now ends the agent of a loop that nobody drives', async () => {
+  it('with --now ends the agent of a loop without an owner', async () => {
     const turn = await orphaned();
     const end = await rig.does('stop', 'a', '--now');
     exits(end, 0);
@@ -137,7 +137,7 @@ describe('stop', () => {
 });
 
 describe('tell and set', () => {
-  it('put words into the next prompt, once', async () => {
+  it('tell adds a text to the next prompt only', async () => {
     const { program, turn } = await running('-m', '3');
     const told = await rig.does('tell', 'a', 'use', 'the blue one');
     expect(told).toMatchObject({ code: 0, stdout: 'delivered to a; it goes into the next prompt\n' });
@@ -152,7 +152,7 @@ describe('tell and set', () => {
     exits(await program.ended, 1);
   });
 
-  it('change the limit of a running loop', async () => {
+  it('set changes the limit of a running loop', async () => {
     const { program, turn } = await running();
     const said = await rig.does('set', 'a', 'max-iterations=1');
     expect(said).toMatchObject({ code: 0, stdout: 'set for a: max-iterations=1\n' });
@@ -165,7 +165,7 @@ describe('tell and set', () => {
     expect(late.stderr).toContain('ralph resume a');
   });
 
-  it('wait for the next owner when there is none', async () => {
+  it('are queued for the next owner if the loop has none', async () => {
     const turn = await orphaned();
     for (const args of [
       ['tell', 'a', 'use the green one'],
@@ -187,7 +187,7 @@ describe('tell and set', () => {
     expect(rig.loop('a').state.outcome).toEqual({ type: 'iterations-exhausted', limit: 2 });
   });
 
-  it('are told when the owner does not answer, and are used when it does', async () => {
+  it('report an owner that does not answer, and take effect when it continues', async () => {
     const { program, turn } = await running();
     process.kill(program.pid, 'SIGSTOP');
     const said = await rig.does('set', 'a', 'max-iterations=1');
@@ -199,7 +199,7 @@ describe('tell and set', () => {
     exits(await program.ended, 1);
   });
 
-  it('are refused when they make no sense', async () => {
+  it('reject unknown settings and invalid values', async () => {
     const { program, turn } = await running('-m', '1');
     for (const setting of ['max-iterations=0', 'max-iterations=many', 'colour=blue', 'max-time=soon']) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -213,14 +213,14 @@ describe('tell and set', () => {
   });
 });
 
-describe('a max_iterations that somebody writes into state.json', () => {
+describe('max_iterations in state.json', () => {
   const edit = (limit: number): void => {
     const path = '.ralph/loops/a/state.json';
     const state: unknown = JSON.parse(rig.read(path));
     rig.write(path, JSON.stringify(Object.assign({}, state, { max_iterations: limit })));
   };
 
-  it('S4.33 is obeyed by the running loop', async () => {
+  it('S4.33 changes the limit of a running loop when a person edits it', async () => {
     const { program, turn } = await running();
     await rig.does('status', 'a');
     edit(2);
@@ -231,7 +231,7 @@ describe('a max_iterations that somebody writes into state.json', () => {
     expect(rig.loop('a').state.outcome).toEqual({ type: 'iterations-exhausted', limit: 2 });
   });
 
-  it('S4.33 is obeyed also where something else happens before the next turn', async () => {
+  it('S4.33 changes the limit even if a check runs before the next iteration', async () => {
     const { program, turn } = await running('--check', 'sleep 0.5');
     edit(2);
     await turn.exits(0);

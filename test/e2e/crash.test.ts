@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-/** A loop called `a`, whose harness is gone while its agent works on. */
+/** A loop called `a` whose owner was killed while its agent works. */
 async function orphan(...options: readonly string[]): Promise<Turn> {
   const program = rig.ralph(['run', 'task', '--name', 'a', ...options, '--', ...rig.agent]);
   const turn = await rig.nextTurn();
@@ -29,8 +29,8 @@ async function endsDone(turn: Turn, program: Program): Promise<void> {
   exits(end, 0);
 }
 
-describe('a harness that is killed while its agent works', () => {
-  it('S4.32 S4.36 leaves the agent alone, and resume goes on with the same one', async () => {
+describe('a loop whose owner is killed while the agent works', () => {
+  it('S4.32 S4.36 keeps its agent, and resume reattaches to it', async () => {
     const turn = await orphan('--check', 'test -f ok');
     await turn.answers();
     const resumed = rig.ralph(['resume', 'a']);
@@ -42,7 +42,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done', verified: true });
   });
 
-  it('says so when the loop is found again', async () => {
+  it('reports on resume that it reattached', async () => {
     const turn = await orphan();
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
@@ -50,7 +50,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(resumed.said).toContain('reattached to the agent of iteration 1/10');
   });
 
-  it('is not taken for something that the agent left behind, when another comes', async () => {
+  it('reports no stray process after resume', async () => {
     const turn = await orphan();
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
@@ -59,7 +59,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.loop('a').all('run.ended')[0]).not.toHaveProperty('strays');
   });
 
-  it('shows what the agent has said since, and nothing twice', async () => {
+  it('shows on resume what the agent printed in the meantime, and repeats nothing', async () => {
     const line = (event: object): string => `${JSON.stringify(event)}\n`;
     const first = rig.ralph(['run', 'task', '--name', 'a', '--agent', 'scripted', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
@@ -80,7 +80,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(end.stdout).toBe('words to nobody\nlate words\n');
   });
 
-  it('repeats nothing that the agent has complained of before', async () => {
+  it('does not repeat earlier stderr of the agent on resume', async () => {
     const first = rig.ralph(['run', 'task', '--name', 'a', '--agent', 'scripted', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     await turn.complains('an early complaint\n');
@@ -99,7 +99,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(end.stderr).not.toContain('an early complaint\n');
   });
 
-  it('finds the exit status of an agent that ended while nobody looked', async () => {
+  it('records on resume the exit code of an agent that exited in the meantime', async () => {
     const turn = await orphan('--max-failures', '1');
     await turn.exits(7);
     const end = await rig.does('resume', 'a');
@@ -109,7 +109,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.turns).toBe(1);
   });
 
-  it('reads the claim of an agent that ended while nobody looked', async () => {
+  it('accepts on resume the claim of an agent that exited in the meantime', async () => {
     const turn = await orphan();
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
@@ -118,7 +118,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.turns).toBe(1);
   });
 
-  it('waits for an agent whose shim was killed too, and claims to know no status', async () => {
+  it('waits on resume for an agent whose shim was killed too, and records an unknown exit code', async () => {
     const turn = await orphan('--max-failures', '1');
     const shim = Number(rig.loop('a').read('runs', '0001', 'started'));
     process.kill(shim, 'SIGKILL');
@@ -133,7 +133,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.turns).toBe(1);
   });
 
-  it('S4.42 starts a new run, and not the same, when shim and agent were killed too', async () => {
+  it('S4.42 starts a new run on resume if shim and agent were killed too', async () => {
     const turn = await orphan();
     process.kill(Number(rig.loop('a').read('runs', '0001', 'started')), 'SIGKILL');
     await turn.diesBy('SIGKILL');
@@ -146,21 +146,25 @@ describe('a harness that is killed while its agent works', () => {
     ]);
   });
 
-  it('has one new owner, however many try at once', async () => {
+  it('gets one new owner when several processes resume it at once', async () => {
     const turn = await orphan();
-    const heirs = Array.from({ length: 5 }, () => rig.ralph(['resume', 'a']));
-    await until('four to give up', () => (heirs.filter(({ isOver }) => isOver).length === 4 ? true : null));
-    const owner = heirs.find(({ isOver }) => !isOver);
-    if (owner === undefined) throw new Error('nobody owns it');
+    const candidates = Array.from({ length: 5 }, () => rig.ralph(['resume', 'a']));
+    await until('four to give up', () =>
+      candidates.filter(({ isOver }) => isOver).length === 4 ? true : null,
+    );
+    const owner = candidates.find(({ isOver }) => !isOver);
+    if (owner === undefined) throw new Error('no process owns the loop');
     await endsDone(turn, owner);
     expect(rig.turns).toBe(1);
     expect(rig.loop('a').all('owner.changed')).toMatchObject([{ owner: String(owner.pid) }]);
-    for (const heir of heirs.filter((other) => other !== owner)) {
-      expect(heir.said).toMatch(/is not paused|is running already, owned by (?:process \d+|another process)/);
+    for (const candidate of candidates.filter((other) => other !== owner)) {
+      expect(candidate.said).toMatch(
+        /is not paused|is running already, owned by (?:process \d+|another process)/,
+      );
     }
   });
 
-  it('is put aside by --fresh, which ends the agent first', async () => {
+  it('is archived by run --fresh, which ends the agent first', async () => {
     const turn = await orphan();
     const refused = await rig.does('run', 'task', '--name', 'a', '--', ...rig.agent);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -168,11 +172,11 @@ describe('a harness that is killed while its agent works', () => {
     expect(refused.stderr).toContain('--fresh');
     await turn.answers();
 
-    const anew = rig.ralph(['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent]);
+    const fresh = rig.ralph(['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent]);
     const next = await rig.nextTurn();
     await turn.gone;
     expect(turn.heard).toEqual(['SIGTERM']);
-    await endsDone(next, anew);
+    await endsDone(next, fresh);
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
     expect(rig.has('.ralph/archive/a-1/journal.jsonl')).toBe(true);
   });
@@ -189,8 +193,8 @@ describe('a harness that is killed while its agent works', () => {
   });
 });
 
-describe('a harness that is killed between two agents', () => {
-  it('or before the first event of its loop leaves the name to whoever starts it again', async () => {
+describe('a loop whose owner is killed while no agent runs', () => {
+  it('can be started again under its name if its journal has no complete event', async () => {
     await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit'));
     const [header = ''] = rig.loop('a').read('journal.jsonl').split('\n');
     for (const rest of ['', header, `${header}\n`, `${header}\n{"n":1,"sum":"`]) {
@@ -202,18 +206,18 @@ describe('a harness that is killed between two agents', () => {
     }
   });
 
-  it('kills a check that was left running, and runs it again', async () => {
+  it('kills its orphaned check on resume, and runs it again', async () => {
     const gate = rig.gate();
     const check = `echo $$ >>started; read go <${gate.path}`;
     const args = ['run', 'task', '--name', 'a', '--check', check];
     const first = rig.ralph([...args, '--', ...rig.plain('echo "<promise>DONE</promise>"; echo >>turns')]);
-    const [left] = await rig.appears('started');
+    const [pid] = await rig.appears('started');
     await first.crashes();
-    expect(lives(Number(left))).toBe(true);
+    expect(lives(Number(pid))).toBe(true);
 
     const second = rig.ralph(['resume', 'a']);
     await rig.appears('started', 2);
-    expect(lives(Number(left))).toBe(false);
+    expect(lives(Number(pid))).toBe(false);
     gate.open();
     const end = await second.ended;
     exits(end, 0);
@@ -222,7 +226,7 @@ describe('a harness that is killed between two agents', () => {
     expect(rig.loop('a').all('check.finished')).toHaveLength(1);
   });
 
-  it('goes on with a wait where it was, and counts the failure once', async () => {
+  it('waits on resume until the same time, and counts the failure once', async () => {
     const script = 'echo >>turns; test "$RALPH_ITERATION" = 2 || exit 1; echo "<promise>DONE</promise>"';
     const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.plain(script)]);
     await rig.loop('a').journals('checkpoint.taken');

@@ -1,4 +1,4 @@
-/** Whose environment agents and checks get, and where nothing secret may stand. */
+/** The environment that agents and checks get, and the files that must not contain a secret. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,13 +11,13 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-/** The files that are kept outside of the workspace for loops that live. */
+/** The kept environments, outside of the workspace, of loops that have not ended. */
 function keptFiles(): readonly string[] {
   const folder = join(rig.folder, 'state', 'ralph', 'kept');
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
 }
 
-/** The files below `.ralph` in which a text stands. */
+/** The files below `.ralph` that contain a text. */
 function filesWith(text: string): readonly string[] {
   return readdirSync(rig.path('.ralph'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -25,8 +25,8 @@ function filesWith(text: string): readonly string[] {
     .filter((path) => readFileSync(path, 'latin1').includes(text));
 }
 
-describe('the environment of whoever started a loop', () => {
-  it('reaches agents and checks, is kept for this user only, and is gone at the end', async () => {
+describe('the environment that a loop was started with', () => {
+  it('reaches agents and checks, is kept for this user only, and is deleted when the loop ends', async () => {
     const check = 'test "$MY_VALUE" = "of the starter" && test -n "$MY_API_KEY"';
     const program = rig.ralph(['run', 'task', '--name', 'a', '--check', check, '--', ...rig.agent], {
       env: { MY_VALUE: 'of the starter', MY_API_KEY: 'open-sesame-77' },
@@ -44,7 +44,7 @@ describe('the environment of whoever started a loop', () => {
     expect(filesWith('open-sesame-77')).toEqual([]);
   });
 
-  it('is used again by whoever resumes it, whatever theirs is', async () => {
+  it('is used by ralph resume instead of its own environment', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent], {
       env: { MY_VALUE: 'of the starter' },
     });
@@ -65,10 +65,10 @@ describe('the environment of whoever started a loop', () => {
 });
 
 describe('a secret', () => {
-  it("in the agent's arguments reaches the agent and no file of the loop, also after a crash", async () => {
+  it("in the agent's arguments reaches the agent but no file of the loop, even after a crash", async () => {
     const secrets = ['sk-abcdefghijklmnop', 'hunter2-hunter2', 'swordfish-1234'];
     const [first = '', second = '', third = ''] = secrets;
-    const more = [
+    const agentArgs = [
       '--key',
       first,
       '--password',
@@ -77,11 +77,11 @@ describe('a secret', () => {
       '--max-tokens',
       '5',
     ];
-    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent, ...more], {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent, ...agentArgs], {
       env: { SERVICE_TOKEN: third },
     });
     const turn = await rig.nextTurn();
-    expect(turn.argv).toEqual(more);
+    expect(turn.argv).toEqual(agentArgs);
     await rig.loop('a').journals('run.started');
     expect(secrets.flatMap((secret) => filesWith(secret))).toEqual([]);
     expect(rig.loop('a').read('spec.json')).toContain('"--max-tokens",\n      "5"');
@@ -90,14 +90,14 @@ describe('a secret', () => {
     await rig.loop('a').journals('owner.changed');
     await turn.exits(0);
     const next = await rig.nextTurn();
-    expect(next.argv).toEqual(more);
+    expect(next.argv).toEqual(agentArgs);
     await next.exits(0);
     exits(await resumed.ended, 1);
     expect(secrets.flatMap((secret) => filesWith(secret))).toEqual([]);
     expect(keptFiles()).toEqual([]);
   });
 
-  it('in a check is refused before anything is made', async () => {
+  it('in a check is rejected before the loop is created', async () => {
     const args = [
       'run',
       'task',
@@ -116,8 +116,8 @@ describe('a secret', () => {
   });
 });
 
-describe('what an agent is told about its loop', () => {
-  it('a DONE file that it touches is a claim', async () => {
+describe('a DONE file', () => {
+  it('is a claim, and is renamed if the claim is rejected', async () => {
     const args = ['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent];
     const program = rig.ralph(args);
     const turn = await rig.nextTurn();
@@ -142,7 +142,7 @@ describe('what an agent is told about its loop', () => {
     ]);
   });
 
-  it('S1.19 S1.20 (conductor) TASK_FOLDER is where DONE goes', async () => {
+  it('S1.19 S1.20 counts in the folder TASK_FOLDER (conductor)', async () => {
     const script = ': >"$TASK_FOLDER/DONE"; exit 1';
     const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--', ...rig.plain(script)];
     const end = await rig.does(...args);
@@ -151,7 +151,19 @@ describe('what an agent is told about its loop', () => {
     expect(rig.loop('a').all('iteration.started')).toHaveLength(1);
   });
 
-  it('S1.34 a process group and a session of its own are named in its receipt', async () => {
+  it('S1.18 is found during the delay even if the agent did not create it (conductor)', async () => {
+    const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--restart-delay', '1s'];
+    const program = rig.ralph([...args, '--', ...rig.plain('echo turn >>turns')]);
+    await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
+    rig.write('.ralph/loops/a/DONE');
+    const end = await program.ended;
+    exits(end, 0);
+    expect(rig.lines('turns')).toHaveLength(1);
+  });
+});
+
+describe('an agent', () => {
+  it('S1.34 has its own process group and session, which its receipt names', async () => {
     const args = [
       'run',
       'task',
@@ -165,15 +177,5 @@ describe('what an agent is told about its loop', () => {
     const end = await rig.does(...args);
     const pid = rig.loop('a').all('run.started')[0]?.receipt.pid;
     expect(end.stdout).toBe(`${pid} ${pid}\n`);
-  });
-
-  it('S1.18 (conductor) a DONE file that somebody else touches during the delay is seen', async () => {
-    const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--restart-delay', '1s'];
-    const program = rig.ralph([...args, '--', ...rig.plain('echo turn >>turns')]);
-    await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
-    rig.write('.ralph/loops/a/DONE');
-    const end = await program.ended;
-    exits(end, 0);
-    expect(rig.lines('turns')).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-/** What agents, their providers and their users do that is easily taken for something else. */
+/** Behaviour of agents, providers and users that is easy to misread. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,18 +14,20 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-const since = (inputTokens: number, costUSD: number): object => ({
+const usageSinceLastResult = (inputTokens: number, costUSD: number): object => ({
   model_usage_since_last_result: { 'claude-opus-4-5': { inputTokens, outputTokens: 10, costUSD } },
 });
 
 describe('a run with several results', () => {
-  it('has cost all of them together', async () => {
+  it('costs the sum of all results', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
     await turn.prints(says('one', 'm1', { input_tokens: 90, output_tokens: 1 }));
-    await turn.prints(succeeds({ result: 'one', ...since(100, 0.25) }));
-    await turn.prints(says(CLAIM, 'm2', { input_tokens: 290, output_tokens: 1 }) + succeeds(since(300, 0.5)));
+    await turn.prints(succeeds({ result: 'one', ...usageSinceLastResult(100, 0.25) }));
+    await turn.prints(
+      says(CLAIM, 'm2', { input_tokens: 290, output_tokens: 1 }) + succeeds(usageSinceLastResult(300, 0.5)),
+    );
     await turn.exits(0);
     exits(await program.ended, 0);
     const { usd, tokens } = rig.loop('a').state.spent;
@@ -36,30 +38,32 @@ describe('a run with several results', () => {
     });
   });
 
-  it('is not over while it has tasks in the background', async () => {
+  it('is not over while it has background tasks', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--kill-grace', '100ms');
     const turn = await rig.nextTurn();
     const tasks = (...left: readonly object[]): string =>
       json({ type: 'system', subtype: 'background_tasks_changed', tasks: left });
     await turn.prints(
-      tasks({ id: 'b1' }) + says('started') + succeeds({ result: 'started', ...since(100, 0.25) }),
+      tasks({ id: 'b1' }) +
+        says('started') +
+        succeeds({ result: 'started', ...usageSinceLastResult(100, 0.25) }),
     );
     await rig.loop('a').journals('run.output', ({ cost }) => cost?.usd === 0.25);
-    // Longer than the grace: it has not been ended.
+    // Longer than --kill-grace, after which Ralph stops an agent that has finished.
     await new Promise((resolve) => {
       setTimeout(resolve, 300);
     });
     await turn.answers();
-    await turn.prints(tasks() + says(CLAIM, 'm2') + succeeds(since(200, 0.25)));
+    await turn.prints(tasks() + says(CLAIM, 'm2') + succeeds(usageSinceLastResult(200, 0.25)));
     await turn.exits(0);
     exits(await program.ended, 0);
     expect(turn.heard).toEqual([]);
   });
 });
 
-describe('a tool that is refused', () => {
-  it('ends nothing where others could be used', async () => {
+describe('a denied tool', () => {
+  it('does not end the loop if the agent could use another tool', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1');
     const turn = await rig.nextTurn();
@@ -75,8 +79,8 @@ describe('a tool that is refused', () => {
   });
 });
 
-describe('the words of a helper', () => {
-  it('are no claim', async () => {
+describe('the text of a subagent', () => {
+  it('is not a claim', async () => {
     agents.installs('copilot');
     const program = agents.run(
       '--agent',
@@ -89,9 +93,9 @@ describe('the words of a helper', () => {
       'DONE',
     );
     const turn = await rig.nextTurn();
-    const helper = { messageId: 'h', content: CLAIM, parentToolCallId: 'call_1' };
+    const subagentMessage = { messageId: 'h', content: CLAIM, parentToolCallId: 'call_1' };
     await turn.prints(json({ type: 'assistant.message', data: { messageId: 'm', content: 'not yet' } }));
-    await turn.prints(json({ type: 'assistant.message', data: helper, agentId: 'x' }));
+    await turn.prints(json({ type: 'assistant.message', data: subagentMessage, agentId: 'x' }));
     await turn.prints(json({ type: 'subagent.completed', data: {} }) + json({ type: 'result', exitCode: 0 }));
     await turn.exits(0);
     exits(await program.ended, 1);
@@ -99,18 +103,18 @@ describe('the words of a helper', () => {
   });
 });
 
-describe('what sounds like a limit and is none', () => {
+describe('text that looks like a usage limit', () => {
   it.each([
     ['a full disk', 'echo "cp: cannot create file: Disk quota exceeded" >&2; exit 1'],
     ['a test about quotas', 'echo "FAIL: returns 429 when quota exceeded"; exit 1'],
-    ['a limit in words before the last', 'echo "You’ve hit your limit · resets 5pm (UTC)"; echo bye; exit 1'],
-  ])('%s is a failure', async (_, script) => {
+    ['a limit before the last line', 'echo "You’ve hit your limit · resets 5pm (UTC)"; echo bye; exit 1'],
+  ])('is an ordinary failure: %s', async (_, script) => {
     const program = agents.run('-m', '1', '--', ...rig.plain(script));
     exits(await program.ended, 1);
     expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'failure' });
   });
 
-  it('an error that the stream tells is not taken for what is on the standard error', async () => {
+  it('on stderr does not override the error in the stream', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
@@ -124,7 +128,7 @@ describe('what sounds like a limit and is none', () => {
   });
 });
 
-describe('a limit of this account', () => {
+describe('a usage limit of an account', () => {
   const limit = (): string =>
     json({
       type: 'rate_limit_event',
@@ -141,7 +145,7 @@ describe('a limit of this account', () => {
       result: 'usage limit reached for sk-own-secret-key',
     });
 
-  it('is not waited for by a stopped loop that is resumed with --now, and gives no key away', async () => {
+  it('is ignored by resume --now after a stop, and is stored without the API key', async () => {
     agents.installs('claude');
     agents.env = { ...agents.env, ANTHROPIC_API_KEY: 'sk-own-secret-key' };
     const program = agents.run('--agent', 'claude');
@@ -163,7 +167,7 @@ describe('a limit of this account', () => {
     exits(await again.ended, 0);
   });
 
-  it('is no other account’s: another folder for its settings, or any other command', async () => {
+  it('does not apply to another account, such as another CLAUDE_CONFIG_DIR', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--env', 'CLAUDE_CONFIG_DIR=/one');
     const turn = await rig.nextTurn();
@@ -188,8 +192,8 @@ describe('a limit of this account', () => {
   });
 });
 
-describe('a limit on money', () => {
-  it('that is set on the way is kept by an agent at work', async () => {
+describe('a cost limit', () => {
+  it('that is set during a run stops the running agent', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
@@ -201,7 +205,7 @@ describe('a limit on money', () => {
     expect(end.stderr).toContain('cost-exhausted');
   });
 
-  it('that cannot be kept any more ends the loop and says why', async () => {
+  it('that can no longer be enforced ends the loop with the reason', async () => {
     agents.installs('opencode');
     const program = agents.run('--agent', 'opencode', '--max-cost', '1');
     const turn = await rig.nextTurn();
@@ -211,10 +215,10 @@ describe('a limit on money', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 3);
-    expect(end.stderr).toContain('--max-cost 1 cannot be kept any more: run 1.1 did not say what it cost');
+    expect(end.stderr).toContain('cannot enforce --max-cost 1 any more: run 1.1 did not report its cost');
   });
 
-  it('counts what has a price where something has none', async () => {
+  it('counts the models with a known price if another has none', async () => {
     agents.installs('gemini');
     const program = agents.run('--agent', 'gemini', '--model', 'gemini-2.5-pro', '--max-cost', '0.01');
     const turn = await rig.nextTurn();
@@ -227,8 +231,8 @@ describe('a limit on money', () => {
   });
 });
 
-describe('what was given once', () => {
-  it('is asked for again where it was not kept', async () => {
+describe('a value of --env', () => {
+  it('must be given again to resume a loop that has ended', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1', '--env', 'SERVER=one');
     const turn = await rig.nextTurn();
@@ -244,8 +248,10 @@ describe('what was given once', () => {
     await finishes(second);
     exits(await again.ended, 0);
   });
+});
 
-  it('and is wrong leaves nothing behind', async () => {
+describe('an invalid option', () => {
+  it('creates no loop', async () => {
     agents.installs('claude');
     const end = await agents.run('--agent', 'claude', '--output-lines', 'abc').ended;
     exits(end, 2);

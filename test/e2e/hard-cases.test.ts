@@ -11,11 +11,11 @@ afterEach(() => rig.tearDown());
 
 const DONE = '<promise>DONE</promise>\n';
 
-describe('what is left of a loop', () => {
-  it('is never taken for a new one of the same name', async () => {
+describe('leftovers of a loop', () => {
+  it('are archived when a new loop takes the name', async () => {
     await rig.does('run', 'task', '--name', 'a', '--', ...rig.plain(`echo '${DONE.trim()}'`));
     rmSync(rig.loop('a').file('journal.jsonl'));
-    const anew = await rig.does(
+    const restarted = await rig.does(
       'run',
       'task',
       '--name',
@@ -25,12 +25,12 @@ describe('what is left of a loop', () => {
       '--',
       ...rig.plain('echo ran; exit 9'),
     );
-    exits(anew, 1);
-    expect(anew.stdout).toBe('ran\n');
+    exits(restarted, 1);
+    expect(restarted.stdout).toBe('ran\n');
     expect(rig.has('.ralph/archive/a-1/runs/0001')).toBe(true);
   });
 
-  it('a check that a dead owner left running is ended, also when nobody wants it any more', async () => {
+  it('are cleaned up by stop --now: it kills an orphaned check', async () => {
     const program = rig.ralph([
       'run',
       'task',
@@ -49,7 +49,7 @@ describe('what is left of a loop', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('a run whose folder is gone is not started again', async () => {
+  it('are not needed on resume: a run whose folder was deleted is not started again', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '1', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
@@ -64,7 +64,7 @@ describe('what is left of a loop', () => {
 });
 
 describe('a copied workspace', () => {
-  it('does not touch what runs for the original', async () => {
+  it('does not touch the agent of the original', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     const copy = `${rig.workspace}-copy`;
@@ -77,8 +77,8 @@ describe('a copied workspace', () => {
   });
 });
 
-describe('inside an agent', () => {
-  it('a loop that is resumed gets an owner of its own, which outlives the run', async () => {
+describe('ralph resume inside an agent', () => {
+  it('starts a separate owner, which drives the inner loop to its end', async () => {
     exits(await rig.does('run', 'inner', '--name', 'inner', '-m', '1', '--', 'true'), 1);
     const gate = rig.gate();
     const resume = `${process.execPath} ${rig.command} resume inner -m 3 >/dev/null 2>&1 & read go <${gate.path}; echo '${DONE.trim()}'`;
@@ -94,7 +94,7 @@ describe('inside an agent', () => {
 });
 
 describe('a silent agent', () => {
-  it('is ended at its limit although a file claims to come from the future', async () => {
+  it('is stopped by the inactivity timeout even if a file has a modification time in the future', async () => {
     rig.write('tomorrow');
     const tomorrow = Date.now() / 1000 + 86_400;
     utimesSync(rig.path('tomorrow'), tomorrow, tomorrow);
@@ -114,8 +114,8 @@ describe('a silent agent', () => {
   });
 });
 
-describe('a prompt that can be read only once', () => {
-  it('is read once and told in every iteration', async () => {
+describe('a prompt from a pipe', () => {
+  it('is read once and used in every iteration', async () => {
     const script = `${process.execPath} ${rig.command} run --name a -m 2 -f <(echo from a pipe) -- sh -c 'head -n 1'`;
     const { Program } = await import('../rig/cli/program.ts');
     const program = new Program(['/bin/bash', '-c', script], {

@@ -42,7 +42,7 @@ async function leaves(owner: Program): Promise<string> {
 }
 
 describe('an owner that leaves', () => {
-  it('exits while the agent works on, and the next owner sees that run to its end', async () => {
+  it('exits while the agent keeps working, and the next owner finishes that run', async () => {
     await unowned('--check', 'test -f ok');
     const owner = await background();
     const turn = await rig.nextTurn();
@@ -80,7 +80,7 @@ describe('an owner that leaves', () => {
     await nothingIsLeft();
   });
 
-  it('leaves an agent that ralph stop --now ends', async () => {
+  it('keeps an agent running that ralph stop --now can end', async () => {
     await unowned();
     const owner = await background();
     const turn = await rig.nextTurn();

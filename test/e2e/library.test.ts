@@ -26,7 +26,7 @@ const env = (): NodeJS.ProcessEnv => ({
   XDG_STATE_HOME: join(folder, 'state'),
 });
 
-/** Starts a program that uses the library, and waits for what it prints first. */
+/** Starts a program that uses the library, and waits for its first output. */
 async function start(program: string): Promise<{ readonly child: ChildProcess; readonly printed: string }> {
   const text = `import { appendFileSync, writeFileSync } from 'node:fs';\nimport * as ralph from ${JSON.stringify(LIBRARY)};\n${program}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
@@ -48,7 +48,7 @@ const AGENT = `const agent = async ({ run, report }) => {
   return { text: '<promise>DONE</promise>' };
 };`;
 
-it('a run whose program was killed is not called again; the loop goes on with the next', async () => {
+it('a loop whose program was killed does not call the agent again for the same run, but continues with the next', async () => {
   const first = await start(`${AGENT} await ralph.runLoop({ prompt: 'go', name: 'mine', agent });`);
   expect(first.printed).toBe('working\n');
   first.child.kill('SIGKILL');
@@ -67,12 +67,12 @@ it('a run whose program was killed is not called again; the loop goes on with th
     iterations: [{ error: 'agent exited, exit code unknown' }, { error: null }],
   });
   expect(readFileSync(join(folder, 'work', 'calls'), 'utf8')).toBe('1.1\n2.1\n');
-  // To the command it is a loop like any other.
+  // The command line shows it like any other loop.
   expect(ralph('logs', 'mine', '--run', '1')).toContain('in 1.1');
   expect(ralph('status', 'mine')).toContain('done');
 });
 
-it('loads no engine, parser, schema or prompt before it is asked for a loop', () => {
+it('the library loads no engine, parser, schema or terminal prompt before a program creates a loop', () => {
   const program = join(folder, 'loaded.mjs');
   const hooks = join(folder, 'hooks.mjs');
   writeFileSync(

@@ -1,4 +1,4 @@
-/** What an agent may spend, what becomes of its provider's limits, and what a person sees of it. */
+/** Usage limits, outages, spending limits, and what `ralph run` prints. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import type { Rig } from '../rig/cli/rig.ts';
@@ -26,7 +26,7 @@ describe('a usage limit', () => {
     });
   const inAnHour = (): number => Math.floor(Date.now() / 1000) + 3600;
 
-  it('is waited for, shown with its reason, survives a crash, and ends with resume --now', async () => {
+  it('makes the loop wait, is shown with its reason, survives a crash, and is ignored by resume --now', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1');
     const turn = await rig.nextTurn();
@@ -50,7 +50,7 @@ describe('a usage limit', () => {
     expect({ iteration, failures }).toEqual({ iteration: 1, failures: { consecutive: 0, total: 0 } });
   });
 
-  it('is heeded by other loops of the same account, and not by those of another', async () => {
+  it('applies to other loops of the same account, but not to another account', async () => {
     agents.installs('claude');
     const first = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
@@ -77,7 +77,7 @@ describe('a usage limit', () => {
     expect((await rig.does('resume', 'b', '--now')).code).toBe(0);
     await finishes(await rig.nextTurn());
     exits(await second.ended, 0);
-    // It is served again: whoever comes now need not wait.
+    // A run of the account has succeeded, so a new loop does not wait.
     const fourth = agents.ralph('run', 'd', '--name', 'd', '--agent', 'claude');
     await finishes(await rig.nextTurn());
     exits(await fourth.ended, 0);
@@ -85,7 +85,7 @@ describe('a usage limit', () => {
     await first.ended;
   });
 
-  it('that an agent only quotes is none', async () => {
+  it('does not apply if the agent only quotes it', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
@@ -98,7 +98,7 @@ describe('a usage limit', () => {
     expect(rig.loop('a').all('run.ended')[0]).toMatchObject({ as: 'ok' });
   });
 
-  it('in the last words of any command that failed is one too', async () => {
+  it('is found in the last line of any command that failed', async () => {
     const script =
       'if [ -e seen ]; then echo "<promise>DONE</promise>"; else touch seen; echo "You’ve hit your limit · try again in 1s"; exit 1; fi';
     const program = agents.run('--', ...rig.plain(script));
@@ -114,7 +114,7 @@ describe('a usage limit', () => {
 });
 
 describe('a provider that does not answer', () => {
-  it('is tried again after a while, and nothing is charged', async () => {
+  it('is retried after a wait, which counts neither as an iteration nor as a failure', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1', '--max-failures', '1');
     const first = await rig.nextTurn();
@@ -134,8 +134,10 @@ describe('a provider that does not answer', () => {
     exits(end, 0);
     expect(end.stderr).toContain('iterations  1 of 1 (2 runs, 1 provider outage)');
   });
+});
 
-  it('for want of a good key is not tried until the agent gives up', async () => {
+describe('a provider that rejects the key', () => {
+  it('ends the loop before the agent gives up its own retries', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
     const turn = await rig.nextTurn();
@@ -156,15 +158,15 @@ describe('a provider that does not answer', () => {
     const end = await program.ended;
     exits(end, 3);
     expect(end.stderr).toContain('error: 401 authentication failed; log in with: claude /login');
-    // Once when it is met, once as the reason of the end; a refusal is an answer.
+    // Once at the first retry and once as the reason for the end.
     expect(end.stderr.match(/401 authentication failed/g)).toHaveLength(2);
     expect(end.stderr).toContain('rejected by the provider (401 authentication failed): retry 1 of 10');
     expect(end.stderr).not.toContain('unavailable');
   });
 });
 
-describe('money', () => {
-  it('that is spent ends the loop before the next run, with the command to go on', async () => {
+describe('a spending limit', () => {
+  it('ends the loop before the next run, with the command that continues it', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--max-cost', '0.40');
     const turn = await rig.nextTurn();
@@ -177,12 +179,12 @@ describe('money', () => {
     expect(end.stderr).toContain('ralph resume a --max-cost 1');
   });
 
-  it('stops an agent at work whose streamed usage passes the limit', async () => {
+  it('stops a running agent whose streamed usage exceeds it', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--max-tokens', '1000');
     const turn = await rig.nextTurn();
     await turn.prints(says('a', 'm1', { input_tokens: 300, output_tokens: 1 }));
-    // The same answer, further on: not to be added up.
+    // The same message with newer counts, which replace the older ones.
     await turn.prints(says('b', 'm1', { input_tokens: 300, output_tokens: 100 }));
     await turn.answers();
     await turn.prints(says('c', 'm2', { input_tokens: 900, output_tokens: 1 }));
@@ -193,7 +195,7 @@ describe('money', () => {
     expect(turn.heard).toContain('SIGTERM');
   });
 
-  it('is estimated where only tokens are told, and said to be', async () => {
+  it('uses a cost estimate, shown as such, if the agent reports only tokens', async () => {
     agents.installs('codex');
     const program = agents.run('--agent', 'codex', '--model', 'gpt-5', '--max-cost', '1');
     const turn = await rig.nextTurn();
@@ -220,7 +222,7 @@ describe('money', () => {
     expect(status).toMatch(/ {2}iteration 1: \$0\.0\d+ estimated, 6000 in, 1000 out, 4000 cache read/);
   });
 
-  it('S1 limits that cannot be kept are refused, with the reason', async () => {
+  it('S1 is rejected with the reason if Ralph cannot enforce it', async () => {
     for (const name of ['codex', 'amp']) agents.installs(name);
     const refused = async (...args: readonly string[]): Promise<string> => {
       const end = await agents.run(...args).ended;
@@ -229,14 +231,16 @@ describe('money', () => {
     };
     const plain = ['--', ...rig.plain('true')];
     expect(await refused('--max-cost', '5', ...plain)).toContain(
-      '--max-cost cannot be kept: ralph cannot read',
+      'cannot enforce --max-cost: the agent custom does not report what it uses',
     );
-    expect(await refused('--max-tokens', '5', ...plain)).toContain('--max-tokens cannot be kept');
-    expect(await refused('--max-cost', '5', '--agent', 'codex')).toContain('say --model');
+    expect(await refused('--max-tokens', '5', ...plain)).toContain('cannot enforce --max-tokens');
+    expect(await refused('--max-cost', '5', '--agent', 'codex')).toContain('pass --model');
     expect(await refused('--max-cost', '5', '--agent', 'codex', '--model', 'no-such')).toContain(
-      'the price of the model "no-such" is not known',
+      'no price is known for the model "no-such"',
     );
-    expect(await refused('--max-cost', '5', '--agent', 'amp')).toContain('amp tells how many tokens');
+    expect(await refused('--max-cost', '5', '--agent', 'amp')).toContain(
+      'amp reports tokens but not their cost',
+    );
     expect(await refused('--model', 'x', '--agent', 'amp')).toContain('amp has no option for a model');
     expect(await refused('--max-cost', '-1', '--agent', 'codex')).toContain(
       '--max-cost must be an amount > 0',
@@ -248,8 +252,8 @@ describe('money', () => {
   });
 });
 
-describe('what a person sees', () => {
-  it('S2.83 S2.84 S2.85 S2.86 is a few lines for each tool, the tasks and the end', async () => {
+describe('the output of ralph run', () => {
+  it('S2.83 S2.84 S2.85 S2.86 shows a few lines for each tool, the to-do list and a summary', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--emoji');
     const turn = await rig.nextTurn();
@@ -296,7 +300,7 @@ describe('what a person sees', () => {
     );
   });
 
-  it('S2.10 is only about the loop with --no-stream-agent-output, which still hears the claim', async () => {
+  it('S2.10 has nothing from the agent with --no-stream-agent-output, and a claim still counts', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--no-stream-agent-output');
     const turn = await rig.nextTurn();

@@ -9,25 +9,25 @@ beforeEach(async () => {
 afterEach(() => rig.tearDown());
 
 describe('the owner of a loop', () => {
-  it('is named to whoever wants the same name, and is left alone', async () => {
+  it('is named in the error if another command wants its loop, and is not disturbed', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     for (const more of [[], ['--fresh']]) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const refused = await rig.does('run', 'task', '--name', 'a', ...more, '--', ...rig.agent);
       expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(`owned by process ${program.pid};`);
+      expect(refused.stderr).toContain(`(process ${program.pid});`);
     }
     const kept = await rig.does('rm', 'a');
     expect(kept).toMatchObject({ code: 2 });
-    expect(kept.stderr).toContain(`owned by process ${program.pid};`);
+    expect(kept.stderr).toContain(`(process ${program.pid});`);
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
     exits(await program.ended, 0);
     expect(rig.turns).toBe(1);
   });
 
-  it('is not robbed while it is stopped', async () => {
+  it('keeps its loop while it is suspended by SIGSTOP', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     process.kill(program.pid, 'SIGSTOP');
@@ -38,7 +38,7 @@ describe('the owner of a loop', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const refused = await rig.does(...args);
       expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain(`owned by process ${program.pid};`);
+      expect(refused.stderr).toContain(`(process ${program.pid});`);
     }
     await rig.does('resume', 'a');
     await turn.prints('<promise>DONE</promise>\n');
@@ -49,7 +49,7 @@ describe('the owner of a loop', () => {
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
   });
 
-  it('is a different one for every name, side by side in one workspace', async () => {
+  it('is a separate process for every loop in one workspace', async () => {
     const programs = ['a', 'b'].map((name) => rig.ralph(['run', 'task', '--name', name, '--', ...rig.agent]));
     const turns = [await rig.nextTurn(), await rig.nextTurn()];
     expect(new Set(turns.map(({ env }) => env['RALPH_LOOP']))).toEqual(new Set(['a', 'b']));
@@ -63,7 +63,7 @@ describe('the owner of a loop', () => {
     expect(ends.map(({ stdout }) => stdout.split('\n', 1)[0])).toEqual(['I am a', 'I am b']);
   });
 
-  it('is not taken for something that the agent of another loop left behind', async () => {
+  it("is not reported as a stray of another loop's agent", async () => {
     const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     const second = rig.ralph(['run', 'task', '--name', 'b', '--', ...rig.agent]);
@@ -78,7 +78,7 @@ describe('the owner of a loop', () => {
     expect(rig.loop('a').all('run.ended')[0]).not.toHaveProperty('strays');
   });
 
-  it('hears an agent that cleans the whole workspace before anything else', async () => {
+  it('accepts the claim of an agent that runs git clean -fdx first', async () => {
     const script = 'git clean -fdxq; echo "<promise>DONE</promise>"';
     const end = await rig.does('run', 'task', '--name', 'a', '-m', '2', '--', ...rig.plain(script));
     exits(end, 0);
@@ -86,16 +86,16 @@ describe('the owner of a loop', () => {
     expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done' });
   });
 
-  it('keeps the journal when its agent cleans the whole workspace', async () => {
+  it('restores the journal when its agent runs git clean -fdx', async () => {
     rig.write('precious', 'not tracked');
     const program = rig.ralph(['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent]);
     const first = await rig.nextTurn();
     await first.prints('before\n');
-    // The owner may write into a folder that is just being removed: then there is more to remove.
+    // git clean fails if the owner writes into a folder while it is removed.
     const clean = 'git clean -fdxq || git clean -fdxq || git clean -fdxq';
     expect(await first.runs('sh', '-c', clean)).toBe(0);
     expect(rig.has('precious')).toBe(false);
-    // It comes back although nothing happens, so that nobody takes the name meanwhile.
+    // The journal comes back without a new event, so that no other loop can take the name.
     await rig.loop('a').journals('run.started');
     await first.prints('after\n');
     await first.exits(0);

@@ -32,7 +32,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { timeout: 240_000 }, () => {
   const npm = (...args: string[]): string =>
     execFileSync('npm', [...args, '--silent', '--offline'], { cwd: folder, env, encoding: 'utf8' });
-  // Without its scripts: what other tests run must not be built anew beneath them.
+  // Without its scripts, which would rebuild `dist` while other tests use it.
   const pack = (path: string): string => {
     const printed = npm('pack', path, '--ignore-scripts', '--pack-destination', folder);
     return `./${printed.trim().split('\n').at(-1) ?? ''}`;
@@ -77,7 +77,7 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   expect(program('use.mjs', `${imports}\n${use}`)).toBe('done 1 6\n');
   expect(program('use.cjs', `${requires}\n${use}`)).toBe('done 1 6\n');
 
-  // Both price a run by its tokens, from the table in the package.
+  // The command and the library estimate the cost with the price table in the package.
   mkdirSync(join(folder, 'bin'));
   const codex = join(folder, 'bin', 'codex');
   const lines = [
@@ -130,12 +130,12 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   expect(run(join(ROOT, 'node_modules', '.bin', 'tsc'), '--project', folder).stdout).toBe('');
 });
 
-it('S1.38 says on native Windows that it needs WSL2, before it does anything', () => {
-  const disguise = join(folder, 'windows.cjs');
-  writeFileSync(disguise, `Object.defineProperty(process, 'platform', { value: 'win32' });`);
+it('S1.38 exits on native Windows with an error that names WSL2, before it does anything', () => {
+  const fakePlatform = join(folder, 'windows.cjs');
+  writeFileSync(fakePlatform, `Object.defineProperty(process, 'platform', { value: 'win32' });`);
   const { status, stderr } = spawnSync(
     process.execPath,
-    ['--require', disguise, MAIN, 'run', 'x y', '--', 'true'],
+    ['--require', fakePlatform, MAIN, 'run', 'x y', '--', 'true'],
     {
       cwd: folder,
       env,
@@ -143,7 +143,7 @@ it('S1.38 says on native Windows that it needs WSL2, before it does anything', (
     },
   );
   expect(status).toBe(2);
-  expect(stderr).toMatch(/Windows has no .*process groups[^]*WSL2/);
+  expect(stderr).toMatch(/Windows is not supported: .*process groups[^]*WSL2/);
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toMatch(/Windows.*WSL2/);
 });
 

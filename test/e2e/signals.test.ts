@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-describe('a first signal', () => {
+describe('the first signal', () => {
   for (const [signal, preset, numbers] of [
     ['SIGINT', 'default', ''],
     ['SIGTERM', 'default', ''],
@@ -18,7 +18,7 @@ describe('a first signal', () => {
     ['SIGINT', 'architect', 'S3.61 '],
     ['SIGTERM', 'architect', 'S3.61 '],
   ] as const) {
-    it(`${numbers}(${signal}, ${preset}) lets the agent finish, and exits 130`, async () => {
+    it(`${numbers}lets the agent finish, then Ralph exits with 130 (${signal}, ${preset})`, async () => {
       const check = ['--check', 'echo checked >>checked'];
       const program = rig.ralph([
         'run',
@@ -53,7 +53,7 @@ describe('a first signal', () => {
     });
   }
 
-  it('S2.70 S2.115 lets a check finish', async () => {
+  it('S2.70 S2.115 lets a running check finish', async () => {
     const gate = rig.gate();
     const args = ['run', 'task', '--name', 'a', '--preset', 'ralph-cli'];
     const check = ['--check', `echo began >>began; read go <${gate.path}`];
@@ -78,7 +78,7 @@ describe('a first signal', () => {
     expect(rig.loop('a').all('iteration.started')).toHaveLength(1);
   });
 
-  it('S4.76 (SIGTERM, swarm) pauses the loop, and resume goes on with it', async () => {
+  it('S4.76 pauses the loop, and resume continues it (SIGTERM, swarm)', async () => {
     rig.write('PROMPT.md', 'task');
     const args = [
       'run',
@@ -116,7 +116,7 @@ describe('a first signal', () => {
     expect(rig.turns).toBe(2);
   });
 
-  it('can be followed by resume, which goes on with the next iteration', async () => {
+  it('can be followed by resume, which starts the next iteration', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
@@ -134,8 +134,8 @@ describe('a first signal', () => {
   });
 });
 
-describe('a second signal', () => {
-  it('S3.61 ends the agent with SIGTERM, and the program exits 130', async () => {
+describe('the second signal', () => {
+  it('S3.61 stops the agent with SIGTERM, then Ralph exits with 130', async () => {
     const args = ['run', 'task', '--name', 'a', '--preset', 'architect', '--check', 'false'];
     const program = rig.ralph([...args, '--', ...rig.agent]);
     const turn = await rig.nextTurn();
@@ -155,7 +155,7 @@ describe('a second signal', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('kills an agent that does not listen, after the grace', async () => {
+  it('kills the agent after --kill-grace if it ignores SIGTERM', async () => {
     const args = ['run', 'task', '--name', 'a', '--kill-grace', '300ms'];
     const program = rig.ralph([...args, '--', ...rig.agent]);
     const turn = await rig.nextTurn();
@@ -175,7 +175,7 @@ describe('a second signal', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('ends a check', async () => {
+  it('ends a running check', async () => {
     const gate = rig.gate();
     const check = `echo $$ >>began; read go <${gate.path}`;
     const args = ['run', 'task', '--name', 'a', '--check', check];
@@ -191,8 +191,8 @@ describe('a second signal', () => {
   });
 });
 
-describe('a terminal that goes away', () => {
-  it('does not end the loop (SIGHUP)', async () => {
+describe('output without a reader', () => {
+  it('does not end the loop when the terminal is closed (SIGHUP)', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
@@ -208,7 +208,7 @@ describe('a terminal that goes away', () => {
     expect(rig.loop('a').state.outcome).toMatchObject({ type: 'done' });
   });
 
-  it('does not change the exit code when its reader is gone (| head -1)', async () => {
+  it('does not change the exit code when the other end of a pipe exits (| head -1)', async () => {
     const count = 'i=0; while [ $i -lt 2000 ]; do echo "line $i of many that nobody reads"; i=$((i+1)); done';
     const args = ['run', 'task', '--name', 'a', '--max-failures', '1'];
     const program = rig.ralph([...args, '--', ...rig.plain(`${count}; exit 3`)]);

@@ -14,10 +14,10 @@ afterEach(() => rig.tearDown());
 const ITERATIONS = 30;
 const KILLS = 100;
 
-describe('a harness that is killed again and again', () => {
-  it('does every iteration exactly once', { timeout: 120_000 }, async () => {
+describe(`a loop whose owner is killed ${KILLS} times`, () => {
+  it('runs every iteration exactly once', { timeout: 120_000 }, async () => {
     const seed = Number(process.env['RALPH_SEED'] ?? Date.now() % 1_000_000);
-    const chance = dice(seed);
+    const random = seededRandom(seed);
     const loop = rig.loop('a');
     const agent = rig.plain(
       'echo "$RALPH_ITERATION" >>work; [ $((RALPH_ITERATION % 3)) = 0 ] && sleep 0.03; exit 0',
@@ -26,15 +26,15 @@ describe('a harness that is killed again and again', () => {
 
     let code: number | null = null;
     for (let life = 0; code === null; life++) {
-      // The first one may die before there is anything to resume.
-      const isThere = existsSync(loop.file('journal.jsonl')) && loop.events.length > 0;
-      const program = rig.ralph(isThere ? ['resume', 'a'] : [...start, '--', ...agent]);
+      // The first owner may be killed before there is a loop to resume.
+      const exists = existsSync(loop.file('journal.jsonl')) && loop.events.length > 0;
+      const program = rig.ralph(exists ? ['resume', 'a'] : [...start, '--', ...agent]);
       if (life < KILLS) {
-        // One in five dies before it has done anything, the others soon after their first deed.
+        // One owner in five is killed before its first event, the others soon after it.
         // oxlint-disable-next-line no-await-in-loop -- one life after the other
-        if (chance() > 0.2) await grows(loop, () => program.isOver);
+        if (random() > 0.2) await journalGrows(loop, () => program.isOver);
         // oxlint-disable-next-line no-await-in-loop -- as above
-        await Promise.race([sleep(chance() * 40), program.ended]);
+        await Promise.race([sleep(random() * 40), program.ended]);
         if (!program.isOver) process.kill(program.pid, 'SIGKILL');
       }
       // oxlint-disable-next-line no-await-in-loop -- as above
@@ -62,14 +62,14 @@ describe('a harness that is killed again and again', () => {
 });
 
 /** Waits until the journal is longer than it is now. */
-async function grows(loop: RecordedLoop, isOver: () => boolean): Promise<void> {
+async function journalGrows(loop: RecordedLoop, isOver: () => boolean): Promise<void> {
   const size = (): number => statSync(loop.file('journal.jsonl'), { throwIfNoEntry: false })?.size ?? 0;
   const before = size();
   await until('a longer journal', () => (isOver() || size() > before ? true : null), { folder: loop.folder });
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed. */
-function dice(seed: number): () => number {
+/** A seeded generator of numbers between 0 and 1. */
+function seededRandom(seed: number): () => number {
   let state = seed % 2_147_483_647 || 1;
   return () => {
     state = (state * 48_271) % 2_147_483_647;

@@ -1,4 +1,4 @@
-/** What the commands tell that only look: status, ls and logs. */
+/** The commands that only read: status, ls and logs. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => rig.tearDown());
 
 describe('status and ls', () => {
-  it('S4.66 exit 0 for a loop that runs, 1 for one that does not, 2 for none', async () => {
+  it('S4.66 status exits with 0 for a running loop, 1 for any other loop, and 2 for an unknown name', async () => {
     expect(await rig.does('status', 'a')).toMatchObject({ code: 2, stdout: '' });
     expect(await rig.does('ls')).toMatchObject({ code: 0, stdout: '' });
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
@@ -37,7 +37,7 @@ describe('status and ls', () => {
     expect((await rig.does('ls')).stdout).toMatch(/^NAME .*\na +done +1\/10 +- +done, unverified/);
   });
 
-  it('show the same to machines', async () => {
+  it('print the same data with --json', async () => {
     await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit 0'));
     const one: unknown = JSON.parse((await rig.does('status', 'a', '--json')).stdout);
     expect(one).toMatchObject({
@@ -54,7 +54,7 @@ describe('status and ls', () => {
     expect((await everywhere.ended).stdout).toContain(` ${rig.workspace} `);
   });
 
-  it('say how each loop has ended', async () => {
+  it('show how each loop ended', async () => {
     await rig.does('run', 'task', '--name', 'a', '-m', '1', '--', ...rig.plain('exit 0'));
     await rig.does('run', 'task', '--name', 'b', '--max-failures', '1', '--', ...rig.plain('exit 7'));
     const { stdout } = await rig.does('ls');
@@ -65,7 +65,7 @@ describe('status and ls', () => {
     );
   });
 
-  it('an agent that is still at work is none that did not say what it cost', async () => {
+  it('do not count a running agent among the runs with unknown cost', async () => {
     const agent = ['--agent', 'scripted', '--', ...rig.agent];
     const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', ...agent]);
     const first = await rig.nextTurn();
@@ -82,8 +82,8 @@ describe('status and ls', () => {
   });
 });
 
-describe('the view', () => {
-  it('of a loop that was found again knows what was shown before, and does not show it again', async () => {
+describe('the view of a reattached run', () => {
+  it('counts the tools that were shown before the crash, and does not show them again', async () => {
     const args = ['--agent', 'scripted', '--', ...rig.agent];
     const program = rig.ralph(['run', 'task', '--name', 'a', ...args]);
     const turn = await rig.nextTurn();
@@ -105,7 +105,7 @@ describe('the view', () => {
 });
 
 describe('logs', () => {
-  it('S4.65 --follow shows what the agents say as they say it, until the end', async () => {
+  it('S4.65 --follow shows the output of every agent live until the loop ends', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent]);
     const first = await rig.nextTurn();
     await first.prints('one\n');
@@ -123,14 +123,14 @@ describe('logs', () => {
     expect(await logs.ended).toMatchObject({ code: 0, stdout: 'one\ntwo\nthree\nfour\n', stderr: '' });
   });
 
-  it('tell how long a run took when it was run', async () => {
+  it('show how long the run took, not how long the reading takes', async () => {
     const script = `sleep 0.6; echo '{"type":"result","ok":true,"text":"more to do"}'`;
     const agent = ['--agent', 'scripted', '--', ...rig.plain(script)];
     await rig.does('run', 'task', '--name', 'a', '-m', '1', ...agent);
     expect((await rig.does('logs', 'a')).stdout).toMatch(/Complete \(tools: 0, errors: 0, time: [1-9]\d*s\)/);
   });
 
-  it('show a run of one that has ended, and every byte of it', async () => {
+  it('show every byte of any run of an ended loop', async () => {
     const script = 'head -c 300000 /dev/zero | tr "\\0" "$RALPH_ITERATION"; echo oops >&2';
     await rig.does('run', 'task', '--name', 'a', '-m', '2', '--', ...rig.plain(script));
     expect(await rig.does('logs', 'a')).toMatchObject({ code: 0, stdout: '2'.repeat(300_000) });
