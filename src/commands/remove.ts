@@ -24,7 +24,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) {
     throw new UserError(
-      `"${spec.name}" is running, owned by process ${lock.owner?.pid ?? '?'}; stop it first: ralph stop ${spec.name} --now`,
+      `the loop "${spec.name}" is running (process ${lock.owner?.pid ?? 'unknown'}); stop it first with: ralph stop ${spec.name} --now`,
     );
   }
   try {

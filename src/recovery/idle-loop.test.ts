@@ -52,7 +52,7 @@ describe('withIdleLoop', () => {
   it('refuses a loop that is running', async () => {
     const held = await lock();
     await expect(withIdleLoop(loop, async () => {})).rejects.toThrow(
-      `"it" is running, owned by process ${process.pid}; pause it first: ralph pause it`,
+      `the loop "it" is running (process ${process.pid}); pause it first with: ralph pause it`,
     );
     if (held.taken) held.release();
   });

@@ -30,6 +30,6 @@ export async function withIdleLoop<T>(loop: LoopReading, work: () => Promise<T>)
 /** The error for a running loop; `where` says whose files it works on, if not its own. */
 export function stillRunning(name: string, pid: number | null, where = ''): UserError {
   return new UserError(
-    `"${name}" is running${where}, owned by process ${pid ?? '?'}; pause it first: ralph pause ${name}, or stop it: ralph stop ${name} --now`,
+    `the loop "${name}" is running${where} (process ${pid ?? 'unknown'}); pause it first with: ralph pause ${name}, or stop it with: ralph stop ${name} --now`,
   );
 }

@@ -306,13 +306,8 @@ describe('ralph doctor', () => {
     );
     const rows = bare.stdout.split('\n');
     const remedy = rows.findIndex((row) => row.includes('→'));
-<<<<<<< HEAD
     expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('no supported agent'));
-    // Nothing of this version needs it.
-=======
-    expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('none that ralph knows'));
     // This version does not use tmux.
->>>>>>> c85def0db8f57499707ac6a5218491e596da7a43
     expect(bare.stdout).not.toContain('tmux');
     installFake('claude', '--output-format --verbose --dangerously-skip-permissions');
     installFake('codex', 'nothing of that kind');

@@ -271,7 +271,7 @@ describe('ralph diff', () => {
     const refused = await stage.ralph('rewind', 'it', 'start', '--cwd', 'sub').ended;
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
-      /"it" is running, owned by process \d+; .*ralph pause it.*ralph stop it --now/,
+      /the loop "it" is running \(process \d+\); .*ralph pause it.*ralph stop it --now/,
     );
     stage.release();
     await ralph.ended;

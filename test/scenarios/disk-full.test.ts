@@ -14,10 +14,12 @@ const fills = 'head -c 100m /dev/zero > big 2>/dev/null';
 describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
   it('ends the loop with exit code 3 and one reason; with room again it goes on (T149)', async () => {
     const stage = openStage();
-    stage.plans(1, `${fills}; exit 0`);
-    stage.plans(2, "echo '<promise>DONE</promise>'");
+    // The journal has to be at the beginning of a block, so that the events of the end still fit into it.
+    const padding = await paddingTo(200, stage);
+    stage.plans(2, `${fills}; exit 0`);
+    stage.plans(3, "echo '<promise>DONE</promise>'");
     const { stdout, stderr } = await onSmallDisk(stage, [
-      '$RALPH run -p work --name it -- "$AGENT"; echo "run $?"',
+      `$RALPH run -p work -m 2 --name it --check 'true #${padding}' -- "$AGENT"; echo "run $?"`,
       '$RALPH status it; echo "status $?"',
       'rm big',
       '$RALPH resume it; echo "resume $?"',
@@ -29,7 +31,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     expect(stdout).toMatch(/^Reason: .*no space.*$/m);
     expect(stdout).toContain('status 1\n');
     expect(stdout).toContain('resume 0\n');
-    expect(stage.calls).toBe(2);
+    expect(stage.calls).toBe(3);
     expect(JSON.parse(readFileSync(`${stage.plan}/state.json`, 'utf8'))).toMatchObject({
       outcome: { type: 'done' },
       current_iteration: 2,
@@ -39,11 +41,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   it('a journal that cannot be written any more: exit code 3, nothing left running, nothing lost (T149)', async () => {
     const stage = openStage();
     // The disk gives whole blocks: the journal has to be near the end of one when the agent fills the rest.
-    stage.plans(1, 'wc -c < "$TASK_FOLDER/journal.jsonl" > "$FAKE_PLAN/size"');
-    await stage.run('-p', 'work', '-m', '1', '--check', 'true #');
-    const size = Number(readFileSync(`${stage.plan}/size`, 'utf8'));
-    const padding = 'x'.repeat((2 * BLOCK - 100 - (size % BLOCK)) % BLOCK);
-
+    const padding = await paddingTo(BLOCK - 100, stage);
     stage.plans(2, `sleep 300 & ${fills}; exit 0`);
     stage.plans(3, "echo '<promise>DONE</promise>'");
     const { stdout, stderr } = await onSmallDisk(stage, [
@@ -89,6 +87,14 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
 });
 
 const BLOCK = 4096;
+
+/** A text that, as a part of a check, puts the end of the journal at this offset of a block while the first agent runs. */
+async function paddingTo(offset: number, stage: Stage): Promise<string> {
+  stage.plans(1, 'wc -c < "$TASK_FOLDER/journal.jsonl" > "$FAKE_PLAN/size"');
+  await stage.run('-p', 'work', '-m', '1', '--check', 'true #');
+  const size = Number(readFileSync(`${stage.plan}/size`, 'utf8'));
+  return 'x'.repeat((BLOCK + offset - (size % BLOCK)) % BLOCK);
+}
 
 /** Runs lines of shell in a workspace that is its own small file system. */
 function onSmallDisk(stage: Stage, lines: readonly string[]): Promise<Ended> {
