@@ -96,7 +96,7 @@ describe('architect', () => {
     stage.plans(2, complete);
     const { code } = await stage.run(...architect, '--check', ': > "$FAKE_PLAN/checked-$RALPH_ITERATION"');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect([stage.left('checked-1'), stage.left('checked-2')]).toEqual([false, true]);
+    expect([stage.hasPlanFile('checked-1'), stage.hasPlanFile('checked-2')]).toEqual([false, true]);
     expect(stage.given(2, 'stdin')).toContain('## Execution Error\n\n```\nagent exited with code 9\n```');
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/^## Iteration 1 — FAIL$/m);
   });

@@ -121,7 +121,7 @@ describe('checkpoints', () => {
     stage.plans('default', writeFiles);
     stage.plans(3, `${waitFor()}; ${writeFiles}; ${done}`);
     const ralph = stage.starts('-p', 'work');
-    await stage.called(3);
+    await stage.waitForCall(3);
     ralph.signal('SIGKILL');
     await ralph.ended;
     expect(records(stage)).toEqual(['1', '2', 'start']);
@@ -147,7 +147,7 @@ describe('checkpoints', () => {
     wrapGit(stage, `case " $* " in *' write-tree '*) [ ! -e "$FAKE_PLAN/slow" ] || { ${slow}; } ;; esac`);
     stage.plans(1, `${writeFiles}; : >"$FAKE_PLAN/slow"; ${done}`);
     const ralph = stage.starts('-p', 'work');
-    await stage.appears(join(stage.plan, 'taking'));
+    await stage.waitForFile(join(stage.plan, 'taking'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     rmSync(join(stage.plan, 'slow'));
@@ -263,8 +263,8 @@ describe('ralph diff', () => {
     stage.plans(2, `${writeFiles}; ${waitFor()}`);
     const args = ['-p', 'work', '-m', '2', '--cwd', stage.path('sub')];
     const ralph = stage.starts(...args);
-    await stage.called(2);
-    await stage.appears(stage.path('sub/new-2'));
+    await stage.waitForCall(2);
+    await stage.waitForFile(stage.path('sub/new-2'));
     stage.write('outside', 'x');
     const { stdout } = await stage.ralph('diff', 'it', '--cwd', 'sub').ended;
     expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['sub/log', 'sub/new-1', 'sub/new-2']);

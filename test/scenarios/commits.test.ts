@@ -16,7 +16,7 @@ describe('the version control', () => {
     const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e work');
     expect(code).toBe(0);
     expect(stage.given(2, 'argv')).toBe(`${QUESTION}\n`);
-    expect(stage.moment(2, 'end')).toBeGreaterThan(stage.moment(1, 'end'));
+    expect(stage.modifiedAt(2, 'end')).toBeGreaterThan(stage.modifiedAt(1, 'end'));
     expect(stage.calls).toBe(2);
     expect(subjects(stage)).toEqual(['Fix parser', 'begin']);
     expect(stage.git('log', '-1', '--format=%an')).toBe('Some Body\n');
@@ -247,7 +247,7 @@ describe('a task that hangs', () => {
   it('is ended by a second signal; whoever resumes the loop pushes what was committed, once', async () => {
     const stage = hanging('10m');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'pushing'));
+    await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGINT');
     await ralph.until('Received signal');
     ralph.signal('SIGINT');
@@ -266,7 +266,7 @@ describe('a task that hangs', () => {
   it('is ended when its owner was killed, and run again', async () => {
     const stage = hanging('10m');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'pushing'));
+    await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.release();
@@ -285,7 +285,7 @@ describe('an owner that dies', () => {
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, 'echo Work');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'made'));
+    await stage.waitForFile(join(stage.plan, 'made'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     // Somebody goes on working in between.
@@ -304,7 +304,7 @@ describe('an owner that dies', () => {
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, 'echo Work');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'looking'));
+    await stage.waitForFile(join(stage.plan, 'looking'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.release();
@@ -331,7 +331,7 @@ describe('an owner that dies', () => {
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, `${waitFor()}; echo Work`);
     const ralph = stage.starts(...ralphCli);
-    await stage.called(2);
+    await stage.waitForCall(2);
     ralph.signal('SIGKILL');
     await ralph.ended;
     const resumed = stage.ralph('resume', 'it');

@@ -67,8 +67,8 @@ describe('restarts', () => {
       '3',
     );
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
-    expect(stage.moment(2, 'cwd') - stage.moment(1, 'end')).toBeGreaterThanOrEqual(300);
-    expect(stage.moment(3, 'cwd') - stage.moment(2, 'end')).toBeGreaterThanOrEqual(300);
+    expect(stage.modifiedAt(2, 'cwd') - stage.modifiedAt(1, 'end')).toBeGreaterThanOrEqual(300);
+    expect(stage.modifiedAt(3, 'cwd') - stage.modifiedAt(2, 'end')).toBeGreaterThanOrEqual(300);
     expect(Number(at(stage, 'loop.ended')[0]) - Number(at(stage, 'run.ended')[2])).toBeGreaterThanOrEqual(
       300,
     );
@@ -115,7 +115,7 @@ describe('the marker', () => {
     const stage = openStage();
     const ralph = stage.starts('-p', 'work', '--preset', 'conductor', '--restart-delay', '1s');
     // Looked for before the run and after it: from here on the loop only waits.
-    await stage.journaled('probe.finished', 2);
+    await stage.waitForEvents('probe.finished', 2);
     writeFileSync(stage.file('DONE'), '');
     expect((await ralph.ended).code).toBe(0);
     expect(stage.calls).toBe(1);
@@ -127,7 +127,7 @@ describe('other ends', () => {
     const stage = openStage();
     const ralph = stage.starts('-p', 'work', '--preset', 'conductor', '--restart-delay', '60s');
     // Looked for before the run and after it: from here on the loop only waits.
-    await stage.journaled('probe.finished', 2);
+    await stage.waitForEvents('probe.finished', 2);
     writeFileSync(stage.file('DONE'), '');
     const began = performance.now();
     ralph.signal('SIGINT');
@@ -220,7 +220,7 @@ describe('processes', () => {
     expect(code).toBe(0);
     expect(stage.given(1, 'term')).toBe('term\n');
     expect(stage.running).toEqual([]);
-    expect(Number(at(stage, 'run.ended')[0]) - stage.moment(1, 'end')).toBeGreaterThanOrEqual(4990);
+    expect(Number(at(stage, 'run.ended')[0]) - stage.modifiedAt(1, 'end')).toBeGreaterThanOrEqual(4990);
   });
 
   it('S1.37 what a failed run leaves is cleared away too, before the next one starts', async () => {
@@ -285,7 +285,7 @@ describe('processes', () => {
     const stage = openStage();
     stage.plans(1, `ps -o pgid= -p $$ > "$FAKE_CALL/pgid"; ${waitFor()}; ${leavesDone}`);
     const ralph = stage.starts(...conductor);
-    await stage.called(1, 'pgid');
+    await stage.waitForCall(1, 'pgid');
     expect(stage.given(1, 'pgid').trim()).not.toBe(
       execFileSync('ps', ['-o', 'pgid=', '-p', String(ralph.pid)], { encoding: 'utf8' }).trim(),
     );

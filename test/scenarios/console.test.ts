@@ -135,7 +135,7 @@ describe('a loop', () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const first = stage.starts(...task, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('set', 'it', 'max-iterations=3', 'max-time=1h').ended;
     await stage.ralph('pause', 'it').ended;
     stage.release();

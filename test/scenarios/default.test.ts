@@ -85,7 +85,7 @@ describe('signals', () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const gentle = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     gentle.signal('SIGTERM');
     await gentle.until('Received signal, shutting down...');
     stage.release();
@@ -110,7 +110,7 @@ describe('one owner', () => {
     const stage = openStage();
     stage.plans(1, `${waitFor()}; ${promise}`);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     for (const args of [work, [...work, '--fresh']]) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const second = await stage.run(...args);
@@ -128,7 +128,7 @@ describe('one owner', () => {
     const stage = openStage();
     stage.plans(1, `${waitFor()}; ${promise}`);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     first.signal('SIGKILL');
     await first.ended;
     const again = await stage.run(...work);
@@ -137,7 +137,7 @@ describe('one owner', () => {
       /^ralph: error: the loop "it" was not finished; go on with: ralph resume it,.*\n$/,
     );
     const resumed = stage.ralph('resume', 'it');
-    await stage.journaled('owner.changed');
+    await stage.waitForEvents('owner.changed');
     stage.release();
     expect((await resumed.ended).code).toBe(0);
     expect(stage.calls).toBe(1);
@@ -148,7 +148,7 @@ describe('one owner', () => {
     stage.plans(1, waitFor('never'));
     stage.plans(2, promise);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     first.signal('SIGKILL');
     await first.ended;
     expect((await stage.run(...work, '--fresh')).code).toBe(0);
@@ -181,7 +181,7 @@ describe('odd surroundings', () => {
     const piped = `{ ${line} 2>&1; echo $? > "$FAKE_PLAN/code"; } | head -n 1`;
     const { stdout } = await stage.shell(piped, { AGENT: stage.agent }).ended;
     expect(stdout.split('\n')).toHaveLength(2);
-    await stage.appears(`${stage.plan}/code`);
+    await stage.waitForFile(`${stage.plan}/code`);
     expect(readFileSync(`${stage.plan}/code`, 'utf8')).toBe('0\n');
     expect(stage.calls).toBe(2);
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });

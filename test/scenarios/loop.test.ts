@@ -291,7 +291,7 @@ describe('ralph loop', () => {
       '--',
       stage.agent,
     );
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGINT');
     await ralph.until('Received signal');
     stage.release();

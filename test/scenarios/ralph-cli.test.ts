@@ -61,7 +61,7 @@ describe('completion', () => {
       (await stage.run(...ralphCli, '-m', 'many')).code,
     ];
     const ralph = stage.starts(...ralphCli);
-    await stage.called(3);
+    await stage.waitForCall(3);
     ralph.signal('SIGTERM');
     await ralph.until('Received signal');
     stage.release();
@@ -159,14 +159,14 @@ describe('signals', () => {
     const stage = openStage();
     stage.plans(1, `trap 'echo signalled > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}; ${done}`);
     const ralph = stage.starts(...ralphCli, '--check', ': > "$FAKE_PLAN/checked"');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGINT');
     await ralph.until('Received signal, shutting down...');
     stage.release();
     const { code, stdout } = await ralph.ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 130, calls: 1 });
     expect(stdout).toContain('all is well');
-    expect([stage.has(1, 'end'), stage.has(1, 'signal'), stage.left('checked')]).toEqual([
+    expect([stage.has(1, 'end'), stage.has(1, 'signal'), stage.hasPlanFile('checked')]).toEqual([
       true,
       false,
       false,
@@ -177,7 +177,7 @@ describe('signals', () => {
     const stage = openStage();
     stage.write('gate', `echo begun; : > "$FAKE_PLAN/checking"; ${waitFor()}; echo finished; exit 1`);
     const ralph = stage.starts(...ralphCli, '--check', '. ./gate', '--check', ': > "$FAKE_PLAN/second"');
-    await stage.appears(`${stage.plan}/checking`);
+    await stage.waitForFile(`${stage.plan}/checking`);
     ralph.signal('SIGTERM');
     await ralph.until('Received signal, shutting down...');
     stage.release();

@@ -65,7 +65,7 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '1');
     stage.plans(2, waitFor());
     const other = stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     const busy = await rewinds(stage, 'start');
     expect(busy.code).toBe(2);
     expect(busy.stderr).toContain('"other" is running on the same files as "it"');
@@ -113,7 +113,7 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '2');
     writeFileSync(join(stage.plan, 'slow'), 'slow');
     const interrupted = stage.ralph('rewind', 'it', '1');
-    await stage.appears(join(stage.plan, 'turning'));
+    await stage.waitForFile(join(stage.plan, 'turning'));
     interrupted.signal('SIGINT');
     await interrupted.until('finishing the rewind');
     stage.release();
@@ -122,7 +122,7 @@ describe('ralph rewind', () => {
     await rewinds(stage, 'rewind-1');
     for (const name of ['go', 'turning']) rmSync(join(stage.plan, name));
     const killed = stage.ralph('rewind', 'it', '1');
-    await stage.appears(join(stage.plan, 'turning'));
+    await stage.waitForFile(join(stage.plan, 'turning'));
     killed.signal('SIGKILL');
     await killed.ended;
     expect([stage.read('a'), existsSync(stage.path('z'))]).toEqual(['1\n', true]);

@@ -8,7 +8,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(2, `trap ': > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '4');
-    await stage.called(2);
+    await stage.waitForCall(2);
     const paused = await stage.ralph('pause', 'it').ended;
     expect(paused).toMatchObject({ code: 0, stdout: 'paused ralph loop for it\n' });
     stage.release();
@@ -20,7 +20,7 @@ describe('pause and resume', () => {
     stage.plans(3, waitFor('on'));
     const resumed = stage.ralph('resume', 'it');
     await resumed.until('[ralph] it: starting iteration 3/4\n');
-    await stage.called(3);
+    await stage.waitForCall(3);
     const running = await stage.ralph('status', 'it', '--json').ended;
     expect(running.code).toBe(0);
     expect(running.stdout).toContain('"status": "running"');
@@ -33,7 +33,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('pause', 'it').ended;
     const resumed = await stage.ralph('resume', 'it').ended;
     expect(resumed).toMatchObject({ code: 0, stdout: 'resumed ralph loop for it\n' });
@@ -47,7 +47,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const running = await stage.ralph('resume', 'it').ended;
     await stage.ralph('pause', 'it').ended;
     const paused = await stage.ralph('pause', 'it').ended;
@@ -74,7 +74,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, `trap ': > "$FAKE_CALL/signal"' TERM; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGTERM');
     await ralph.until('[ralph] it: received SIGTERM, pausing loop (current agent will complete)\n');
     stage.release();
@@ -92,7 +92,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, `echo $PPID > "$FAKE_CALL/pid"; ${waitFor('never')}`);
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1, 'pid');
+    await stage.waitForCall(1, 'pid');
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.killAll();
@@ -109,7 +109,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2', '--done-pattern', 'never');
-    await stage.called(2);
+    await stage.waitForCall(2);
     const running = await stage.ralph('status', 'it').ended;
     stage.release();
     await ralph.ended;
@@ -129,7 +129,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('tell', 'it', 'look', 'at', 'the parser').ended;
     await stage.ralph('set', 'it', 'max-iterations=3').ended;
     stage.release();
@@ -143,9 +143,9 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const two = stage.ralph('run', '--name', 'it-2', ...swarm, '-m', '2', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     await stage.ralph('pause', 'it').ended;
     expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +paused .*\nit-2 +running /m);
     stage.release();
@@ -159,9 +159,9 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const two = stage.ralph('run', '--name', 'it-2', ...swarm, '-m', '1', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     stage.release();
     await Promise.all([one.ended, two.ended]);
     expect(one.stderr).not.toContain('warning:');
@@ -174,7 +174,7 @@ describe('pause and resume', () => {
     const stage = openStage();
     stage.plans(1, 'sleep 300');
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     expect((await stage.ralph('stop', 'it', '--now').ended).code).toBe(0);
     expect((await ralph.ended).code).toBe(130);
     expect(stage.has(1, 'end')).toBe(false);

@@ -86,7 +86,7 @@ describe('failures', () => {
     stage.plans(2, 'sleep 300');
     stage.plans(3, waitFor());
     const ralph = stage.starts(...swarm, '-m', '4', '--inactivity-timeout', '1');
-    await stage.called(3);
+    await stage.waitForCall(3);
     await stage.ralph('pause', 'it').ended;
     stage.release();
     expect((await ralph.ended).code).toBe(0);

@@ -25,7 +25,7 @@ describe('the making of a worktree', () => {
     stage.git('commit', '--quiet', '--message', 'slow');
     stage.git('config', 'filter.slow.smudge', `: >"$FAKE_PLAN/half"; ${waitFor()}; cat`);
     const killed = stage.starts('-p', 'x', '--worktree');
-    await stage.appears(join(stage.plan, 'half'));
+    await stage.waitForFile(join(stage.plan, 'half'));
     killed.signal('SIGKILL');
     await killed.ended;
     stage.git('config', '--unset', 'filter.slow.smudge');
@@ -89,7 +89,7 @@ describe('the set-up', () => {
     const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] });
     stage.plans('default', work);
     const first = stage.starts('-p', 'x', '--worktree', '--check', 'test -e work');
-    await stage.appears(join(stage.plan, 'times'));
+    await stage.waitForFile(join(stage.plan, 'times'));
     first.signal('SIGINT');
     expect((await first.ended).code).toBe(130);
     expect(stage.running).toEqual([]);
@@ -176,7 +176,7 @@ describe('a merge', () => {
     const stage = openRepository();
     stage.plans(1, `${waitFor()}; ${work}`);
     const running = stage.starts('-p', 'x', '--worktree');
-    await stage.called(1);
+    await stage.waitForCall(1);
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({
       code: 2,
       stderr: says('is running'),
@@ -187,7 +187,7 @@ describe('a merge', () => {
     // Another loop has its workspace in the tree.
     stage.plans(2, waitFor('on'));
     const inside = stage.shell(`cd '${sibling(stage)}' && $RALPH run x --name in -m 1 -- ${stage.agent}`);
-    await stage.called(2);
+    await stage.waitForCall(2);
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({
       code: 2,
       stderr: says(`the loop "in" of ${sibling(stage)} is running in`),
@@ -213,7 +213,7 @@ describe('a merge', () => {
     commits(stage, 'theirs', 'x');
     const before = stage.git('for-each-ref');
     const merge = stage.ralph('worktree', 'merge', 'it');
-    await stage.appears(join(stage.plan, 'merging'));
+    await stage.waitForFile(join(stage.plan, 'merging'));
     merge.signal(signal);
     expect((await merge.ended).code).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
     expect({ refs: stage.git('for-each-ref'), status: status(stage) }).toEqual({ refs: before, status: '' });

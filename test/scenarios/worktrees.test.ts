@@ -221,11 +221,11 @@ describe('a worktree', () => {
     const run = (name: string, ...more: string[]) =>
       stage.ralph('run', 'x', '--name', name, '--worktree', ...more, '--', stage.agent);
     const both = [run('a'), run('b')];
-    await stage.called(1);
-    await stage.called(2);
+    await stage.waitForCall(1);
+    await stage.waitForCall(2);
     const third = ['--preset', 'architect', '--check', 'true', '--completion-tag', 'DONE'];
     const holder = run('c', ...third);
-    await stage.called(3);
+    await stage.waitForCall(3);
     const refused = await run('d', ...third).ended;
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(`the loop "c" of ${stage.workspace} is running in ${inside(stage)}`);
