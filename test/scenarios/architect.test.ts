@@ -4,8 +4,8 @@ import { openStage } from './stage.ts';
 const architect = ['-p', 'build it', '--preset', 'architect'];
 const complete = 'echo COMPLETE';
 
-describe('architect', () => {
-  it('S3.1 S3.4 S3.19 S3.23 S3.44 is done when every check passes and the word is said (T083)', async () => {
+describe('the architect preset', () => {
+  it('S3.1 S3.4 S3.19 S3.23 S3.44 succeeds when every check passes and the agent prints the completion tag (T083)', async () => {
     const stage = openStage();
     stage.plans(1, `echo first words; ${complete}`);
     stage.plans(2, `: > fixed; ${complete}`);
@@ -13,25 +13,25 @@ describe('architect', () => {
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     expect(stderr).toContain('every check passed after the last run');
     expect(stage.state['outcome']).toMatchObject({ type: 'done', verified: true });
-    // Nothing but its files and its prompt connects one agent with the next.
+    // Files and the prompt are all that the next agent gets from this one.
     expect(stage.given(2, 'env')).toMatch(/^RALPH_ITERATION=2$/m);
     expect(stage.given(2, 'stdin')).not.toContain('first words');
   });
 
-  it('S3.20 S3.30 S3.44 green checks without the word go on, and so does the word with a red check (T084)', async () => {
+  it('S3.20 S3.30 S3.44 continues while the completion tag is missing or a check fails (T084)', async () => {
     const stage = openStage();
-    const quiet = await stage.run(...architect, '-m', '3', '--check', 'true');
-    expect({ code: quiet.code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
+    const unclaimed = await stage.run(...architect, '-m', '3', '--check', 'true');
+    expect({ code: unclaimed.code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
     expect(stage.read('.ralph/loops/it/progress.md').match(/— PASS/g)).toHaveLength(3);
     expect(stage.journal.some(({ type }) => type.startsWith('claim.'))).toBe(false);
 
     stage.plans('default', complete);
-    const red = await stage.run(...architect, '-m', '2', '--check', 'false');
-    expect({ code: red.code, calls: stage.calls }).toEqual({ code: 1, calls: 5 });
+    const failing = await stage.run(...architect, '-m', '2', '--check', 'false');
+    expect({ code: failing.code, calls: stage.calls }).toEqual({ code: 1, calls: 5 });
     expect(stage.journal.filter(({ type }) => type === 'claim.rejected')).toHaveLength(2);
   });
 
-  it('S3.9 the word is COMPLETE, or the one that was chosen', async () => {
+  it('S3.9 completes on COMPLETE, or on the tag of --completion-tag', async () => {
     const stage = openStage();
     stage.plans('default', 'echo "it is INCOMPLETE, in other words SHIPPED"');
     expect((await stage.run(...architect, '--check', 'true')).code).toBe(0);
@@ -42,14 +42,14 @@ describe('architect', () => {
     expect(other.code).toBe(1);
   });
 
-  it('S3.4 S3.52 no check is bad usage, and nothing is started (T085)', async () => {
+  it('S3.4 S3.52 rejects a loop without checks and starts nothing (T085)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.run(...architect);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
     expect(stderr).toMatch(/^ralph: error: .*at least one check \(preset architect\)/);
   });
 
-  it('S3.14 --quiet leaves the final result only (T085)', async () => {
+  it('S3.14 prints only the final result with --quiet (T085)', async () => {
     const stage = openStage();
     stage.plans(2, `: > fixed; echo working; ${complete}`);
     const { code, stdout, stderr } = await stage.run(...architect, '--quiet', '--check', 'test -e fixed');
@@ -59,7 +59,7 @@ describe('architect', () => {
     expect(stderr).toContain('  iterations  2 of 25\n');
   });
 
-  it('S3.25 of a check the last 2000 characters are kept, its stdout before its stderr (T088)', async () => {
+  it('S3.25 keeps the last 2000 characters of a check, stdout before stderr (T088)', async () => {
     const stage = openStage();
     stage.write('out', 'o'.repeat(1500));
     stage.write('err', 'e'.repeat(1500));
@@ -69,7 +69,7 @@ describe('architect', () => {
     expect(prompt).not.toContain('o'.repeat(501));
   });
 
-  it('S3.8 S3.32 the time ends the loop after the iteration that used it up, and cuts no run short (T090)', async () => {
+  it('S3.8 S3.32 stops after the iteration that exceeds --max-time, without cutting its run short (T090)', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 1.2');
     const { code, stderr } = await stage.run(...architect, '--max-time', '1', '--check', 'false');
@@ -80,7 +80,7 @@ describe('architect', () => {
     expect(stage.journal.some(({ type }) => type === 'check.finished')).toBe(true);
   });
 
-  it('S3.21 in the last iteration the reason is the number of iterations; a success in it is a success (T090)', async () => {
+  it('S3.21 reports the iteration limit if the last iteration also exceeds --max-time, unless it succeeds (T090)', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 0.3');
     stage.plans(2, `sleep 0.3; ${complete}`);
@@ -90,31 +90,31 @@ describe('architect', () => {
     expect((await stage.run(...architect, ...args)).code).toBe(0);
   });
 
-  it('an agent that crashes is not checked; the next one is told what happened (T091)', async () => {
+  it('runs no checks after an agent crash, and reports the crash in the next prompt (T091)', async () => {
     const stage = openStage();
     stage.plans(1, `${complete}; exit 9`);
     stage.plans(2, complete);
     const { code } = await stage.run(...architect, '--check', ': > "$FAKE_PLAN/checked-$RALPH_ITERATION"');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect([stage.left('checked-1'), stage.left('checked-2')]).toEqual([false, true]);
+    expect([stage.hasPlanFile('checked-1'), stage.hasPlanFile('checked-2')]).toEqual([false, true]);
     expect(stage.given(2, 'stdin')).toContain('## Execution Error\n\n```\nagent exited with code 9\n```');
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/^## Iteration 1 — FAIL$/m);
   });
 
-  it('S3.27 S3.28 every iteration adds its entry to progress.md (T092)', async () => {
+  it('S3.27 S3.28 appends an entry to progress.md for every iteration (T092)', async () => {
     const stage = openStage();
-    const says = (event: object) => `echo '${JSON.stringify(event)}'`;
+    const emit = (event: object) => `echo '${JSON.stringify(event)}'`;
     stage.plans(
       1,
       [
-        says({ type: 'tool.start', id: 'a', name: 'Read', input: 'x' }),
-        says({ type: 'tool.end', id: 'a', ok: true, output: '' }),
-        says({ type: 'tool.start', id: 'b', name: 'Edit', input: 'x' }),
-        says({ type: 'tool.end', id: 'b', ok: true, output: '' }),
-        says({ type: 'result', ok: true, text: 'half of it', costUsd: 0.0234 }),
+        emit({ type: 'tool.start', id: 'a', name: 'Read', input: 'x' }),
+        emit({ type: 'tool.end', id: 'a', ok: true, output: '' }),
+        emit({ type: 'tool.start', id: 'b', name: 'Edit', input: 'x' }),
+        emit({ type: 'tool.end', id: 'b', ok: true, output: '' }),
+        emit({ type: 'result', ok: true, text: 'half of it', costUsd: 0.0234 }),
       ].join('\n'),
     );
-    stage.plans(2, `: > fixed; ${says({ type: 'result', ok: true, text: 'COMPLETE', costUsd: 0.01 })}`);
+    stage.plans(2, `: > fixed; ${emit({ type: 'result', ok: true, text: 'COMPLETE', costUsd: 0.01 })}`);
     const checks = [
       '--check',
       'test -e README.md',
@@ -148,7 +148,7 @@ describe('architect', () => {
     );
   });
 
-  it('S3.2 S3.29 S3.48 the second prompt has task, instructions, diff, failed check and progress, in this order (T086)', async () => {
+  it('S3.2 S3.29 S3.48 puts task, instructions, diff, failed checks and progress into the second prompt, in this order (T086)', async () => {
     const stage = openStage();
     stage.plans(1, 'echo changed >> README.md');
     await stage.run(...architect, '-m', '2', '--check', 'true', '--check', 'echo broken; false');
@@ -170,7 +170,7 @@ describe('architect', () => {
     expect(prompt).not.toContain('.ralph/');
   });
 
-  it('S3.49 a long diff is cut, an empty one left out, and without git there is none (T093 T095)', async () => {
+  it('S3.49 truncates a long diff, and omits the diff if it is empty or there is no repository (T093 T095)', async () => {
     const stage = openStage();
     stage.plans(1, 'head -c 9000 /dev/zero | tr "\\0" x >> README.md; printf "\\377\\376" >> README.md');
     await stage.run(...architect, '-m', '3', '--check', 'false');

@@ -1,6 +1,6 @@
 /**
- * What cannot be done is refused at once: exit code 2, one message that names the thing, what was expected and what was
- * found, no agent started and no loop made.
+ * Ralph rejects bad input at once: exit code 2 and one message that names the thing, the value found and the value
+ * expected. It starts no agent and creates no loop.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { openStage, type Stage } from './stage.ts';
 const isRoot = process.getuid?.() === 0;
 
 describe('the prompt', () => {
-  it('is missing or given twice', async () => {
+  it('is rejected when it is missing or given twice', async () => {
     const stage = openStage();
     stage.write('P.md', 'x');
     const cases: readonly Case[] = [
@@ -26,33 +26,33 @@ describe('the prompt', () => {
         /too many arguments.*\n\(Quote a task .*, and put the command of the agent after --: ralph run/,
       ],
     ];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 
-  it('is a file that is missing, a folder, or not to be read', async () => {
+  it('is rejected when its file is missing, a folder or unreadable', async () => {
     const stage = openStage();
     mkdirSync(stage.path('folder'));
     const cases: readonly Case[] = [
       [run('-f', './missing.md'), 'prompt file not found: ./missing.md'],
       [run('-f', 'README.md/x'), /prompt file.*README\.md\/x/],
       [run('-f', 'folder'), 'prompt file is a folder: folder'],
-      // Nobody can read its own memory from the start, not even root.
+      // Reading this file fails for every user, even root.
       [run('-f', '/proc/self/mem'), 'cannot read prompt file: /proc/self/mem'],
     ];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 
-  it.skipIf(isRoot)('is a file without permission (skipped for root, who may read everything)', async () => {
+  it.skipIf(isRoot)('is rejected without read permission (skipped for root, which needs none)', async () => {
     const stage = openStage();
     stage.write('P.md', 'x');
     chmodSync(stage.path('P.md'), 0);
     const cases: readonly Case[] = [[run('-f', 'P.md'), 'cannot read prompt file: P.md: permission denied']];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 });
 
 describe('the agent command', () => {
-  it('is missing, empty, not found or not executable', async () => {
+  it('is rejected when it is missing, empty, unknown, not found or not executable', async () => {
     const stage = openStage();
     writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
     const cases: readonly Case[] = [
@@ -70,12 +70,12 @@ describe('the agent command', () => {
       [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex, .*, custom$/m],
       [['run', '-p', 'x', '--agent', 'custom'], 'needs its command behind --'],
     ];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 });
 
-describe('options and commands', () => {
-  it('that do not exist are named, with one that does', async () => {
+describe('the command line', () => {
+  it('rejects unknown options and commands, and suggests the closest one', async () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--chek', 'true'), /unknown option '--chek'\n\(Did you mean --check/],
       [run('-p', 'x', '--max-iteration', '3'), 'Did you mean --max-iterations?'],
@@ -84,10 +84,10 @@ describe('options and commands', () => {
       [['run', '-p'], "option '-p, --prompt <text>' argument missing"],
       [['pause'], "missing required argument 'name'"],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 
-  it('times', async () => {
+  it('rejects invalid times', async () => {
     const options = ['--max-time', '--iteration-timeout', '--inactivity-timeout', '--restart-delay'];
     const cases: readonly Case[] = [
       ...[...options, '--kill-grace', '--check-timeout'].map((option): Case => [
@@ -97,10 +97,10 @@ describe('options and commands', () => {
       [run('-p', 'x', '--max-time', '-5'), /--max-time must be a time.*got "-5"/],
       [run('-p', 'x', '--max-time', ''), /--max-time must be a time.*got ""/],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 
-  it('sizes and numbers', async () => {
+  it('rejects invalid sizes and numbers', async () => {
     const cases: readonly Case[] = [
       [
         run('-p', 'x', '--max-output', 'much'),
@@ -112,10 +112,10 @@ describe('options and commands', () => {
       [run('-p', 'x', '-m', '99999999999999999999'), '--max-iterations must be a whole number'],
       [run('-p', 'x', '--max-failures', '0'), '--max-failures must be a whole number >= 1, got "0"'],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 
-  it('names', async () => {
+  it('rejects invalid loop names', async () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--name', '../x'), /bad name "\.\.\/x": .*only letters/],
       [run('-p', 'x', '--name', 'a/b'), /bad name "a\/b": .*only letters/],
@@ -127,10 +127,10 @@ describe('options and commands', () => {
       [['status', '../../x'], 'invalid loop name "../../x"'],
       [['rm', '..'], 'invalid loop name ".."'],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 
-  it('presets, ways to be done and patterns', async () => {
+  it('rejects invalid values of --preset, --until, --done-pattern, --check and -c', async () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--preset', 'swam'), /preset must be one of default, .*swarm.*, got "swam"/],
       [run('-p', 'x', '--until', 'tired'), /until must be one of .*both.*, got "tired"/],
@@ -141,10 +141,10 @@ describe('options and commands', () => {
       [run('-p', 'x', '--check', ''), /got ""/],
       [run('-p', 'x', '-c', ' '), /got " "/],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 
-  it('what is wrong is told in the words of the command line', async () => {
+  it('names the option in the message', async () => {
     const architect = ['-p', 'x', '--preset', 'architect'];
     const cases: readonly Case[] = [
       [run('-p', 'x', '-m', '0'), /--max-iterations must be a whole number >= 1, got/],
@@ -162,33 +162,33 @@ describe('options and commands', () => {
       [run('-p', 'x', '--check', ''), /^ralph: error: --check must/],
       [run('-p', 'x', '-c', ' '), /^ralph: error: --completion-response must be/],
     ];
-    expect(await wronglyAnswered(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });
 });
 
 describe('the workspace', () => {
-  it('is not there, or a file', async () => {
+  it('is rejected when it does not exist or is a file', async () => {
     const stage = openStage();
     const cases: readonly Case[] = [
       [run('-p', 'x', '--cwd', 'nowhere'), `no such folder: ${stage.path('nowhere')}`],
       [run('-p', 'x', '--cwd', 'README.md'), `no such folder: ${stage.path('README.md')}`],
       [['status', '--cwd', 'nowhere'], `no such folder: ${stage.path('nowhere')}`],
     ];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 
-  it('cannot be written', async () => {
+  it('is rejected when it is not writable', async () => {
     const stage = openStage();
-    // Root may write everywhere, but nobody makes folders there.
+    // Root ignores permissions, but cannot create folders in /sys/kernel either.
     const place = isRoot ? '/sys/kernel' : stage.path('locked');
     if (!isRoot) mkdirSync(place, { mode: 0o555 });
     const cases: readonly Case[] = [
       [run('-p', 'x', '--cwd', place), new RegExp(`cannot write ${place}/\\.ralph[^:]*: .+`)],
     ];
-    expect(await wronglyAnswered(stage, cases)).toEqual([]);
+    expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
 
-  it('has a file where the loops should be', async () => {
+  it('is rejected when .ralph is a file', async () => {
     const stage = openStage();
     stage.write('.ralph', 'in the way');
     const { code, stderr } = await stage.ralph(...run('-p', 'x'), stage.agent).ended;
@@ -197,25 +197,25 @@ describe('the workspace', () => {
   });
 });
 
-/** What is typed, and what has to be in the answer; the planned agent is added where the arguments end with `--`. */
+/** The arguments and the expected message; arguments that end with `--` get the fake agent. */
 type Case = readonly [args: readonly string[], message: RegExp | string];
 
 function run(...args: readonly string[]): readonly string[] {
   return ['run', ...args, '--'];
 }
 
-/** The cases that were not refused as they should have been, with what was answered. */
-async function wronglyAnswered(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
+/** The cases that Ralph did not reject as expected, with its answers. */
+async function wrongAnswers(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
   const wrong: object[] = [];
   for (const [args, message] of cases) {
     const isAboutAgent = typeof message === 'string' && /agent command|no agent:/.test(message);
     const agent = args.at(-1) === '--' && !isAboutAgent ? [stage.agent] : [];
     // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
     const { code, stdout, stderr } = await stage.ralph(...args, ...agent).ended;
-    const isTold = typeof message === 'string' ? stderr.includes(message) : message.test(stderr);
+    const hasMessage = typeof message === 'string' ? stderr.includes(message) : message.test(stderr);
     const isOneMessage = /^ralph: error: [^\n]+\n(?:\([^\n]+\)\n)?$/.test(stderr);
-    const hasDoneNothing = stage.calls === 0 && stage.loops.length === 0;
-    if (code !== 2 || stdout !== '' || !isTold || !isOneMessage || !hasDoneNothing) {
+    const hasNoEffect = stage.calls === 0 && stage.loops.length === 0;
+    if (code !== 2 || stdout !== '' || !hasMessage || !isOneMessage || !hasNoEffect) {
       wrong.push({ args, code, stdout, stderr, expected: String(message), loops: stage.loops });
     }
   }

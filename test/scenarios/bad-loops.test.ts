@@ -4,8 +4,8 @@ import { openStage, type Stage } from './stage.ts';
 
 const work = ['-p', 'work', '-m', '1'];
 
-/** Commands that need to know what a loop has been through, and may not go on without. */
-const needing = [
+/** Commands that need a readable journal. */
+const COMMANDS = [
   ['resume', 'it'],
   ['run', '--name', 'it', '-p', 'again', '--', 'true'],
   ['stop', 'it'],
@@ -14,77 +14,77 @@ const needing = [
   ['set', 'it', 'max-iterations=5'],
 ];
 
-async function spoiled(stage: Stage, spoil: (lines: string[]) => readonly string[]): Promise<string> {
+async function runAndCorrupt(stage: Stage, corrupt: (lines: string[]) => readonly string[]): Promise<string> {
   await stage.run(...work);
   const path = stage.file('journal.jsonl');
-  const content = spoil(readFileSync(path, 'utf8').split('\n')).join('\n');
+  const content = corrupt(readFileSync(path, 'utf8').split('\n')).join('\n');
   writeFileSync(path, content);
   return content;
 }
 
-/** What every command that needs the journal answers. */
+/** The answers of all commands that need the journal. */
 async function answers(stage: Stage, message: RegExp): Promise<readonly object[]> {
-  const given: object[] = [];
-  for (const args of needing) {
+  const collected: object[] = [];
+  for (const args of COMMANDS) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other: each must leave everything as it was
     const { code, stderr } = await stage.ralph(...args).ended;
-    given.push({
+    collected.push({
       command: args[0],
       code,
-      isTold: message.test(stderr),
+      hasMessage: message.test(stderr),
       lines: stderr.split('\n').length - 1,
     });
   }
-  return given;
+  return collected;
 }
 
-const refusals = needing.map(([command]) => ({ command, code: 2, isTold: true, lines: 1 }));
+const refusals = COMMANDS.map(([command]) => ({ command, code: 2, hasMessage: true, lines: 1 }));
 
-describe('a journal that cannot be read', () => {
+describe('a journal', () => {
   const newer = /journal\.jsonl was written by a newer version of ralph \(journal 99, this one reads 1\)/;
   const damaged = /journal\.jsonl:4: this is not what was written/;
-  const fromTheFuture = (lines: string[]) => ['{"journal":99}', ...lines.slice(1)];
+  const fromNewerVersion = (lines: string[]) => ['{"journal":99}', ...lines.slice(1)];
   const withDamage = (lines: string[]) =>
     lines.map((line, index) => (index === 3 ? line.replace('"type"', '"tpye"') : line));
 
-  it('written by a newer version: resume says so and changes nothing', async () => {
+  it('from a newer version makes resume fail and stays unchanged', async () => {
     const stage = openStage();
-    const content = await spoiled(stage, fromTheFuture);
+    const content = await runAndCorrupt(stage, fromNewerVersion);
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(2);
     expect(stderr).toMatch(newer);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
   });
 
-  it('written by a newer version: no command goes on with it', async () => {
+  it('from a newer version makes every command fail and stays unchanged', async () => {
     const stage = openStage();
-    const content = await spoiled(stage, fromTheFuture);
+    const content = await runAndCorrupt(stage, fromNewerVersion);
     expect(await answers(stage, newer)).toEqual(refusals);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
     expect(stage.calls).toBe(1);
   });
 
-  it('damaged in the middle: resume names the line and changes nothing', async () => {
+  it('damaged in the middle makes resume name the line and stays unchanged', async () => {
     const stage = openStage();
-    const content = await spoiled(stage, withDamage);
+    const content = await runAndCorrupt(stage, withDamage);
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(2);
     expect(stderr).toMatch(damaged);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
   });
 
-  it('damaged in the middle: no command goes on with it', async () => {
+  it('damaged in the middle makes every command fail and stays unchanged', async () => {
     const stage = openStage();
-    const content = await spoiled(stage, withDamage);
+    const content = await runAndCorrupt(stage, withDamage);
     expect(await answers(stage, damaged)).toEqual(refusals);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
     expect(stage.calls).toBe(1);
   });
 
-  it('status and ls tell what is wrong, and the other loops as ever', async () => {
+  it('that is unreadable is reported by status and ls, which still show the other loops', async () => {
     const stage = openStage();
     await stage.ralph('run', '--name', 'other', ...work, '--', stage.agent).ended;
-    await spoiled(stage, fromTheFuture);
+    await runAndCorrupt(stage, fromNewerVersion);
     const status = await stage.ralph('status', 'it').ended;
     expect(status.stdout + status.stderr).toMatch(newer);
     expect(status.code).not.toBe(0);
@@ -94,24 +94,24 @@ describe('a journal that cannot be read', () => {
     expect(list.stdout).toMatch(/^other +iterations-exhausted/m);
   });
 
-  it('--fresh puts it aside as it is and starts anew', async () => {
+  it('that is unreadable is archived unchanged by --fresh, which starts a new loop', async () => {
     const stage = openStage();
-    const content = await spoiled(stage, withDamage);
+    const content = await runAndCorrupt(stage, withDamage);
     const { code } = await stage.run(...work, '--fresh');
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
     expect(stage.read('.ralph/archive/it-1/journal.jsonl')).toBe(content);
   });
 
-  it('rm removes it', async () => {
+  it('that is unreadable can be deleted with rm', async () => {
     const stage = openStage();
-    await spoiled(stage, withDamage);
+    await runAndCorrupt(stage, withDamage);
     expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
     expect(stage.loops).toEqual([]);
   });
 
-  it('a torn last line is no damage: the loop goes on', async () => {
+  it('with a torn last line is not damaged, and the loop resumes', async () => {
     const stage = openStage();
-    await spoiled(stage, (lines) => [...lines.slice(0, -2), (lines.at(-2) ?? '').slice(0, 20)]);
+    await runAndCorrupt(stage, (lines) => [...lines.slice(0, -2), (lines.at(-2) ?? '').slice(0, 20)]);
     const { code } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(1);
     expect(stage.state['outcome']).toEqual({ type: 'iterations-exhausted', limit: 1 });
@@ -119,8 +119,8 @@ describe('a journal that cannot be read', () => {
   });
 });
 
-describe('loops that cannot do what is asked', () => {
-  it('one that is done can be neither resumed nor paused, and is told how to start it again', async () => {
+describe('a loop', () => {
+  it('that is done rejects resume and pause, and prints how to start it again', async () => {
     const stage = openStage();
     stage.plans(1, "echo '<promise>DONE</promise>'");
     await stage.run('-p', 'work');
@@ -130,7 +130,7 @@ describe('loops that cannot do what is asked', () => {
     expect((await stage.ralph('pause', 'it').ended).stderr).toBe(stderr);
   });
 
-  it('one that has ended can be told nothing', async () => {
+  it('that has ended rejects pause and set, and warns about stop', async () => {
     const stage = openStage();
     await stage.run(...work);
     for (const args of [
@@ -146,7 +146,7 @@ describe('loops that cannot do what is asked', () => {
     expect(stop).toMatchObject({ code: 0, stderr: 'ralph: warning: loop it has already ended\n' });
   });
 
-  it('settings that there are not are named, with those that there are', async () => {
+  it('rejects unknown settings and invalid values', async () => {
     const stage = openStage();
     await stage.run(...work);
     const bad = {
@@ -166,7 +166,7 @@ describe('loops that cannot do what is asked', () => {
     }
   });
 
-  it('a run that there was not is named, with those that there were', async () => {
+  it('lists its runs when the requested one does not exist', async () => {
     const stage = openStage();
     await stage.run(...work);
     const { code, stderr } = await stage.ralph('logs', 'it', '--run', '7').ended;
@@ -174,7 +174,7 @@ describe('loops that cannot do what is asked', () => {
     expect(stderr).toBe('ralph: error: loop it has no run 7 (runs: 0001)\n');
   });
 
-  it('a loop that ended at its limit says how to go on, and that works', async () => {
+  it('that hit its limit prints a resume command that works', async () => {
     const stage = openStage();
     const ended = await stage.run(...work);
     const [, next = ''] = /resume +ralph (.*)\n/.exec(ended.stderr) ?? [];

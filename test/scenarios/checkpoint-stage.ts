@@ -1,11 +1,11 @@
-/** The stage of the scenarios with checkpoints. */
+/** The stage for scenarios with checkpoints. */
 import { openStage, type Stage } from './stage.ts';
 
 export const done = "echo '<promise>DONE</promise>'";
 /** Changes the same file in every iteration, and creates a new one. */
 export const writeFiles = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
 
-/** A stage with a staged, a changed and a new file of the user. */
+/** A stage where the user has a staged, a changed and a new file. */
 export function openDirty(): Stage {
   const stage = openStage();
   stage.write('staged', '1\n');
@@ -15,12 +15,14 @@ export function openDirty(): Stage {
   return stage;
 }
 
+/** The names of the records of all loops. */
 export const records = (stage: Stage): readonly string[] =>
   stage
     .git('for-each-ref', '--format=%(refname)', 'refs/ralph')
     .split('\n')
     .slice(0, -1)
     .map((ref) => ref.replace(/^refs\/ralph\/it-[0-9a-f]{8}\//, ''));
+/** The full ref of a record. */
 export const ref = (stage: Stage, name: string): string =>
   stage.git('for-each-ref', '--format=%(refname)', `refs/ralph/*/${name}`).trim();
 /** `git status` without `.ralph`. */

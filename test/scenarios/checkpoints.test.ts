@@ -6,7 +6,7 @@ import { openStage, waitFor, type Stage } from './stage.ts';
 
 const architect = ['-p', 'build it', '--preset', 'architect', '--check', 'false'];
 
-/** Whatever calls git has this line run before. */
+/** Runs a shell line before every git command. */
 function wrapGit(stage: Stage, line: string): void {
   const bin = join(stage.plan, 'bin');
   mkdirSync(bin);
@@ -16,7 +16,7 @@ function wrapGit(stage: Stage, line: string): void {
 }
 
 describe('checkpoints', () => {
-  it('S3.16 are taken after every iteration, and nothing of the user’s is touched', async () => {
+  it('S3.16 are taken after every iteration and leave the user’s files and git state alone', async () => {
     const stage = openDirty();
     stage.plans('default', writeFiles);
     stage.plans(3, `${writeFiles}; ${done}`);
@@ -33,12 +33,12 @@ describe('checkpoints', () => {
       'new-2',
       'staged',
     ]);
-    const story = stage.git(
+    const history = stage.git(
       'log',
       '--format=%s (%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C))',
       ref(stage, '3'),
     );
-    expect(story.split('\n').slice(0, -1)).toEqual([
+    expect(history.split('\n').slice(0, -1)).toEqual([
       'ralph: it, iteration 3 (3)',
       'ralph: it, iteration 2 (2)',
       'ralph: it, iteration 1 (1)',
@@ -54,7 +54,7 @@ describe('checkpoints', () => {
     expect(records(stage)).toEqual([]);
   });
 
-  it('are taken whatever the agent does with git, and of runs that failed', async () => {
+  it('are taken whatever the agent does with git, also after failed runs', async () => {
     const stage = openStage();
     const git = 'git -c user.name=a -c user.email=a@b';
     stage.plans(1, `${writeFiles}; git add -A; ${git} stash --quiet`);
@@ -67,14 +67,14 @@ describe('checkpoints', () => {
     const { code, stderr } = await stage.run('-p', 'work');
     expect(code).toBe(0);
     expect(stderr).not.toContain('warning');
-    // The repository was made anew, and so were the records.
+    // The last agent deleted the repository, and the earlier records with it.
     expect(records(stage)).toEqual(['4']);
     expect(stage.journal.filter(({ type }) => type === 'checkpoint.taken')).toMatchObject(
       [1, 2, 3, 4].map((iteration) => ({ iteration, error: null })),
     );
   });
 
-  it('outside of git there are none, which is said once', async () => {
+  it('are not taken outside of git, which Ralph reports once', async () => {
     const stage = openStage();
     rmSync(stage.path('.git'), { recursive: true });
     stage.plans(2, done);
@@ -93,7 +93,7 @@ describe('checkpoints', () => {
     }
   });
 
-  it('that fail are warned of, and end nothing', async () => {
+  it('that fail cause a warning and do not end the loop', async () => {
     const stage = openStage();
     stage.plans(1, ': >.git/index.broken; mv .git/index .git/index.good; echo broken >.git/index');
     stage.plans(2, `mv .git/index.good .git/index; : >"$FAKE_PLAN/unread"; ${done}`);
@@ -107,7 +107,7 @@ describe('checkpoints', () => {
     expect(stage.git('log', '--format=%s', ref(stage, '2')).split('\n')[1]).toContain('before its first');
   });
 
-  it('that cannot even begin are told at the start', async () => {
+  it('that can never be taken are reported at the start', async () => {
     const stage = openStage();
     stage.write('.git/index', 'broken');
     stage.plans(1, done);
@@ -116,17 +116,17 @@ describe('checkpoints', () => {
     expect(stderr).toMatch(/no diffs, no checkpoints: git \w+ failed/);
   });
 
-  it('go on after a kill between two iterations and in the middle of one', async () => {
+  it('continue after the owner was killed during an iteration', async () => {
     const stage = openStage();
     stage.plans('default', writeFiles);
     stage.plans(3, `${waitFor()}; ${writeFiles}; ${done}`);
     const ralph = stage.starts('-p', 'work');
-    await stage.called(3);
+    await stage.waitForCall(3);
     ralph.signal('SIGKILL');
     await ralph.ended;
     expect(records(stage)).toEqual(['1', '2', 'start']);
     const start = stage.git('rev-parse', ref(stage, 'start'));
-    // Its agent is still at work.
+    // The agent of the killed owner is still running.
     const refused = await stage.ralph('rewind', 'it', '1').ended;
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
@@ -141,13 +141,13 @@ describe('checkpoints', () => {
     expect(stage.git('log', '--format=%s', ref(stage, '3')).split('\n')).toHaveLength(6);
   });
 
-  it('of an owner that was killed while it took one are taken again', async () => {
+  it('are taken again after the owner was killed while taking one', async () => {
     const stage = openStage();
     const slow = `: >"$FAKE_PLAN/taking"; ${waitFor()}`;
     wrapGit(stage, `case " $* " in *' write-tree '*) [ ! -e "$FAKE_PLAN/slow" ] || { ${slow}; } ;; esac`);
     stage.plans(1, `${writeFiles}; : >"$FAKE_PLAN/slow"; ${done}`);
     const ralph = stage.starts('-p', 'work');
-    await stage.appears(join(stage.plan, 'taking'));
+    await stage.waitForFile(join(stage.plan, 'taking'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     rmSync(join(stage.plan, 'slow'));
@@ -157,7 +157,7 @@ describe('checkpoints', () => {
     expect(stage.running).toEqual([]);
   });
 
-  it('of a loop that was put aside keep their last name only', async () => {
+  it('of a replaced loop are deleted, except for the last one', async () => {
     const stage = openStage();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '2');
@@ -169,7 +169,7 @@ describe('checkpoints', () => {
 });
 
 describe('the second prompt', () => {
-  it('S3.17 S3.49 has the new files too, and no secrets (T086 T093)', async () => {
+  it('S3.17 S3.49 has new files in its diff, and no secrets (T086 T093)', async () => {
     const stage = openDirty();
     stage.env['MY_TOKEN'] = 'geheim-geheim';
     const key = `sk-${'a1b2'.repeat(6)}`;
@@ -197,7 +197,7 @@ describe('the second prompt', () => {
       expect(prompt).not.toContain(secret);
   });
 
-  it('S3.49 has a part of a huge diff, and none where git fails', async () => {
+  it('S3.49 has the beginning of a huge diff, and no diff if git fails', async () => {
     const stage = openStage();
     stage.plans(1, 'head -c 60000000 /dev/zero | tr "\\0" "x" | fold -w 80 >big');
     stage.plans(2, 'echo broken >.git/index');
@@ -213,7 +213,7 @@ describe('ralph diff', () => {
     return { code, files: stdout.match(/(?<=^diff --git a\/)\S+/gm) ?? [], stdout, stderr };
   };
 
-  it('shows what the loop has changed: until now, in an iteration, and between two', async () => {
+  it('shows the changes of the whole loop, of one iteration and between two', async () => {
     const stage = openDirty();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
@@ -227,12 +227,12 @@ describe('ralph diff', () => {
     expect((await shows(stage, '3..now')).files).toEqual(['later']);
     expect((await shows(stage, '3..')).files).toEqual(['later']);
     expect((await shows(stage, '3..1')).stdout).toContain('deleted file');
-    // The output is a pipe: no colours, and nobody waits for a key.
+    // The output is a pipe, so git must not use colours or a pager.
     expect((await shows(stage, '2')).stdout).not.toContain('\u001B');
     expect((await shows(stage, '2', '--stat')).stdout).toMatch(/^ log {3}\| 1 \+\n new-2 \| 1 \+\n 2 files/);
   });
 
-  it('names what there is when asked for something else', async () => {
+  it('lists the checkpoints when the requested one does not exist', async () => {
     const stage = openStage();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
@@ -256,15 +256,15 @@ describe('ralph diff', () => {
     expect((await stage.ralph('diff', 'other').ended).code).toBe(2);
   });
 
-  it('works while the loop runs, in a folder of the repository, and for one that is elsewhere', async () => {
+  it('works in a subfolder and while the loop runs, when rewind is rejected', async () => {
     const stage = openStage();
     mkdirSync(stage.path('sub'));
     stage.plans('default', writeFiles);
     stage.plans(2, `${writeFiles}; ${waitFor()}`);
     const args = ['-p', 'work', '-m', '2', '--cwd', stage.path('sub')];
     const ralph = stage.starts(...args);
-    await stage.called(2);
-    await stage.appears(stage.path('sub/new-2'));
+    await stage.waitForCall(2);
+    await stage.waitForFile(stage.path('sub/new-2'));
     stage.write('outside', 'x');
     const { stdout } = await stage.ralph('diff', 'it', '--cwd', 'sub').ended;
     expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['sub/log', 'sub/new-1', 'sub/new-2']);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { done, openRepository, ralphCli, remoteOf, status, subjects } from './repository.ts';
 
 describe('a commit', () => {
-  it('has what the checks have seen, and tells what the agent did when it was asked for a message', async () => {
+  it('contains only what the checks saw, and later changes by the agent are reported', async () => {
     const stage = openRepository();
     stage.plans(1, `echo good >f; ${done}`);
     stage.plans(2, 'echo broken >f; echo more >g; echo Fix it');
@@ -16,7 +16,7 @@ describe('a commit', () => {
     expect(stage.state).toMatchObject({ end: { commits: 1 } });
   });
 
-  it('has no message that only says that it is done', async () => {
+  it('does not get a completion claim as its message', async () => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >f; ${done}`);
     stage.plans(2, done);
@@ -24,7 +24,7 @@ describe('a commit', () => {
     expect(subjects(stage)).toEqual(['work', 'begin']);
   });
 
-  it('of the agent’s own is pushed, also later where that has failed', async () => {
+  it('by the agent is pushed, and pushed again after a failure', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     const remote = remoteOf(stage);
     const pushed = () =>
@@ -41,7 +41,7 @@ describe('a commit', () => {
     expect(stage.state).toMatchObject({ end: { commits: 1, commitError: null } });
   });
 
-  it('goes where the workspace is, wherever the git is that started us', async () => {
+  it('goes to the repository of the workspace, whatever GIT_DIR says', async () => {
     const stage = openRepository();
     const other = join(stage.plan, 'other');
     stage.git('init', '--quiet', other);
@@ -57,7 +57,7 @@ describe('a commit', () => {
     });
   });
 
-  it('that the agent makes itself when it is asked for a message is as good, and pushed', async () => {
+  it('that the agent makes when asked for a message counts and is pushed', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     remoteOf(stage);
     stage.plans(1, `echo 1 >work; ${done}`);

@@ -7,8 +7,8 @@ import { waitFor, type Stage } from './stage.ts';
 const QUESTION =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
 
-describe('the version control', () => {
-  it('S2.1 S2.64 S2.65 S2.67 S2.68 S2.101 commits and pushes what passed, before the loop ends (T067 T070)', async () => {
+describe('the SCM tasks', () => {
+  it('S2.1 S2.64 S2.65 S2.67 S2.68 S2.101 commit and push verified work before the loop ends (T067 T070)', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     const remote = remoteOf(stage);
     stage.plans(1, `echo 1 >work; ${done}`);
@@ -16,7 +16,7 @@ describe('the version control', () => {
     const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e work');
     expect(code).toBe(0);
     expect(stage.given(2, 'argv')).toBe(`${QUESTION}\n`);
-    expect(stage.moment(2, 'end')).toBeGreaterThan(stage.moment(1, 'end'));
+    expect(stage.modifiedAt(2, 'end')).toBeGreaterThan(stage.modifiedAt(1, 'end'));
     expect(stage.calls).toBe(2);
     expect(subjects(stage)).toEqual(['Fix parser', 'begin']);
     expect(stage.git('log', '-1', '--format=%an')).toBe('Some Body\n');
@@ -29,7 +29,7 @@ describe('the version control', () => {
     expect(status(stage)).toEqual([]);
   });
 
-  it('S2.64 S2.101 is left alone while a guardrail fails, and where nothing is configured', async () => {
+  it('S2.64 S2.101 do not run while a guardrail fails, or if none are configured', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit'] });
     stage.plans(1, 'echo 1 >work');
     stage.plans(2, 'echo 2 >work');
@@ -44,19 +44,19 @@ describe('the version control', () => {
   });
 
   it.each([
-    ['the first line that is not blank', "printf '\\n\\n  Fix parser\\nbecause…\\n'", 'Fix parser'],
+    ['the first non-blank line', "printf '\\n\\n  Fix parser\\nbecause…\\n'", 'Fix parser'],
     [
-      'what is in the tag, over lines',
+      'the content of a multi-line tag',
       "printf 'Sure:\\n<Response>\\nFix parser\\n</Response>\\n'",
       'Fix parser',
     ],
     [
-      'no shell’s business',
+      'text with shell syntax',
       `printf '%s\\n' '$(touch owned) "a" \\\`b\\\` ; --amend'`,
       '$(touch owned) "a" \\`b\\` ; --amend',
     ],
-    ['no option either', "echo '--amend --no-verify'", '--amend --no-verify'],
-  ])('S2.66 takes for the message %s', async (_, answer, message) => {
+    ['text that looks like options', "echo '--amend --no-verify'", '--amend --no-verify'],
+  ])('S2.66 use %s as the commit message', async (_, answer, message) => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, answer);
@@ -66,11 +66,11 @@ describe('the version control', () => {
   });
 
   it.each([
-    ['has no answer', 'true'],
+    ['gives no answer', 'true'],
     ['fails', 'echo Fix parser; exit 1'],
     ['answers in JSON', 'echo \'{"type":"result","result":"x"}\''],
   ])(
-    'S2.66 S2.101 S2.102 does nothing where the agent %s, and the loop goes on (T068)',
+    'S2.66 S2.101 S2.102 do not run when the agent %s, and the loop continues with the next iteration (T068)',
     async (_, answer) => {
       const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
       stage.plans(1, 'echo 1 >work');
@@ -82,13 +82,13 @@ describe('the version control', () => {
       expect(stderr).toContain('SCM error: agent did not provide a valid commit message');
       expect(subjects(stage)).toEqual(['Fix parser', 'begin']);
       expect(stage.calls).toBe(4);
-      // The commit was made; there is nowhere to push to.
+      // The commit succeeds; the push fails because there is no remote.
       expect(stderr).toMatch(/SCM error: SCM task "push" failed: exit code \d+: .*push/);
       expect(stderr).toMatch(/SCM error {3}SCM task "push" failed/);
     },
   );
 
-  it('S2.101 nothing to commit is said, nobody is asked, nothing is pushed, and done is done (T070)', async () => {
+  it('S2.101 report that there is nothing to commit, ask and push nothing, and do not fail the loop (T070)', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     stage.write('mine', 'not of the loop');
     stage.plans(1, done);
@@ -99,7 +99,7 @@ describe('the version control', () => {
     expect(status(stage)).toEqual(['?? mine']);
   });
 
-  it('S2.67 S2.68 another program gets the words as they stand, one task after the other', async () => {
+  it('S2.67 S2.68 pass their words unchanged to another program, one task after the other', async () => {
     const stage = openRepository({
       command: 'vcs --quiet "a b"',
       tasks: ['commit', "push 'the origin' HEAD"],
@@ -123,7 +123,7 @@ describe('the version control', () => {
 });
 
 describe('a commit', () => {
-  it('has what the loop has changed, and leaves what the user had as it was', async () => {
+  it('contains the changes of the loop and leaves those of the user alone', async () => {
     const stage = openRepository();
     stage.write('staged', '1');
     stage.git('add', 'staged');
@@ -142,7 +142,7 @@ describe('a commit', () => {
     expect(stage.git('for-each-ref', 'refs/ralph')).toBe('');
   });
 
-  it('that a hook refuses is told, loses nothing, and is tried again after the next iteration', async () => {
+  it('that a hook rejects is reported, loses nothing and is retried after the next iteration', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     remoteOf(stage);
     hook(stage, 'pre-commit', '[ -e fixed ] || { echo "the linter is not happy"; exit 3; }');
@@ -159,7 +159,7 @@ describe('a commit', () => {
     expect(status(stage)).toEqual([]);
   });
 
-  it('hides the secrets of the environment', async () => {
+  it('redacts secrets of the environment in its message', async () => {
     const stage = openRepository();
     stage.env['MY_API_KEY'] = 'geheim-geheim';
     stage.plans(1, `echo 1 >work; ${done}`);
@@ -168,7 +168,7 @@ describe('a commit', () => {
     expect(subjects(stage)).toEqual(['Use <redacted>', 'begin']);
   });
 
-  it('finds a state that it cannot be made in: told with the way out, and the loop goes on', async () => {
+  it('on a detached HEAD fails with a remedy, and the loop continues', async () => {
     const stage = openRepository();
     stage.plans(1, 'echo 1 >work; git checkout --quiet --detach');
     stage.plans(2, `git switch --quiet -c other; ${done}`);
@@ -181,7 +181,7 @@ describe('a commit', () => {
     expect(subjects(stage)).toEqual(['Work', 'begin']);
   });
 
-  it('asks nobody: no editor, no password, no terminal', async () => {
+  it('never opens an editor, a password prompt or a terminal', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'commit --amend', 'push'] });
     stage.env['GIT_EDITOR'] = 'touch editor-was-here; false';
     stage.plans(1, `echo 1 >work; ${done}`);
@@ -198,27 +198,27 @@ describe('a commit', () => {
 
 describe('a loop that could never commit', () => {
   it.each([
-    ['a merge', 'git merge --quiet other', 'git merge --abort'],
-    ['a rebase', 'git rebase --quiet other', 'git rebase --abort'],
-    ['a cherry-pick', 'git cherry-pick other', 'git cherry-pick --abort'],
+    ['a merge in progress', 'git merge --quiet other', 'git merge --abort'],
+    ['a rebase in progress', 'git rebase --quiet other', 'git rebase --abort'],
+    ['a cherry-pick in progress', 'git cherry-pick other', 'git cherry-pick --abort'],
     ['a detached HEAD', 'git checkout --quiet --detach', 'git switch -c NAME'],
     [
-      'nobody to commit',
+      'a missing git identity',
       'git config --unset user.name; git config user.useConfigOnly true',
       'git config user.name',
     ],
-    ['no repository', 'rm -rf .git', 'git init'],
-  ])('is refused: %s', async (_, makes, remedy) => {
+    ['a missing repository', 'rm -rf .git', 'git init'],
+  ])('is rejected because of %s', async (_, command, remedy) => {
     const stage = openRepository();
     const prepare = `git checkout --quiet -b other; echo 1 >a; git add a; git commit --quiet -m other;
-      git checkout --quiet -; echo 2 >a; git add a; git commit --quiet -m ours; ${makes}; true`;
+      git checkout --quiet -; echo 2 >a; git add a; git commit --quiet -m ours; ${command}; true`;
     await stage.shell(prepare).ended;
     const { code, stderr } = await stage.run(...ralphCli);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
     expect(stderr).toContain(remedy);
   });
 
-  it('is refused: no such program', async () => {
+  it('is rejected because of a missing SCM program', async () => {
     const stage = openRepository({ command: 'no-such-vcs', tasks: ['commit'] });
     const { code, stderr } = await stage.run(...ralphCli);
     expect({ code, loops: stage.loops }).toEqual({ code: 2, loops: [] });
@@ -226,8 +226,8 @@ describe('a loop that could never commit', () => {
   });
 });
 
-describe('a task that hangs', () => {
-  const hanging = (timeout: string): Stage => {
+describe('an SCM task that hangs', () => {
+  const openHanging = (timeout: string): Stage => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'], timeout });
     remoteOf(stage);
     hook(stage, 'pre-push', `: >"$FAKE_PLAN/pushing"; ${waitFor()}`);
@@ -236,18 +236,18 @@ describe('a task that hangs', () => {
     return stage;
   };
 
-  it('is ended when its time is over', async () => {
-    const stage = hanging('300ms');
+  it('is killed when it times out', async () => {
+    const stage = openHanging('300ms');
     const { code, stderr } = await stage.run(...ralphCli);
     expect(code).toBe(0);
     expect(stderr).toContain('SCM task "push" failed: timed out after 0.3 s');
     expect(subjects(stage)).toEqual(['Work', 'begin']);
   });
 
-  it('is ended by a second signal; whoever resumes the loop pushes what was committed, once', async () => {
-    const stage = hanging('10m');
+  it('is killed by a second signal, and resume pushes the commit once', async () => {
+    const stage = openHanging('10m');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'pushing'));
+    await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGINT');
     await ralph.until('Received signal');
     ralph.signal('SIGINT');
@@ -263,10 +263,10 @@ describe('a task that hangs', () => {
     ]);
   });
 
-  it('is ended when its owner was killed, and run again', async () => {
-    const stage = hanging('10m');
+  it('is killed after its owner was, and resume runs it again', async () => {
+    const stage = openHanging('10m');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'pushing'));
+    await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.release();
@@ -277,18 +277,18 @@ describe('a task that hangs', () => {
 });
 
 describe('an owner that dies', () => {
-  it('after the commit and before it is known: it is not made again, and the next task follows', async () => {
+  it('after a commit but before its journal entry causes no second commit, and the next task follows', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
     remoteOf(stage);
-    // The commit is there, and git does not come back to say so.
+    // The commit exists, but git does not exit.
     hook(stage, 'post-commit', `echo x >>"$FAKE_PLAN/made"; ${waitFor()}`);
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, 'echo Work');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'made'));
+    await stage.waitForFile(join(stage.plan, 'made'));
     ralph.signal('SIGKILL');
     await ralph.ended;
-    // Somebody goes on working in between.
+    // The user changes the file in between.
     stage.write('work', 'mine');
     stage.release();
     expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
@@ -298,13 +298,13 @@ describe('an owner that dies', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('while a hook looks at it: the hook is ended, and the commit is made once', async () => {
+  it('during a commit hook leaves the hook to resume, which kills it and commits once', async () => {
     const stage = openRepository();
     hook(stage, 'pre-commit', `: >"$FAKE_PLAN/looking"; ${waitFor()}`);
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, 'echo Work');
     const ralph = stage.starts(...ralphCli);
-    await stage.appears(join(stage.plan, 'looking'));
+    await stage.waitForFile(join(stage.plan, 'looking'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.release();
@@ -313,7 +313,7 @@ describe('an owner that dies', () => {
     expect(status(stage)).toEqual([]);
   });
 
-  it('in a hook, and then put away, takes back what was staged for it', async () => {
+  it('during a commit hook leaves staged files, which rm unstages', async () => {
     const stage = openRepository();
     hook(stage, 'pre-commit', ': >hooked; exec sleep 60');
     stage.plans('default', `echo 1 >work; ${done}`);
@@ -326,12 +326,12 @@ describe('an owner that dies', () => {
     expect(status(stage)).toContain('?? work');
   });
 
-  it('while the agent is asked for the message: it is found again, and its answer is read as text', async () => {
+  it('while the agent writes a commit message leaves the agent to resume, which reads its answer', async () => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, `${waitFor()}; echo Work`);
     const ralph = stage.starts(...ralphCli);
-    await stage.called(2);
+    await stage.waitForCall(2);
     ralph.signal('SIGKILL');
     await ralph.ended;
     const resumed = stage.ralph('resume', 'it');

@@ -1,4 +1,4 @@
-/** What a person reads of a loop. */
+/** What Ralph prints about a loop. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStage, waitFor } from './stage.ts';
@@ -8,7 +8,7 @@ const task = ['-p', 'x'];
 const count = (text: string, words: string): number => text.split(words).length - 1;
 
 describe('a check', () => {
-  it('that is enough by itself is no claim', async () => {
+  it('that completes the loop alone is not reported as a claim', async () => {
     const stage = openStage();
     stage.plans(1, 'echo hi');
     const { code, stderr } = await stage.run(...task, '--until', 'checks', '--check', 'true');
@@ -18,7 +18,7 @@ describe('a check', () => {
     expect(stderr).not.toContain('claim');
   });
 
-  it('that has failed shows its last lines, without secrets and without its fail action', async () => {
+  it('that fails shows its last lines without secrets, and its fail action only with --verbose', async () => {
     const stage = openStage();
     stage.env['API_KEY'] = 'my-very-secret-key';
     const check = `seq 9; printf '\\033[31mkey %s\\033[0m\\n' "$API_KEY"; exit 1`;
@@ -33,7 +33,7 @@ describe('a check', () => {
     expect(quiet.stderr).not.toContain('  |  ');
   });
 
-  it('whose command is not there says so, and in a worktree what helps, once', async () => {
+  it('whose command is missing says so, and in a worktree suggests a set-up once', async () => {
     const stage = openRepository();
     stage.write('script', 'true');
     const checks = ['--check', 'no-such-command', '--check', './script'];
@@ -50,7 +50,7 @@ describe('a check', () => {
     expect(prepared.stderr).not.toContain('"setup"');
   });
 
-  it('that passed where nobody claimed anything leads to --until checks', async () => {
+  it('that passes without a claim causes a note about --until checks', async () => {
     const stage = openStage();
     stage.plans(3, done);
     const green = await stage.run(...task, '-m', '1', '--check', 'true');
@@ -61,7 +61,7 @@ describe('a check', () => {
     expect((await stage.run(...task, '-m', '1', '--check', 'false')).stderr).not.toContain('--until');
     expect((await stage.run(...task, '-m', '1', '--check', 'true')).stderr).not.toContain('--until');
     stage.plans(5, 'exit 1');
-    // The results are those of the first iteration.
+    // The last iteration failed, so the results are those of the first one.
     const failed = await stage.run(...task, '-m', '2', '--check', 'true');
     expect({ calls: stage.calls, told: failed.stderr.includes('--until') }).toEqual({
       calls: 5,
@@ -71,7 +71,7 @@ describe('a check', () => {
 });
 
 describe('a worktree', () => {
-  it('is named when the loop begins, with how to merge it at any end', async () => {
+  it('is named when the loop starts, and every end prints the merge command', async () => {
     const stage = openRepository();
     stage.plans(1, 'echo 1 >work');
     stage.plans(2, 'rm work');
@@ -85,7 +85,7 @@ describe('a worktree', () => {
     expect(dirty.stderr).toContain('uncommitted changes stay there\n  merge       ralph worktree');
   });
 
-  it('whose set-up fails says why once', async () => {
+  it('whose set-up fails reports the reason once', async () => {
     const stage = openRepository({ setup: ['echo no network; exit 3'] });
     const { code, stderr } = await runs(stage);
     expect(code).toBe(2);
@@ -97,7 +97,7 @@ describe('a worktree', () => {
 describe('a commit', () => {
   const scm = { scm: { command: 'git', tasks: ['commit'] } };
 
-  it('is told by its subject, and not by what was said to get it', async () => {
+  it('is reported with its subject, without the output of the agent that wrote the message', async () => {
     const stage = openRepository(scm);
     stage.plans(1, 'echo 1 >work; echo 2 >other; echo at work');
     stage.plans(2, 'echo a long talk >&2; echo Make the work');
@@ -109,7 +109,7 @@ describe('a commit', () => {
     expect(readFileSync(stage.file('runs/0001.2/stderr.log'), 'utf8')).toBe('a long talk\n');
   });
 
-  it('that a remote refuses names its cause', async () => {
+  it('that cannot be pushed is reported with the cause', async () => {
     const stage = openRepository({ scm: { command: 'git', tasks: ['commit', 'push'] } });
     stage.plans(1, 'echo 1 >work');
     stage.plans(2, 'echo Make the work');
@@ -119,7 +119,7 @@ describe('a commit', () => {
     );
   });
 
-  it('that could not be made stays in its column', async () => {
+  it('that fails is reported in its column of the summary', async () => {
     const stage = openRepository(scm);
     stage.plans(1, 'echo 1 >work');
     stage.plans(2, 'exit 0');
@@ -129,11 +129,11 @@ describe('a commit', () => {
 });
 
 describe('a loop', () => {
-  it('tells other limits in words, and a resume once', async () => {
+  it('reports changed limits in words, and a resume once', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const first = stage.starts(...task, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('set', 'it', 'max-iterations=3', 'max-time=1h').ended;
     await stage.ralph('pause', 'it').ended;
     stage.release();
@@ -145,7 +145,7 @@ describe('a loop', () => {
     expect(stderr).not.toMatch(/reattached|continuing at/);
   });
 
-  it('has the time in front of its own lines too, where it is wanted', async () => {
+  it('prefixes its own lines with the time if --timestamps is given', async () => {
     const stage = openStage();
     stage.plans(1, 'echo at work');
     const args = [...task, '-m', '1', '--timestamps', '--verbose', '--check', 'echo no; exit 1'];
@@ -156,7 +156,7 @@ describe('a loop', () => {
     expect(own.filter((line) => !/^\[\d\d:\d\d:\d\d\] (?:\[ralph\] | {2}\| {2}no)/.test(line))).toEqual([]);
   });
 
-  it('ends its last line on a standard output of its own', async () => {
+  it('ends the last line on stdout with a newline', async () => {
     const stage = openStage();
     stage.plans(1, 'printf almost');
     stage.plans(2, `printf '%s' '<promise>DONE</promise>'`);

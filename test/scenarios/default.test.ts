@@ -7,15 +7,15 @@ const work = ['-p', 'work'];
 const hasScript = canMakeTerminals();
 const promise = "echo '<promise>DONE</promise>'";
 
-describe('ways to be done', () => {
-  const ways = {
-    'the promise': promise,
-    'the response tag': "echo '<response>DONE</response>'",
-    'the DONE file': ': > "$RALPH_DONE_FILE"',
+describe('the default preset', () => {
+  const claims = {
+    'a promise': promise,
+    'a response tag': "echo '<response>DONE</response>'",
+    'a DONE file': ': > "$RALPH_DONE_FILE"',
   };
 
-  for (const [what, script] of Object.entries(ways)) {
-    it(`${what} completes the loop (T147)`, async () => {
+  for (const [claim, script] of Object.entries(claims)) {
+    it(`accepts ${claim} as a claim (T147)`, async () => {
       const stage = openStage();
       stage.plans(2, script);
       const { code, stderr } = await stage.run(...work);
@@ -23,19 +23,19 @@ describe('ways to be done', () => {
       expect(stderr).toContain('unverified');
     });
 
-    it(`${what} completes nothing while a check fails, and does once it passes (T147)`, async () => {
+    it(`rejects ${claim} while a check fails, and accepts it once the check passes (T147)`, async () => {
       const stage = openStage();
       stage.plans('default', script);
-      const red = await stage.run(...work, '-m', '2', '--check', 'false');
-      expect({ code: red.code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
-      expect(red.stderr).toContain('2 claims to be done, contradicted by checks');
-      const green = await stage.run(...work, '--check', 'true');
-      expect({ code: green.code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
+      const failing = await stage.run(...work, '-m', '2', '--check', 'false');
+      expect({ code: failing.code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+      expect(failing.stderr).toContain('2 claims to be done, contradicted by checks');
+      const passing = await stage.run(...work, '--check', 'true');
+      expect({ code: passing.code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
       expect(stage.state['outcome']).toMatchObject({ type: 'done', verified: true });
     });
   }
 
-  it('a quoted promise, one in a code block and the echoed prompt are none', async () => {
+  it('ignores a promise that is quoted, in a code block or in the echoed prompt', async () => {
     const stage = openStage();
     stage.plans(
       'default',
@@ -52,7 +52,7 @@ describe('ways to be done', () => {
     expect(stage.given(1, 'stdin')).not.toMatch(/^<promise>DONE<\/promise>$/m);
   });
 
-  it('green checks alone are enough where that is asked for', async () => {
+  it('completes on passing checks alone with --until checks', async () => {
     const stage = openStage();
     stage.plans(2, ': > fixed');
     const { code } = await stage.run(...work, '--until', 'checks', '--check', 'test -e fixed');
@@ -60,11 +60,11 @@ describe('ways to be done', () => {
   });
 });
 
-describe('the same plan under every preset', () => {
+describe('the iteration limit', () => {
   const codes = { default: 1, conductor: 1, 'ralph-cli': 1, architect: 1, swarm: 0 };
 
   for (const [preset, code] of Object.entries(codes)) {
-    it(`${preset}: an agent that never says it is done, twice, is exit code ${code} (T145)`, async () => {
+    it(`ends the preset ${preset} with exit code ${code} if the agent makes no claim (T145)`, async () => {
       const stage = openStage();
       const checks = preset === 'architect' ? ['--check', 'true'] : [];
       const args = ['--preset', preset, '-m', '2', '--restart-delay', '0', ...checks];
@@ -80,12 +80,12 @@ describe('the same plan under every preset', () => {
   }
 });
 
-describe('signals', () => {
-  it('the first lets the agent go on, the second ends it for good; 130 both times (T073)', async () => {
+describe('a signal', () => {
+  it('lets the agent finish, and a second one kills it; both exit 130 (T073)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const gentle = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     gentle.signal('SIGTERM');
     await gentle.until('received SIGTERM, finishing the running step');
     stage.release();
@@ -105,12 +105,12 @@ describe('signals', () => {
   });
 });
 
-describe('one owner', () => {
-  it('a second loop of the same name is refused and told whose it is; the first is not disturbed (T148)', async () => {
+describe('ralph run', () => {
+  it('rejects the name of a running loop, names its owner and does not disturb it (T148)', async () => {
     const stage = openStage();
     stage.plans(1, `${waitFor()}; ${promise}`);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     for (const args of [work, [...work, '--fresh']]) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const second = await stage.run(...args);
@@ -124,11 +124,11 @@ describe('one owner', () => {
     expect(stage.calls).toBe(1);
   });
 
-  it('a loop whose owner was killed is not started over by mistake; resume goes on with it (T148)', async () => {
+  it('rejects the name of a loop whose owner was killed, and resume continues that loop (T148)', async () => {
     const stage = openStage();
     stage.plans(1, `${waitFor()}; ${promise}`);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     first.signal('SIGKILL');
     await first.ended;
     const again = await stage.run(...work);
@@ -137,18 +137,18 @@ describe('one owner', () => {
       /^ralph: error: the loop "it" is not finished; continue it with: ralph resume it,.*\n$/,
     );
     const resumed = stage.ralph('resume', 'it');
-    await stage.journaled('owner.changed');
+    await stage.waitForEvents('owner.changed');
     stage.release();
     expect((await resumed.ended).code).toBe(0);
     expect(stage.calls).toBe(1);
   });
 
-  it('--fresh takes over from a dead owner, ends what it left running and keeps the old journal (T148)', async () => {
+  it('replaces a loop with --fresh after its owner died: it kills the orphaned agent and keeps the old journal (T148)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor('never'));
     stage.plans(2, promise);
     const first = stage.starts(...work);
-    await stage.called(1);
+    await stage.waitForCall(1);
     first.signal('SIGKILL');
     await first.ended;
     expect((await stage.run(...work, '--fresh')).code).toBe(0);
@@ -157,45 +157,45 @@ describe('one owner', () => {
   });
 });
 
-describe('odd surroundings', () => {
+describe('a loop', () => {
   const line = '$RALPH run -p work --name it -- "$AGENT"';
-  const shout = `i=0; while [ $i -lt 200 ]; do echo "line $i of many, long enough to fill a pipe"; i=$((i+1)); done`;
+  const printLines = `i=0; while [ $i -lt 200 ]; do echo "line $i of many, long enough to fill a pipe"; i=$((i+1)); done`;
 
-  it('a closed standard input harms nobody (T149)', async () => {
+  it('runs with a closed stdin (T149)', async () => {
     const stage = openStage();
     stage.plans(1, promise);
     expect((await stage.shell(`${line} <&-`, { AGENT: stage.agent }).ended).code).toBe(0);
   });
 
-  it('closed standard output and error harm nobody either (T149)', async () => {
+  it('runs with a closed stdout and stderr (T149)', async () => {
     const stage = openStage();
-    stage.plans(1, `${shout}; ${promise}`);
+    stage.plans(1, `${printLines}; ${promise}`);
     expect((await stage.shell(`${line} >&- 2>&-`, { AGENT: stage.agent }).ended).code).toBe(0);
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });
   });
 
-  it('a reader that has seen enough does not stop the loop, nor change its exit code (T149)', async () => {
+  it('runs to its end when the reader of its output closes the pipe (T149)', async () => {
     const stage = openStage();
-    stage.plans(1, shout);
-    stage.plans(2, `${shout}; ${promise}`);
+    stage.plans(1, printLines);
+    stage.plans(2, `${printLines}; ${promise}`);
     const piped = `{ ${line} 2>&1; echo $? > "$FAKE_PLAN/code"; } | head -n 1`;
     const { stdout } = await stage.shell(piped, { AGENT: stage.agent }).ended;
     expect(stdout.split('\n')).toHaveLength(2);
-    await stage.appears(`${stage.plan}/code`);
+    await stage.waitForFile(`${stage.plan}/code`);
     expect(readFileSync(`${stage.plan}/code`, 'utf8')).toBe('0\n');
     expect(stage.calls).toBe(2);
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });
   });
 
-  it('the exit code of a loop with a closed reader is its own (T149)', async () => {
+  it('keeps its exit code when the reader of its output exits at once (T149)', async () => {
     const stage = openStage();
     const piped = `{ ${line.replace('--name', '-m 1 --name')}; echo "code $?" >&2; } | true`;
-    stage.plans(1, shout);
+    stage.plans(1, printLines);
     const { stderr } = await stage.shell(piped, { AGENT: stage.agent }).ended;
     expect(stderr).toContain('code 1\n');
   });
 
-  it.skipIf(!hasScript)('a terminal without columns harms nobody (T149)', async () => {
+  it.skipIf(!hasScript)('runs in a terminal without columns (T149)', async () => {
     const stage = openStage();
     stage.plans(1, promise);
     const quoted = `stty cols 0 rows 0; ${line}`;
@@ -207,7 +207,7 @@ describe('odd surroundings', () => {
   });
 });
 
-/** util-linux's `script`, which gives a command a terminal; elsewhere it has other options or is missing. */
+/** Whether `script` is the one of util-linux, which can run a command in a terminal; others have other options. */
 function canMakeTerminals(): boolean {
   const { stdout } = spawnSync('/bin/sh', ['-c', 'script --version'], { encoding: 'utf8' });
   return stdout.includes('util-linux');

@@ -1,6 +1,6 @@
 /**
- * The workspace is a file system of a few hundred kilobytes, mounted in a namespace of its own that goes away with its
- * last process. Where nobody may mount (some containers forbid it), the tests skip themselves.
+ * The workspace is a small file system in a mount namespace that disappears with its last process. The tests are
+ * skipped where mounting is not permitted, as in some containers.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 import type { Ended } from './ralph.ts';
 
-const fills = 'head -c 100m /dev/zero > big 2>/dev/null';
+const fillDisk = 'head -c 100m /dev/zero > big 2>/dev/null';
 
 describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
-  it('ends the loop with exit code 3 and one reason; with room again it goes on (T149)', async () => {
+  it('ends the loop with exit code 3 and one reason, and resume works once there is space (T149)', async () => {
     const stage = openStage();
     // The journal has to be at the beginning of a block, so that the events of the end still fit into it.
     const padding = await paddingTo(200, stage);
-    stage.plans(2, `${fills}; exit 0`);
+    stage.plans(2, `${fillDisk}; exit 0`);
     stage.plans(3, "echo '<promise>DONE</promise>'");
     const { stdout, stderr } = await onSmallDisk(stage, [
       `$RALPH run -p work -m 2 --name it --check 'true #${padding}' -- "$AGENT"; echo "run $?"`,
@@ -38,11 +38,11 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     });
   });
 
-  it('a journal that cannot be written any more: exit code 3, nothing left running, nothing lost (T149)', async () => {
+  it('that stops the journal ends the loop with exit code 3, no orphans and an intact journal (T149)', async () => {
     const stage = openStage();
-    // The disk gives whole blocks: the journal has to be near the end of one when the agent fills the rest.
+    // The disk allocates whole blocks, so the journal must be near the end of one when the agent fills the rest.
     const padding = await paddingTo(BLOCK - 100, stage);
-    stage.plans(2, `sleep 300 & ${fills}; exit 0`);
+    stage.plans(2, `sleep 300 & ${fillDisk}; exit 0`);
     stage.plans(3, "echo '<promise>DONE</promise>'");
     const { stdout, stderr } = await onSmallDisk(stage, [
       `$RALPH run -p work -m 2 --name it --check 'true #${padding}' -- "$AGENT"; echo "run $?"`,
@@ -60,10 +60,10 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     expect(stage.calls).toBe(3);
   });
 
-  it('refuses at once to begin where there is no room (T149)', async () => {
+  it('keeps a loop from starting, and leaves nothing in its way later (T149)', async () => {
     const stage = openStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
-      fills,
+      fillDisk,
       '$RALPH run -p work --name it -- "$AGENT"; echo "run $?"',
       'rm big',
       '$RALPH run -p work --name it -m 1 -- "$AGENT"; echo "again $?"',
@@ -74,10 +74,10 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     expect(stage.calls).toBe(1);
   });
 
-  it('S2.25 init says so, and leaves no half of a file behind', async () => {
+  it('S2.25 makes init report the error and leave no partial file', async () => {
     const stage = openStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
-      fills,
+      fillDisk,
       '$RALPH init --yes; echo "init $?"',
       'ls -A .ralph; echo "that was all"',
     ]);

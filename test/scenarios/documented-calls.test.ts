@@ -1,4 +1,4 @@
-/** How the preset `ralph-cli` calls the agents of document 001, what it tells of a run, and when it believes them. */
+/** How the preset `ralph-cli` calls the agents of document 001, what it reports, and which claims it accepts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
@@ -24,8 +24,8 @@ const codexSays = (text: string): string =>
     { type: 'turn.completed', usage: { input_tokens: 1, output_tokens: 1 } },
   );
 
-describe('the call', () => {
-  it('S2.33 S2.34 of claude has -p, its stream, the flags, and the prompt as one argument (T063)', async () => {
+describe('the agent call', () => {
+  it('S2.33 S2.34 of claude has -p, the stream options, the flags and the prompt as one argument (T063)', async () => {
     const stage = openStage();
     stage.plans(1, claudeSays('x', '<response>DONE</response>'));
     const { code, stderr } = await run(stage, stage.installs('claude'), awkward);
@@ -44,7 +44,7 @@ describe('the call', () => {
     expect(stage.given(1, 'argv')).toBe(`${words.join('\n')}\n`);
   });
 
-  it('S2.33 S2.38 of codex has the name of a file with the prompt, which is gone afterwards (T063)', async () => {
+  it('S2.33 S2.38 of codex names a file with the prompt, which Ralph deletes afterwards (T063)', async () => {
     const stage = openStage();
     stage.installs('codex');
     stage.plans(
@@ -54,12 +54,12 @@ describe('the call', () => {
     expect((await run(stage, 'codex', awkward)).code).toBe(0);
     expect(stage.given(1, 'argv')).toBe('e\n--json\n--full-auto\n--model\nopus\n.ralph/prompt_001.txt\n');
     expect(stage.given(1, 'file')).toBe(awkward);
-    // A name means nothing to the real one, which reads what is piped to it as well.
+    // The real codex does not open the file, but reads stdin.
     expect(stage.given(1, 'stdin')).toBe(awkward);
     expect(readdirSync(stage.path('.ralph')).filter((name) => name.startsWith('prompt'))).toEqual([]);
   });
 
-  it('S2.39 of codex for a commit message wants its answer in a file, which is read and removed (T063)', async () => {
+  it('S2.39 of codex for a commit message names a file for the answer, which Ralph reads and deletes (T063)', async () => {
     const stage = openStage();
     stage.installs('codex');
     stage.settings({
@@ -68,7 +68,7 @@ describe('the call', () => {
       scm: { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] },
     });
     stage.plans(1, `echo new > work.txt; ${codexSays('<response>DONE</response>')}`);
-    // The word behind -o is the file.
+    // The argument after -o is the file.
     stage.plans(
       2,
       'file=$(sed -n "/^-o$/{n;p;}" "$FAKE_CALL/argv"); echo "Add the work" > "$file"; echo noise',
@@ -86,7 +86,7 @@ describe('the call', () => {
     expect(existsSync(answer)).toBe(false);
   });
 
-  it('S2.36 of codex leaves --full-auto out where the program does not know it', async () => {
+  it('S2.36 of codex omits --full-auto if the program does not support it', async () => {
     const stage = openStage();
     const codex = stage.installs('codex');
     stage.write(
@@ -103,7 +103,7 @@ describe('the call', () => {
     );
   });
 
-  it('S2.106 of any other command has the flags and the prompt; one that is too long comes by the standard input', async () => {
+  it('S2.106 of any other command has the flags and the prompt, and a prompt that is too long goes to stdin', async () => {
     const stage = openStage();
     await run(stage, stage.agent, awkward);
     expect(stage.given(1, 'argv')).toBe(`--model\nopus\n${awkward}\n`);
@@ -113,7 +113,7 @@ describe('the call', () => {
     expect(stage.given(2, 'stdin')).toHaveLength(300_000);
   });
 
-  it('leaves a file alone that has the name of a log or a prompt, or leads to a loop that is at work', async () => {
+  it('does not overwrite a file that already has the name of the prompt file', async () => {
     const stage = openStage();
     stage.installs('codex');
     stage.write('.ralph/prompt_001.txt', 'mine');
@@ -135,7 +135,7 @@ describe('completion', () => {
     return (await run(stage, agent, 'work', ...args)).code === 0;
   };
 
-  it('is for the final answer of a stream: its first tag, or the bare word, in any case', async () => {
+  it('accepts the first tag or the bare word in the final answer of a stream, in any case', async () => {
     expect(await completes('claude', claudeSays('x', 'All good. <response> done </response>'))).toBe(true);
     expect(await completes('claude', claudeSays('x', ' done\\n'))).toBe(true);
     expect(await completes('codex', codexSays('DONE'))).toBe(true);
@@ -144,7 +144,7 @@ describe('completion', () => {
     ).toBe(true);
   });
 
-  it('is not for a word at its end, nor for a tag anywhere else (T066)', async () => {
+  it('ignores a word at the end of the final answer, and tags outside of it (T066)', async () => {
     expect(await completes('claude', claudeSays('<response>DONE</response>', 'Not yet.'))).toBe(false);
     expect(
       await completes('claude', `${claudeSays('x', 'Not yet.')}\necho '<response>DONE</response>'`),
@@ -154,11 +154,11 @@ describe('completion', () => {
   });
 });
 
-describe('what is told of a run', () => {
+describe('a ralph-cli loop', () => {
   const guarded = { guardrails: [{ command: 'test -e fixed', failAction: 'PREPEND' }] };
   const prompt = `work ${'€'.repeat(300)}`;
 
-  it('S2.59 S2.97 is each iteration, the call, every guardrail with its exit and action, and the ending', async () => {
+  it('S2.59 S2.97 reports the call, each iteration, every guardrail with its exit code and action, and the end', async () => {
     const stage = openStage();
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...guarded });
     stage.plans(2, ': > fixed');
@@ -180,7 +180,7 @@ describe('what is told of a run', () => {
     expect(stderr).toContain('Maximum iterations reached without completion response.');
   });
 
-  it('S2.11 S2.74 S2.75 S2.76 is more with --verbose: on stderr, in these forms, without secrets (T064)', async () => {
+  it('S2.11 S2.74 S2.75 S2.76 reports more with --verbose: on stderr, in fixed forms, without secrets (T064)', async () => {
     const stage = openStage();
     stage.env['API_KEY'] = 'my-very-secret-key';
     const flags = ['--model opus', '--api-key my-very-secret-key'];
@@ -213,7 +213,7 @@ describe('what is told of a run', () => {
     }
   });
 
-  it('S2.108 of a stream: long lines are read, bad ones counted and skipped, all of it is kept (T080)', async () => {
+  it('S2.108 reads long stream lines, counts and skips invalid ones, and logs all of them (T080)', async () => {
     const stage = openStage();
     stage.installs('claude');
     const big = 'head -c 3000000 /dev/zero | tr "\\0" x';
@@ -229,7 +229,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(stage.read('.ralph/loops/it/runs/0001/stdout.log').length).toBeGreaterThan(3_000_000);
   });
 
-  it('S2.98 a lost prompt file ends it with exit code 2; an agent that fails is tried again, five times in a row', async () => {
+  it('S2.98 exits 2 when the prompt file disappears, and retries a failing agent up to --max-failures', async () => {
     const stage = openStage();
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent } });
     stage.write('P.md', 'x');
@@ -245,7 +245,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(existsSync(stage.path('.ralph/loops/it'))).toBe(true);
   });
 
-  it('S2.57 S2.99 every guardrail has its log beside the settings, of all kinds and more than once (T060)', async () => {
+  it('S2.57 S2.99 writes a log of every guardrail in every iteration, also of passing and repeated ones (T060)', async () => {
     const stage = openStage();
     const guardrails = ['echo one; false', 'echo two >&2', 'echo one; false'].map((command) => ({ command }));
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
@@ -260,17 +260,17 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     );
   });
 
-  it('S2.88 has no time limit for a run, and no retry beyond the loop itself', async () => {
+  it('S2.88 has no time limit for a run and no retry beyond the loop itself', async () => {
     const stage = openStage();
     const { stdout } = await stage.ralph('config', '--preset', 'ralph-cli', '--json').ended;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
-    const held = JSON.parse(stdout) as Record<string, { readonly value: unknown }>;
+    const config = JSON.parse(stdout) as Record<string, { readonly value: unknown }>;
     expect(
-      ['iterationTimeout', 'inactivityTimeout', 'checkTimeout', 'maxTime'].map((key) => held[key]?.value),
+      ['iterationTimeout', 'inactivityTimeout', 'checkTimeout', 'maxTime'].map((key) => config[key]?.value),
     ).toEqual([null, null, null, null]);
   });
 
-  it('50 MB of what a guardrail prints neither stall it nor stay in memory', async () => {
+  it('handles 50 MB of guardrail output without stalling or keeping it in memory', async () => {
     const stage = openStage();
     const guardrails = [{ command: 'head -c 50000000 /dev/zero | tr "\\0" x; false' }];
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
@@ -278,7 +278,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
     const env = { NODE_OPTIONS: `--import ${measure}`, RALPH_E2E_PEAK: peak };
     const { code } = await stage.shell('$RALPH run --name it -p x -m 2', env).ended;
-    // Kilobytes, for all of Node and us.
+    // In kilobytes, for the whole process.
     expect(Number(stage.read('peak'))).toBeLessThan(120_000);
     expect(code).toBe(1);
     expect(
@@ -287,7 +287,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(stage.given(2, 'last').length).toBeLessThan(6000);
   });
 
-  it('a guardrail may print anything: NUL characters keep no prompt from its agent', async () => {
+  it('passes guardrail output with NUL characters to the next prompt', async () => {
     const stage = openStage();
     const guardrails = [{ command: String.raw`printf 'a\0b'; exit 1` }, { command: 'kill -9 $PPID; exit 1' }];
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
@@ -297,7 +297,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(stage.given(2, 'last')).toContain('its exit code is unknown');
   });
 
-  it('has no keys in it: not in lines, not in names of logs', async () => {
+  it('redacts secrets in its output and in log names', async () => {
     const stage = openStage();
     const guardrails = [
       { command: 'true --password hunter2secret' },

@@ -1,8 +1,8 @@
 #!/bin/sh
-# An agent that does what a plan says: call N runs $FAKE_PLAN/N.sh, or default.sh, or nothing. What the call was given is
-# written down before, and `end` only when nobody has ended it.
+# An agent that follows a plan: call N runs $FAKE_PLAN/N.sh, or default.sh, or nothing. It records its input first, and
+# writes the file `end` only if it was not killed.
 for last; do :; done
-# Whoever asks for the help does not start an agent.
+# A request for help is not a call.
 [ "$last" = --help ] && exit 0
 n=$(($(cat "$FAKE_PLAN/count" 2>/dev/null || echo 0) + 1))
 echo "$n" >"$FAKE_PLAN/count"

@@ -6,7 +6,7 @@ const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
 const done = "echo '<response>DONE</response>'";
 
 describe('guardrails', () => {
-  it('S2.45 S2.53 with one that fails the response does not count; once they pass it does (T050)', async () => {
+  it('S2.45 S2.53 reject the completion response while one fails, and accept it once all pass (T050)', async () => {
     const stage = openStage();
     stage.plans(1, done);
     stage.plans(2, `: > fixed; ${done}`);
@@ -19,7 +19,7 @@ describe('guardrails', () => {
     ).toEqual([expect.objectContaining({ code: 1 }), expect.objectContaining({ code: 0 })]);
   });
 
-  it('S2.43 S2.56 S2.60 the next prompt is the base, a blank line and what failed, byte for byte (T051)', async () => {
+  it('S2.43 S2.56 S2.60 append a blank line and the failure to the next prompt, byte for byte (T051)', async () => {
     const stage = openStage();
     stage.plans(2, done);
     const check = "sh -c 'echo boom; exit 3'";
@@ -39,14 +39,14 @@ describe('guardrails', () => {
     expect(stage.read(log)).toBe('boom\n');
   });
 
-  it('S2.55 are lines for the shell, in the workspace', async () => {
+  it('S2.55 run in a shell in the workspace', async () => {
     const stage = openStage();
     stage.plans(1, done);
     const check = `test "$(pwd)" = "${stage.workspace}" && for i in 1 2; do echo $i; done | grep -q 2`;
     expect((await stage.run(...ralphCli, '--check', check)).code).toBe(0);
   });
 
-  it('S2.48 what failed is in the very next prompt only (T054)', async () => {
+  it('S2.48 report a failure in the next prompt only (T054)', async () => {
     const stage = openStage();
     stage.plans(2, ': > fixed');
     stage.plans(3, done);
@@ -56,9 +56,9 @@ describe('guardrails', () => {
     expect(stage.given(3, 'last')).toBe('work');
   });
 
-  it('S2.58 the agent sees the first 5000 characters, and a mark only where something was left out (T055)', async () => {
+  it('S2.58 show their first 5000 characters, with a mark only if the output was truncated (T055)', async () => {
     const stage = openStage();
-    // Characters, not bytes, and each of them whole.
+    // The limit counts characters, not bytes, and splits none of them.
     stage.write('exact', '€'.repeat(5000));
     stage.write('more', `${'€'.repeat(4999)}😀!`);
     await stage.run(...ralphCli, '-m', '2', '--check', 'cat exact; false', '--check', 'cat more; false');
@@ -69,13 +69,13 @@ describe('guardrails', () => {
     expect(more).toBe(`${'€'.repeat(4999)}😀... [truncated]`);
   });
 
-  it('without a hint there is no line for one (T055)', async () => {
+  it('without a hint add no hint line (T055)', async () => {
     const stage = openStage();
     await stage.run(...ralphCli, '-m', '2', '--check', 'false');
     expect(stage.given(2, 'last')).not.toContain('Hint:');
   });
 
-  it('S3.26 all of them are run, in their order, and every log is kept, of the good ones too (T060)', async () => {
+  it('S3.26 all run, in order, and each keeps a log, also if it passes (T060)', async () => {
     const stage = openStage();
     const checks = ['echo one; false', 'echo two >&2', 'echo three; exit 7'];
     const { stderr } = await stage.run(
@@ -97,7 +97,7 @@ describe('guardrails', () => {
     expect(stderr).toContain('check failed: echo three; exit 7 (exit 7');
   });
 
-  it('S2.62 S2.63 logs are named after the command: letters and digits, `_` between, at most 50 (T058)', async () => {
+  it('S2.62 S2.63 name their logs after the command: letters and digits, `_` between, at most 50 characters (T058)', async () => {
     const stage = openStage();
     const checks = ['./mvnw clean install -T 2C', `true ${'very '.repeat(20)}long`, 'true', '(true)'];
     await stage.run(...ralphCli, '-m', '1', ...checks.flatMap((check) => ['--check', check]));
@@ -114,7 +114,7 @@ describe('guardrails', () => {
     );
   });
 
-  it('S3.24 one that takes too long is ended with all that it started, and its log says Timeout', async () => {
+  it('S3.24 that time out are killed with their child processes, and their log says Timeout', async () => {
     const stage = openStage();
     const args = ['--check', 'echo begun; sleep 300 & sleep 300', '--check-timeout', '300ms'];
     const { code, stderr } = await stage.run('-p', 'work', '--preset', 'architect', '-m', '1', ...args);

@@ -20,7 +20,7 @@ const OVERWRITE = 'Overwrite? (y/N):';
 const WRITTEN = '\n\nSettings written to .ralph/settings.json';
 const FILE = '.ralph/settings.json';
 
-const WELL = { code: 0, terminal: 'as before' };
+const SUCCESS = { code: 0, terminal: 'as before' };
 const ABORTED = { code: 130, terminal: 'as before' };
 
 let terminals: Terminals;
@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => terminals.close());
 
-/** A machine without agents: whatever is installed on this one must not be suggested. */
+/** Starts init with an empty PATH, so that it cannot suggest agents that are installed on this machine. */
 function init(
   stage: Stage,
   env: Readonly<Record<string, string>> = {},
@@ -41,7 +41,7 @@ function init(
   });
 }
 
-/** Answers questions, each once it is asked. */
+/** Answers each question when it appears. */
 async function answer(terminal: Terminal, answers: readonly (readonly [string, string])[]): Promise<void> {
   const asked = new Map<string, number>();
   for (const [question, words] of answers) {
@@ -55,8 +55,8 @@ async function answer(terminal: Terminal, answers: readonly (readonly [string, s
 
 const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 
-describe('the questions', () => {
-  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 the answers of the example give its file (T043)', async () => {
+describe('ralph init', () => {
+  it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 writes the documented file for the documented answers (T043)', async () => {
     const stage = openStage();
     const terminal = init(stage, {}, '--preset', 'ralph-cli');
     await answer(terminal, [
@@ -75,7 +75,7 @@ describe('the questions', () => {
       [SCM_COMMAND, 'git'],
       [SCM_TASKS, 'commit'],
     ]);
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     expect(terminal.screen).toContain(WRITTEN);
     expect(terminal.screen).toContain('└  Done.');
     const written = {
@@ -107,7 +107,7 @@ describe('the questions', () => {
     });
   });
 
-  it('S2.17 S2.19 S2.21 S2.116 a wrong answer is told and asked for again (T041 T044)', async () => {
+  it('S2.17 S2.19 S2.21 S2.116 explains an invalid answer and asks again (T041 T044)', async () => {
     const stage = openStage();
     const terminal = init(stage);
     await answer(terminal, [
@@ -127,7 +127,7 @@ describe('the questions', () => {
       [SCM, 'what'],
       [SCM, ''],
     ]);
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     const { screen } = terminal;
     expect(screen.match(/Agent command is required/g)).toHaveLength(2);
     expect(screen).toContain('  Please enter a valid number');
@@ -140,14 +140,14 @@ describe('the questions', () => {
     });
     expect(settings(stage)).not.toHaveProperty('scm');
 
-    // What it wrote is what a loop runs with.
+    // A loop accepts these settings.
     stage.plans('default', 'echo "<response>FERTIG</response>"');
     const run = await stage.ralph('run', 'a task', '--name', 'it').ended;
     expect(run).toMatchObject({ code: 0 });
     expect(stage.given(1, 'argv').split('\n')).toEqual(expect.arrayContaining(['--model', 'opus']));
   });
 
-  it('offers the agent and the checks that are there: Enter takes, typing replaces, arrows edit', async () => {
+  it('suggests the agent and checks that it finds: Enter accepts, typing replaces, Backspace edits', async () => {
     const stage = openStage();
     stage.write('node_modules/ralph-loop/settings.schema.json', '{}');
     stage.write('bin/codex', '#!/bin/sh\n');
@@ -178,7 +178,7 @@ describe('the questions', () => {
     await terminal.shows(`${GUARDRAIL}\n│  pnpm run build`);
     terminal.presses('C-u', 'Enter');
     await answer(terminal, [[SCM, 'N']]);
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toMatchObject({
       $schema: '../node_modules/ralph-loop/settings.schema.json',
       agent: { command: 'codex', flags: [] },
@@ -190,11 +190,11 @@ describe('the questions', () => {
     });
   });
 
-  it('loses nothing of what is typed ahead or pasted, with any kind of line end', async () => {
+  it('accepts input that is typed ahead or pasted, with any line ending', async () => {
     const stage = openStage();
     const terminal = init(stage);
     terminal.types('claude\r--verbose\n5\r\rmake test\n\n\n\r\r');
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toMatchObject({
       maxIterations: 5,
       agent: { command: 'claude', flags: ['--verbose'] },
@@ -203,30 +203,30 @@ describe('the questions', () => {
   });
 });
 
-describe('an end before the end', () => {
-  /** How it ended, its last line, and whether there is anything of it. */
-  const left = async (terminal: Terminal, stage: Stage): Promise<object> => ({
+describe('ralph init without a result', () => {
+  /** The exit code, the last lines and whether the folder exists. */
+  const endOf = async (terminal: Terminal, stage: Stage): Promise<object> => ({
     ...(await terminal.ends()),
     said: terminal.screen.split('\n').slice(-2),
     folder: existsSync(stage.path('.ralph')),
   });
-  const NOTHING = { ...ABORTED, said: ['', 'Aborted.'], folder: false };
+  const ABORTED_WITHOUT_FILE = { ...ABORTED, said: ['', 'Aborted.'], folder: false };
 
   it.each([
     ['Ctrl-C', 'C-c'],
     ['Ctrl-D', 'C-d'],
-  ])('S2.15 S2.25 S2.116 %s at the first question: 130, and no file (T042)', async (_, key) => {
+  ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at the first question (T042)', async (_, key) => {
     const stage = openStage();
     const terminal = init(stage);
     await terminal.shows(AGENT);
     terminal.presses(key);
-    expect(await left(terminal, stage)).toEqual(NOTHING);
+    expect(await endOf(terminal, stage)).toEqual(ABORTED_WITHOUT_FILE);
   });
 
   it.each([
     ['Ctrl-C', 'C-c'],
     ['Ctrl-D', 'C-d'],
-  ])('S2.15 S2.25 S2.116 %s in the middle: 130, and no file (T042)', async (_, key) => {
+  ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at a later question (T042)', async (_, key) => {
     const stage = openStage();
     stage.write('Makefile', 'test:\n\ttrue\n');
     const terminal = init(stage);
@@ -236,24 +236,24 @@ describe('an end before the end', () => {
       [ITERATIONS, ''],
       [RESPONSE, ''],
     ]);
-    // With a suggestion in the line it is no empty line.
+    // The suggestion makes the line non-empty.
     await terminal.shows(`${GUARDRAIL}\n│  make test`);
     terminal.presses(key);
-    expect(await left(terminal, stage)).toEqual(NOTHING);
+    expect(await endOf(terminal, stage)).toEqual(ABORTED_WITHOUT_FILE);
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'S2.15 S2.25 %s: 130, no file, and the terminal as it was',
+    'S2.15 S2.25 exits 130, writes no file and restores the terminal after %s',
     async (signal) => {
       const stage = openStage();
       const terminal = init(stage);
       await terminal.shows(AGENT);
       for (const pid of stage.running) process.kill(pid, signal);
-      expect(await left(terminal, stage)).toEqual(NOTHING);
+      expect(await endOf(terminal, stage)).toEqual(ABORTED_WITHOUT_FILE);
     },
   );
 
-  it('S2.15 a terminal that goes away ends it too, and leaves no file', async () => {
+  it('S2.15 ends and writes no file when the terminal disappears', async () => {
     const stage = openStage();
     const terminal = init(stage);
     await terminal.shows(AGENT);
@@ -262,7 +262,7 @@ describe('an end before the end', () => {
     expect(existsSync(stage.path('.ralph'))).toBe(false);
   });
 
-  it('S2.14 S2.25 S2.116 without a terminal: 2, and what to do (T042)', async () => {
+  it('S2.14 S2.25 S2.116 exits 2 without a terminal and suggests --yes (T042)', async () => {
     const stage = openStage();
     const { code, stdout, stderr } = await stage.ralph('init').ended;
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -275,16 +275,16 @@ describe('an end before the end', () => {
   });
 });
 
-describe('settings that are there', () => {
+describe('existing settings', () => {
   const base = { maxIterations: 7, agent: { command: 'claude', flags: ['-x'] } };
 
-  it('S2.16 S2.25 shows them merged and where they are from; by default they stay (T046)', async () => {
+  it('S2.16 S2.25 are shown merged with their origin, and kept by default (T046)', async () => {
     const stage = openStage();
     stage.write(FILE, JSON.stringify(base));
     stage.write('.ralph/settings.local.json', JSON.stringify({ agent: { flags: ['-y'] } }));
     const terminal = init(stage);
     await answer(terminal, [[OVERWRITE, '']]);
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     const merged = JSON.stringify({ ...base, agent: { command: 'claude', flags: ['-y'] } }, null, 2);
     expect(terminal.screen).toContain(
       `${merged}\nLoaded from .ralph/settings.json (with local overlay from settings.local.json)\n`,
@@ -293,7 +293,7 @@ describe('settings that are there', () => {
     expect(stage.read(FILE)).toBe(JSON.stringify(base));
   });
 
-  it('S2.16 replaces them after a yes and keeps the old ones; an end in between changes nothing', async () => {
+  it('S2.16 are replaced after a yes, with a backup, and kept if init is aborted', async () => {
     const stage = openStage();
     stage.write(FILE, JSON.stringify(base));
     const first = init(stage);
@@ -308,19 +308,19 @@ describe('settings that are there', () => {
     const second = init(stage);
     await second.shows(OVERWRITE);
     second.types('y\ramp\r\r\r\r\r\r');
-    expect(await second.ends()).toEqual(WELL);
+    expect(await second.ends()).toEqual(SUCCESS);
     expect(second.screen).toContain(WRITTEN);
     expect(settings(stage)).toMatchObject({ agent: { command: 'amp' }, maxIterations: 10 });
     expect(stage.read('.ralph/settings.json.bak')).toBe(JSON.stringify(base));
     expect(second.screen).toContain('.ralph/settings.json.bak');
   });
 
-  it('S2.16 S2.116 tells what is wrong with a malformed file, and still offers to replace it (T046)', async () => {
+  it('S2.16 S2.116 that are malformed are reported and can be replaced (T046)', async () => {
     const stage = openStage();
     stage.write(FILE, '{\n  "agent": {,\n}\n');
     const terminal = init(stage);
     await answer(terminal, [[OVERWRITE, '']]);
-    expect(await terminal.ends()).toEqual(WELL);
+    expect(await terminal.ends()).toEqual(SUCCESS);
     expect(terminal.screen).toContain(
       'ralph: error: existing settings file is malformed: .ralph/settings.json:2:13: not valid JSON',
     );
@@ -328,19 +328,19 @@ describe('settings that are there', () => {
     const again = init(stage);
     await again.shows(OVERWRITE);
     again.types('y\rclaude\r\r\r\r\r\r');
-    expect(await again.ends()).toEqual(WELL);
+    expect(await again.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toMatchObject({ agent: { command: 'claude' } });
   });
 });
 
-describe('how it looks', () => {
-  it('has colours where they are wanted, and none with NO_COLOR', async () => {
+describe('the terminal', () => {
+  it('shows colours, and none with NO_COLOR', async () => {
     const stage = openStage();
     const coloured = init(stage);
     const plain = init(stage, { NO_COLOR: '1' });
     await coloured.shows(AGENT);
     await plain.shows(AGENT);
-    // oxlint-disable-next-line no-control-regex -- colours begin with one
+    // oxlint-disable-next-line no-control-regex -- colours start with an escape character
     const COLOUR = /\u001B\[(?:3[1-7]|90)m/;
     expect(coloured.colours).toMatch(COLOUR);
     expect(plain.colours).not.toMatch(COLOUR);
@@ -350,8 +350,8 @@ describe('how it looks', () => {
   });
 });
 
-describe('--yes', () => {
-  it('asks nothing and takes what it finds, also without a terminal', async () => {
+describe('ralph init --yes', () => {
+  it('asks nothing and uses what it finds, also without a terminal', async () => {
     const stage = openStage();
     stage.write('bin/amp', '#!/bin/sh\n');
     await stage.shell('chmod +x bin/amp').ended;
@@ -375,7 +375,7 @@ describe('--yes', () => {
     });
   });
 
-  it('replaces nothing unless it is forced to, and then keeps it', async () => {
+  it('replaces settings only with --force, and keeps a backup', async () => {
     const stage = openStage();
     stage.write(FILE, '{ "maximumIterations": 7 }');
     const refused = await stage.ralph('init', '--yes').ended;
@@ -390,7 +390,7 @@ describe('--yes', () => {
     expect(stage.read('.ralph/settings.json.bak')).toBe('{ "maximumIterations": 7 }');
   });
 
-  it('S2.25 exits 2 where nothing can be written', async () => {
+  it('S2.25 exits 2 if it cannot write the file', async () => {
     const stage = openStage();
     stage.write('.ralph', 'a file in the way');
     const { code, stderr } = await stage.ralph('init', '--yes').ended;

@@ -1,15 +1,15 @@
-/** `ralph loop`: document 002 by its own command. */
+/** `ralph loop`, the command of document 002. */
 import { describe, expect, it } from 'vitest';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const complete = 'echo COMPLETE';
 const loop = (stage: Stage, ...args: readonly string[]) =>
   stage.ralph('loop', ...args, '--name', 'it', '--', stage.agent).ended;
-const costing = (usd: number, text = 'more to do'): string =>
+const resultWithCost = (usd: number, text = 'more to do'): string =>
   `echo '${JSON.stringify({ type: 'result', ok: true, text, costUsd: usd })}'`;
 
 describe('ralph loop', () => {
-  it('S3.3 S3.6 S3.46 takes one task, has 25 iterations and COMPLETE, and says so first', async () => {
+  it('S3.3 S3.6 S3.46 takes one task, defaults to 25 iterations and COMPLETE, and prints its limits first', async () => {
     const stage = openStage();
     stage.plans(1, complete);
     const { code, stderr } = await loop(
@@ -28,7 +28,7 @@ describe('ralph loop', () => {
     expect(many.stderr).toContain('too many arguments');
   });
 
-  it('S3.45 wrong usage exits 2 and starts nothing; success 0, any other end 1', async () => {
+  it('S3.45 exits 2 on bad usage and starts nothing, 0 on success and 1 on any other end', async () => {
     const stage = openStage();
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['x'], 'at least one check (preset architect)'],
@@ -53,7 +53,7 @@ describe('ralph loop', () => {
     expect((await loop(stage, 'x', '--check', 'true', '-m', '1')).code).toBe(0);
   });
 
-  it('S3.5 S3.15 S3.51 a specification stands for the task, is read anew, and leaves it once it is gone (T087)', async () => {
+  it('S3.5 S3.15 S3.51 replaces the task with the --spec file, reads it in every iteration, and uses the task if it is gone (T087)', async () => {
     const stage = openStage();
     stage.write('spec.md', 'the first spec');
     stage.plans(1, 'echo the second spec > spec.md');
@@ -67,14 +67,14 @@ describe('ralph loop', () => {
     ]);
   });
 
-  it('S3.7 S3.8 S3.31 S3.55 stops at the cost limit, and not before (T090)', async () => {
+  it('S3.7 S3.8 S3.31 S3.55 stops at the cost limit and not before (T090)', async () => {
     const stage = openStage();
-    stage.plans('default', costing(0.05));
+    stage.plans('default', resultWithCost(0.05));
     const args = ['x', '--check', 'true', '--agent', 'scripted'];
     expect((await loop(stage, ...args, '--max-cost', '0.10')).code).toBe(1);
     expect(stage.calls).toBe(2);
     expect(stage.state['outcome']).toMatchObject({ type: 'cost-exhausted' });
-    // Nothing is as good as no limit, and no limit is the default.
+    // 0 means unlimited, which is also the default.
     expect((await loop(stage, ...args, '--max-cost', '0', '--max-time', '0', '-m', '3')).code).toBe(1);
     expect(stage.calls).toBe(5);
     expect((await loop(stage, ...args, '-m', '3')).code).toBe(1);
@@ -82,7 +82,7 @@ describe('ralph loop', () => {
     expect(stage.calls).toBe(8);
   });
 
-  it('S3.6 S3.12 S3.39 S3.60 a YAML file has its block, the command line comes over it, and its ranges are checked (T097)', async () => {
+  it('S3.6 S3.12 S3.39 S3.60 reads its block of a YAML file, which options override, and checks the ranges (T097)', async () => {
     const stage = openStage();
     const config = ['x', '--check', 'false', '-c', 'ralph.yaml'];
     const policy = () => stage.journal[0]?.['policy'];
@@ -120,7 +120,7 @@ describe('ralph loop', () => {
     }
   });
 
-  it('S3.10 S3.11 the agent is the one that is named, or whichever there is; --model comes over the file', async () => {
+  it('S3.10 S3.11 uses the named agent or the first installed one, and --model overrides the file', async () => {
     const stage = openStage();
     stage.installs('claude');
     stage.write('ralph.yaml', 'ralph_loop:\n  agent: build\n  model: sonnet\n');
@@ -135,7 +135,7 @@ describe('ralph loop', () => {
     expect(stage.given(3, 'argv')).toMatch(/^e\n--json\n/);
   });
 
-  it('tells what was red before, fixed, or broken by the loop; --no-baseline does not look', async () => {
+  it('reports checks that failed before, were fixed or were broken, unless --no-baseline is given', async () => {
     const stage = openStage();
     stage.plans('default', ': > fixed; rm -f README.md');
     const checks = ['test -e fixed', 'test -e README.md', 'test -e never'].flatMap((check) => [
@@ -156,7 +156,7 @@ describe('ralph loop', () => {
     expect(stage.given(2, 'stdin')).not.toContain('Fail Already');
   });
 
-  it('S3.22 S3.52 a check that takes too long says so with its time', async () => {
+  it('S3.22 S3.52 reports a check that timed out with its time limit', async () => {
     const stage = openStage();
     await loop(stage, 'x', '-m', '2', '--no-baseline', '--check', 'sleep 30', '--check-timeout', '200ms');
     expect(stage.given(2, 'stdin')).toContain('Timeout (0.2s)');
@@ -164,7 +164,7 @@ describe('ralph loop', () => {
     expect(stage.journal[0]).toMatchObject({ policy: { checks: { timeoutMs: 120_000 } } });
   });
 
-  it('S3.54 S3.56 an agent that fails is noted with its error, and the next one is told', async () => {
+  it('S3.54 S3.56 records the error of a failed agent and reports it in the next prompt', async () => {
     const stage = openStage();
     stage.plans(1, 'exit 7');
     await loop(stage, 'x', '-m', '2', '--check', 'true');
@@ -172,7 +172,7 @@ describe('ralph loop', () => {
     expect(stage.given(2, 'stdin')).toContain('## Execution Error');
   });
 
-  it('S3.42 S3.43 S3.45 S3.46 tells its result to a program, a page or a pull request', async () => {
+  it('S3.42 S3.43 S3.45 S3.46 writes its result as JSON, as Markdown or for GitHub', async () => {
     const stage = openStage();
     const check = "test -e fixed || { echo 'no `fix` | yet'; exit 1; }";
     stage.plans(1, 'echo working; echo token=abcdefgh1234');
@@ -223,7 +223,7 @@ describe('ralph loop', () => {
     }
   });
 
-  it('a report that cannot be written does not change how it ended, and none is left of an earlier loop', async () => {
+  it('keeps its exit code if the report cannot be written, and empties the report of an earlier loop', async () => {
     const stage = openStage();
     stage.write('d/x', '');
     stage.plans(1, `rm -r d; ${complete}`);
@@ -236,7 +236,7 @@ describe('ralph loop', () => {
     expect(stage.read('old.json')).toBe('');
   });
 
-  it('is told of by every command that drives it to its end', async () => {
+  it('writes reports with run and resume too', async () => {
     const stage = openStage();
     const reports = ['--report', 'json', '--report-file', 'r.json'];
     stage.plans('default', 'echo working');
@@ -264,7 +264,7 @@ describe('ralph loop', () => {
     expect(more.stdout).toMatch(/^## Ralph loop `it`: max_iterations\n[^]*\n\| 3 \| unknown \|/);
   });
 
-  it('S3.56 goes on where its progress cannot be written, says so once, and writes it when it can', async () => {
+  it('S3.56 continues if progress.md cannot be written, warns once, and writes it again when it can', async () => {
     const stage = openStage();
     const file = '.ralph/loops/it/progress.md';
     stage.plans(2, `rm ${file}; mkdir ${file}`);
@@ -277,7 +277,7 @@ describe('ralph loop', () => {
     );
   });
 
-  it('S3.28 says UNCHECKED of an iteration that was stopped before its checks', async () => {
+  it('S3.28 records an iteration that was stopped before its checks as UNCHECKED', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.ralph(
@@ -291,7 +291,7 @@ describe('ralph loop', () => {
       '--',
       stage.agent,
     );
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGINT');
     await ralph.until('received SIGINT');
     stage.release();
@@ -301,7 +301,7 @@ describe('ralph loop', () => {
     );
   });
 
-  it('S3.29 S3.50 tells the first agent what an earlier loop of its name has come to (T099)', async () => {
+  it('S3.29 S3.50 gives the first agent the progress of an earlier failed loop of its name (T099)', async () => {
     const stage = openStage();
     const args = ['x', '-m', '1', '--check', 'test -e fixed || { echo no fix yet; exit 1; }'];
     await loop(stage, ...args);
@@ -312,7 +312,7 @@ describe('ralph loop', () => {
     expect(stage.given(3, 'stdin')).not.toContain('earlier loop');
   });
 
-  it('refuses a check that contains a key, without telling it', async () => {
+  it('rejects a check that contains a key, and redacts the key', async () => {
     const stage = openStage();
     const { code, stderr } = await loop(stage, 'x', '--check', 'echo sk-ant-abcdefghijklmnop1234; false');
     expect(code).toBe(2);
@@ -323,7 +323,7 @@ describe('ralph loop', () => {
     expect(stage.calls).toBe(0);
   });
 
-  it('tells a check without what may be a secret, wherever it is told', async () => {
+  it('redacts secrets in the commands of checks everywhere', async () => {
     const stage = openStage();
     const { stdout, stderr } = await loop(
       stage,
@@ -342,7 +342,7 @@ describe('ralph loop', () => {
     expect(files.join('')).toContain('TOKEN=<redacted> false');
   });
 
-  it('shows a hint with the check that failed', async () => {
+  it('shows the hint of a failed check', async () => {
     const stage = openStage();
     stage.settings({ guardrails: [{ command: 'false', hint: 'Make it true.' }] });
     await loop(stage, 'x', '-m', '2', '--check', 'false');
@@ -350,7 +350,7 @@ describe('ralph loop', () => {
     expect(stage.given(3, 'stdin')).toContain('### false\nHint: Make it true.\n');
   });
 
-  it('keeps the secrets of the environment out of reports and of the progress', async () => {
+  it('redacts secrets of the environment in reports and progress.md', async () => {
     const stage = openStage();
     stage.env['MY_API_KEY'] = 'supersecretvalue12345';
     const args = ['x', '-m', '1', '--check', 'echo $MY_API_KEY; false', '--report', 'markdown'];

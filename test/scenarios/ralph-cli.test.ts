@@ -4,8 +4,8 @@ import { openStage, waitFor } from './stage.ts';
 const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
 const done = "echo 'all is well <response>DONE</response>'";
 
-describe('completion', () => {
-  it('S2.9 S2.49 S2.50 the response tag completes the loop, in any case and with blanks in it (T048)', async () => {
+describe('a ralph-cli loop', () => {
+  it('S2.9 S2.49 S2.50 completes on the response tag, in any case and with spaces in it (T048)', async () => {
     const stage = openStage();
     stage.plans(1, done);
     expect((await stage.run(...ralphCli)).code).toBe(0);
@@ -14,7 +14,7 @@ describe('completion', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('S2.46 S2.52 the bare word and a tag over two lines complete nothing: ten iterations, exit 1 (T048)', async () => {
+  it('S2.46 S2.52 ignores the bare word and a tag across two lines, and exits 1 after ten iterations (T048)', async () => {
     const stage = openStage();
     stage.plans('default', "echo DONE; echo '<response>'; echo 'DONE</response>'");
     const { code, stderr } = await stage.run(...ralphCli);
@@ -22,7 +22,7 @@ describe('completion', () => {
     expect(stderr).toContain('starting iteration 10/10');
   });
 
-  it('S2.51 of several tags the first decides', async () => {
+  it('S2.51 looks only at the first of several tags', async () => {
     const stage = openStage();
     stage.plans(1, "echo '<response>NOT YET</response> <response>DONE</response>'");
     stage.plans(2, "echo '<response>DONE</response> <response>NOT YET</response>'");
@@ -30,7 +30,7 @@ describe('completion', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('S2.9 the response to wait for can be chosen', async () => {
+  it('S2.9 completes on the response of --completion-response', async () => {
     const stage = openStage();
     stage.plans(1, done);
     stage.plans(2, "echo '<response>FIN</response>'");
@@ -40,7 +40,7 @@ describe('completion', () => {
     expect((await stage.run(...ralphCli, '--completion-response', 'FIN')).code).toBe(0);
   });
 
-  it('S2.8 three spellings of one limit', async () => {
+  it('S2.8 accepts three spellings of --max-iterations', async () => {
     const stage = openStage();
     for (const option of ['-m', '--max-iterations', '--maximum-iterations']) {
       // oxlint-disable-next-line no-await-in-loop -- one loop after the other under one name
@@ -61,7 +61,7 @@ describe('completion', () => {
       (await stage.run(...ralphCli, '-m', 'many')).code,
     ];
     const ralph = stage.starts(...ralphCli);
-    await stage.called(3);
+    await stage.waitForCall(3);
     ralph.signal('SIGTERM');
     await ralph.until('Received signal');
     stage.release();
@@ -69,8 +69,8 @@ describe('completion', () => {
   });
 });
 
-describe('what the agent says', () => {
-  it('S2.10 S2.40 is shown unless that is not wanted, and counts either way (T065)', async () => {
+describe('the output of the agent', () => {
+  it('S2.10 S2.40 is shown unless that is disabled, and counts in both cases (T065)', async () => {
     const stage = openStage();
     stage.plans('default', done);
     const shown = await stage.run(...ralphCli);
@@ -80,13 +80,13 @@ describe('what the agent says', () => {
     const hidden = await stage.run(...ralphCli, '--no-stream-agent-output');
     expect(hidden).toMatchObject({ code: 0, stdout: '' });
     expect(hidden.stderr).not.toContain('all is well');
-    // Without a flag the settings decide; with one they do not.
+    // The flag overrides the settings.
     stage.settings({ streamAgentOutput: false });
     expect((await stage.run(...ralphCli)).stdout).toBe('');
     expect((await stage.run(...ralphCli, '--stream-agent-output')).stdout).toBe(shown.stdout);
   });
 
-  it('S2.41 is shown while the agent is still at work', async () => {
+  it('S2.41 is shown while the agent is still running', async () => {
     const stage = openStage();
     stage.plans(1, `echo first; ${waitFor()}; ${done}`);
     const ralph = stage.starts(...ralphCli);
@@ -108,7 +108,7 @@ describe('the prompt', () => {
     expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual([awkward, awkward]);
   });
 
-  it('S2.7 and from a file (T062)', async () => {
+  it('S2.7 reaches the agent byte for byte from a file (T062)', async () => {
     const stage = openStage();
     stage.plans('default', done);
     stage.write('PROMPT.md', awkward);
@@ -117,7 +117,7 @@ describe('the prompt', () => {
     expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual([awkward, awkward]);
   });
 
-  it('a prompt on the standard input is read once and used in every iteration', async () => {
+  it('from stdin is read once and used in every iteration', async () => {
     const stage = openStage();
     const line = `printf 'from %s' "a pipe" | $RALPH run -f - --name it --preset ralph-cli -m 2 -- "$AGENT"`;
     const { code } = await stage.shell(line, { AGENT: stage.agent }).ended;
@@ -125,7 +125,7 @@ describe('the prompt', () => {
     expect([stage.given(1, 'last'), stage.given(2, 'last')]).toEqual(['from a pipe', 'from a pipe']);
   });
 
-  it('S2.42 a file is read anew for every iteration, a text stays as it was typed (T061)', async () => {
+  it('S2.42 from a file is read again for every iteration, and from the command line stays the same (T061)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
@@ -135,7 +135,7 @@ describe('the prompt', () => {
     expect([stage.given(3, 'last'), stage.given(4, 'last')]).toEqual(['PROMPT.md', 'PROMPT.md']);
   });
 
-  it('a file that is gone in mid-loop ends it with exit code 2 and a message that names it (T061)', async () => {
+  it('whose file disappears ends the loop with exit code 2 and a message that names the file (T061)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'rm PROMPT.md');
@@ -145,7 +145,7 @@ describe('the prompt', () => {
     expect(stage.state['status']).toBe('failed');
   });
 
-  it('such an end is an error like any other: `ralph: error: …` (T061)', async () => {
+  it('whose file disappears ends the loop with a line `ralph: error: …` (T061)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'rm PROMPT.md');
@@ -154,30 +154,30 @@ describe('the prompt', () => {
   });
 });
 
-describe('signals', () => {
-  it('S2.70 S2.71 S2.72 S2.73 S2.115 the agent finishes, no guardrail starts, exit 130 (T071)', async () => {
+describe('a signal', () => {
+  it('S2.70 S2.71 S2.72 S2.73 S2.115 lets the agent finish, starts no guardrail and exits 130 (T071)', async () => {
     const stage = openStage();
     stage.plans(1, `trap 'echo signalled > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}; ${done}`);
     const ralph = stage.starts(...ralphCli, '--check', ': > "$FAKE_PLAN/checked"');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGINT');
     await ralph.until('Received signal, shutting down...');
     stage.release();
     const { code, stdout } = await ralph.ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 130, calls: 1 });
     expect(stdout).toContain('all is well');
-    expect([stage.has(1, 'end'), stage.has(1, 'signal'), stage.left('checked')]).toEqual([
+    expect([stage.has(1, 'end'), stage.has(1, 'signal'), stage.hasPlanFile('checked')]).toEqual([
       true,
       false,
       false,
     ]);
   });
 
-  it('S2.70 S2.71 a guardrail that is at work finishes too, and its log is whole (T071)', async () => {
+  it('S2.70 S2.71 lets a running guardrail finish and keeps its whole log (T071)', async () => {
     const stage = openStage();
     stage.write('gate', `echo begun; : > "$FAKE_PLAN/checking"; ${waitFor()}; echo finished; exit 1`);
     const ralph = stage.starts(...ralphCli, '--check', '. ./gate', '--check', ': > "$FAKE_PLAN/second"');
-    await stage.appears(`${stage.plan}/checking`);
+    await stage.waitForFile(`${stage.plan}/checking`);
     ralph.signal('SIGTERM');
     await ralph.until('Received signal, shutting down...');
     stage.release();
@@ -190,7 +190,7 @@ describe('signals', () => {
     expect(stage.read('.ralph/loops/it/runs/0001/checks/gate.log')).toBe('begun\nfinished\n');
   });
 
-  it('S2.72 130 also when the last words were the completion response; the state tells which iteration it was (T074)', async () => {
+  it('S2.72 exits 130 even after the completion response, and state.json has the iteration (T074)', async () => {
     const stage = openStage();
     stage.plans(2, `${done}; ${waitFor()}`);
     const ralph = stage.starts(...ralphCli);
@@ -205,7 +205,7 @@ describe('signals', () => {
 });
 
 describe('the command line', () => {
-  it('S2.13 needs exactly one prompt, and says what is wrong (T037)', async () => {
+  it('S2.13 requires exactly one prompt and says what is wrong (T037)', async () => {
     const stage = openStage();
     const none = await stage.ralph('run', '--', stage.agent).ended;
     expect(none).toMatchObject({
@@ -225,7 +225,7 @@ describe('the command line', () => {
     expect([stage.calls, stage.loops]).toEqual([0, []]);
   });
 
-  it('`ralph` alone asks for a prompt and tells how, and a flag may stand before any word (T047)', async () => {
+  it('explains how to give a prompt after a bare `ralph`, and needs no `run` (T047)', async () => {
     const stage = openStage();
     const bare = await stage.ralph().ended;
     expect(bare.code).toBe(2);
@@ -239,13 +239,13 @@ describe('the command line', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('the help tells how the prompt can reach the agent', async () => {
+  it('has a help text on how the prompt can reach the agent', async () => {
     const { code, stdout } = await openStage().ralph('run', '--help').ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/--prompt-via <way> +how the agent gets the prompt: stdin, file\s+or argument/);
   });
 
-  it('a bare word that is no command starts nothing and gets a suggestion (T047)', async () => {
+  it('rejects a bare word that is no command, with a suggestion (T047)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.ralph('statsu', '--', stage.agent).ended;
     expect(code).toBe(2);
@@ -254,7 +254,7 @@ describe('the command line', () => {
     expect(stage.calls).toBe(0);
   });
 
-  it('no settings file can be named on the command line (T047)', async () => {
+  it('has no option for a settings file (T047)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.ralph('run', '--settings', 'x.json', '-p', 'x', '--', stage.agent)
       .ended;

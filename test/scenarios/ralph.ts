@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
-/** A command that was started, and what it has printed so far. */
+/** A running command and its output so far. */
 export class Ralph {
   readonly #child: ChildProcess;
   readonly ended: Promise<Ended>;
@@ -23,7 +23,7 @@ export class Ralph {
     });
     this.ended = new Promise((resolve, reject) => {
       child.once('error', reject);
-      // Once its streams are closed too: everything that it said is known.
+      // `close` follows the end of both streams, so the output is complete.
       child.once('close', (code, signal) => {
         this.hasEnded = true;
         this.#changed();
@@ -40,23 +40,23 @@ export class Ralph {
     this.#child.kill(name);
   }
 
-  /** Waits until it has said something; one that ends without has failed. */
+  /** Waits for a text in the output; fails if the command ends without it. */
   until(text: string, stream: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         if (this[stream].includes(text)) resolve();
         else if (this.hasEnded) {
-          reject(new Error(`it ended without saying ${JSON.stringify(text)}:\n${this.stdout}${this.stderr}`));
+          reject(new Error(`ended without printing ${JSON.stringify(text)}:\n${this.stdout}${this.stderr}`));
         }
       };
-      this.#changed = look;
-      look();
+      this.#changed = check;
+      check();
     });
   }
 }
 
 export interface Ended {
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that killed the command. */
   readonly code: number | NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -1,18 +1,18 @@
-/** What document 001 asks of the repository itself. */
+/** What document 001 requires of the repository itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { openStage } from './stage.ts';
 
 const text = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-it('S2.89 git ignores what is built, logs, and what editors and systems leave around', () => {
+it('S2.89 .gitignore covers build output, logs, and files of editors and operating systems', () => {
   const ignored = text('.gitignore').split('\n');
   for (const entry of ['dist/', '.ralph/', '*.log', '.idea/', '.vscode/', '*.swp', '.DS_Store']) {
     expect(ignored).toContain(entry);
   }
 });
 
-it('S2.90 there is a script for every step, and one for all of them in their order', () => {
+it('S2.90 package.json has a script for every step and one that runs them in order', () => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own file
   const { scripts } = JSON.parse(text('package.json')) as {
     readonly scripts: Readonly<Record<string, string>>;
@@ -22,11 +22,11 @@ it('S2.90 there is a script for every step, and one for all of them in their ord
   }
   const steps = ['npm run format', 'npm run lint', 'npm test', 'npm run build'];
   expect(scripts['all']?.split(' && ')).toEqual(steps);
-  // One of that name would be run whenever somebody installs the package.
+  // npm would run a script of that name on every installation of the package.
   expect(scripts['install']).toBeUndefined();
 });
 
-it('S2.91 the README has what a newcomer looks for', () => {
+it('S2.91 the README has the sections that a new user needs', () => {
   const readme = text('README.md');
   for (const part of [
     /^Ralph runs a coding agent/m,
@@ -42,7 +42,7 @@ it('S2.91 the README has what a newcomer looks for', () => {
   }
 });
 
-it('S2.92 every folder of the program has tests beside its files or runs in those of the whole', () => {
+it('S2.92 every source folder has tests, and so has every feature that the document lists', () => {
   const source = new URL('../../src/', import.meta.url);
   const folders = readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const without = folders.filter(
@@ -59,7 +59,7 @@ it('S2.92 every folder of the program has tests beside its files or runs in thos
     expect(tests).toMatch(new RegExp(`it\\('[S\\d. ]*\\b${id} `));
 });
 
-it('S2.3 there are init, run, which may be left out, and the version', async () => {
+it('S2.3 the commands are init and run, which is the default, and a flag prints the version', async () => {
   const stage = openStage();
   const help = (await stage.ralph('--help').ended).stdout;
   expect(help).toMatch(/^ {2}init /m);

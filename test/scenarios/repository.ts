@@ -23,12 +23,14 @@ export function remoteOf(stage: Stage): string {
   return remote;
 }
 
+/** The subjects of all commits, newest first. */
 export const subjects = (stage: Stage): readonly string[] =>
   stage.git('log', '--format=%s').split('\n').slice(0, -1);
 /** `git status` without `.ralph`. */
 export const status = (stage: Stage): readonly string[] =>
   stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph').split('\n').slice(0, -1);
 
+/** Installs a git hook. */
 export function hook(stage: Stage, name: string, script: string): void {
   stage.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
   chmodSync(stage.path(`.git/hooks/${name}`), 0o755);

@@ -7,7 +7,7 @@ import { openStage, waitFor, type Stage } from './stage.ts';
 describe('ralph rewind', () => {
   const rewinds = (stage: Stage, to: string) => stage.ralph('rewind', 'it', to).ended;
 
-  it('makes the files what they were, says how to get back, and leaves index, branch and ignored files', async () => {
+  it('restores the files, prints how to undo that, and leaves index, branch and ignored files alone', async () => {
     const stage = openDirty();
     stage.write('.git/info/exclude', 'ignored\n');
     stage.write('ignored', 'x');
@@ -40,7 +40,7 @@ describe('ralph rewind', () => {
     expect(unknown.stderr).toContain('it has: start, 1 to 3, rewind-1, rewind-2, rewind-3');
   });
 
-  it('names ten of the files, and says how many more there are', async () => {
+  it('lists ten files and the number of the others', async () => {
     const stage = openStage();
     stage.plans(1, 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"file-$i"; done');
     await stage.run('-p', 'work', '-m', '1');
@@ -49,7 +49,7 @@ describe('ralph rewind', () => {
     expect((await rewinds(stage, 'rewind-1')).stdout).toMatch(/\n {2}added {4}file-1\n/);
   });
 
-  it('lets a loop go on from there', async () => {
+  it('lets the loop resume from the restored files', async () => {
     const stage = openStage();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
@@ -61,13 +61,13 @@ describe('ralph rewind', () => {
     expect(stdout.match(/(?<=^diff --git a\/)\S+/gm)).toEqual(['log', 'new-4']);
   });
 
-  it('is refused while another loop works on the same files, and where something is in the way', async () => {
+  it('is rejected while another loop works on the same files, or if a folder is in the way', async () => {
     const stage = openStage();
     stage.plans(1, 'echo 1 >a');
     await stage.run('-p', 'work', '-m', '1');
     stage.plans(2, waitFor());
     const other = stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     const busy = await rewinds(stage, 'start');
     expect(busy.code).toBe(2);
     expect(busy.stderr).toContain('"other" is running on the same files as "it"');
@@ -82,7 +82,7 @@ describe('ralph rewind', () => {
     expect(records(stage)).not.toContain('rewind-1');
   });
 
-  it('that fails in the middle says so, with the way back', async () => {
+  it('reports a failure halfway, and how to restore the files', async () => {
     const stage = openStage();
     stage.git('config', 'filter.bad.clean', 'cat');
     stage.git('config', 'filter.bad.smudge', 'cat');
@@ -101,7 +101,7 @@ describe('ralph rewind', () => {
     expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
   });
 
-  it('is finished where it is interrupted once, and leaves nobody who goes on with it where it is killed', async () => {
+  it('finishes after one interrupt, and leaves no process behind when it is killed', async () => {
     const stage = openStage();
     const slow = `: >"$FAKE_PLAN/turning"; ${waitFor()}`;
     stage.git('config', 'filter.slow.clean', 'cat');
@@ -115,7 +115,7 @@ describe('ralph rewind', () => {
     await stage.run('-p', 'work', '-m', '2');
     writeFileSync(join(stage.plan, 'slow'), 'slow');
     const interrupted = stage.ralph('rewind', 'it', '1');
-    await stage.appears(join(stage.plan, 'turning'));
+    await stage.waitForFile(join(stage.plan, 'turning'));
     interrupted.signal('SIGINT');
     await interrupted.until('finishing the rewind');
     stage.release();
@@ -124,7 +124,7 @@ describe('ralph rewind', () => {
     await rewinds(stage, 'rewind-1');
     for (const name of ['go', 'turning']) rmSync(join(stage.plan, name));
     const killed = stage.ralph('rewind', 'it', '1');
-    await stage.appears(join(stage.plan, 'turning'));
+    await stage.waitForFile(join(stage.plan, 'turning'));
     killed.signal('SIGKILL');
     await killed.ended;
     expect([stage.read('a'), existsSync(stage.path('z'))]).toEqual(['1\n', true]);
@@ -137,7 +137,7 @@ describe('ralph rewind', () => {
     expect(existsSync(stage.path('.ralph/loops/it/rewinds/scratch'))).toBe(false);
   });
 
-  it('keeps exact copies of what git would not give back, and says where', async () => {
+  it('keeps exact copies of files that git cannot restore exactly, and prints where', async () => {
     const stage = openStage();
     stage.plans('default', 'echo "$RALPH_ITERATION" >key; chmod 600 key');
     await stage.run('-p', 'work', '-m', '2');

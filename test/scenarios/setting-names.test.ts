@@ -1,8 +1,8 @@
-/** Settings that have two names: ours and document 001's. */
+/** Settings with two names: Ralph's own and the one of document 001. */
 import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 
-/** What `ralph config` shows, by the name of the setting. */
+/** The output of `ralph config`, by the name of the setting. */
 const configOf = async (stage: Stage): Promise<unknown> => {
   const { stdout, stderr } = await stage.ralph('config', '--json').ended;
   expect(stderr).toBe('');

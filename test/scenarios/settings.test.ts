@@ -1,4 +1,4 @@
-/** The settings files of a workspace, by what a loop does with them. */
+/** The settings files of a workspace, and what a loop does with them. */
 import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 
@@ -7,21 +7,21 @@ const shared = (stage: Stage, more: object = {}): void =>
   stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...more });
 const run = (stage: Stage, ...args: readonly string[]) =>
   stage.ralph('run', '--name', 'it', '-p', 'work', ...args).ended;
-/** What holds, by its whole name. */
-const holds = async (stage: Stage, ...args: readonly string[]): Promise<Record<string, Held>> => {
+/** The settings in effect, by their full name. */
+const configOf = async (stage: Stage, ...args: readonly string[]): Promise<Record<string, Setting>> => {
   const { stdout, stderr } = await stage.ralph('config', '--json', ...args).ended;
   expect(stderr).toBe('');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
-  return JSON.parse(stdout) as Record<string, Held>;
+  return JSON.parse(stdout) as Record<string, Setting>;
 };
-interface Held {
+interface Setting {
   readonly value: unknown;
   readonly origin: string;
   readonly place: string | null;
 }
 
 describe('the settings files', () => {
-  it('S2.26 S2.29 flags come over the local file, and that over the shared one (T038)', async () => {
+  it('S2.26 S2.29 are overridden by flags, and the shared one by the local one (T038)', async () => {
     const stage = openStage();
     shared(stage, { maximumIterations: 9, completionResponse: 'ONE', streamAgentOutput: false });
     stage.settings({ maximumIterations: 7, completionResponse: 'TWO' }, 'settings.local.json');
@@ -29,7 +29,7 @@ describe('the settings files', () => {
     const { code, stdout, stderr } = await run(stage, '-m', '2', '-c', 'FIN');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('starting iteration 1/2');
-    const { maxIterations, completionResponse, streamAgentOutput, preset } = await holds(stage, '-m', '2');
+    const { maxIterations, completionResponse, streamAgentOutput, preset } = await configOf(stage, '-m', '2');
     expect(maxIterations).toEqual({ value: 2, origin: 'flag', place: '--max-iterations' });
     expect(completionResponse).toEqual({
       value: 'TWO',
@@ -40,7 +40,7 @@ describe('the settings files', () => {
     expect(preset?.origin).toBe('file');
   });
 
-  it('S2.1 S2.27 S2.54 have every key of document 001, and a loop is nothing but its settings and a prompt', async () => {
+  it('S2.1 S2.27 S2.54 have every key of document 001, and together with a prompt define a loop', async () => {
     const stage = openStage();
     shared(stage, {
       maximumIterations: 4,
@@ -73,7 +73,7 @@ describe('the settings files', () => {
     );
   });
 
-  it('have one word for both tags of the default preset, whichever of them names it', async () => {
+  it('apply one completion word to both tags of the default preset, unless each tag has its own', async () => {
     const stage = openStage();
     stage.settings({ preset: 'default', completionResponse: 'FIN' });
     stage.plans(1, "echo '<promise>DONE</promise>'");
@@ -84,9 +84,9 @@ describe('the settings files', () => {
     expect((await stage.run('-p', 'work', '-m', '1', '--completion-promise', 'ALL')).code).toBe(1);
   });
 
-  it('S2.28 leave ten iterations, DONE, 5000 characters, the stream on and no count where they say nothing', async () => {
+  it('S2.28 default to ten iterations, DONE, 5000 characters, streamed output and no iteration count', async () => {
     const stage = openStage();
-    const held = await holds(stage, '--preset', 'ralph-cli');
+    const config = await configOf(stage, '--preset', 'ralph-cli');
     expect(
       [
         'maxIterations',
@@ -94,13 +94,13 @@ describe('the settings files', () => {
         'outputTruncateChars',
         'streamAgentOutput',
         'includeIterationCountInPrompt',
-      ].map((key) => held[key]?.value),
+      ].map((key) => config[key]?.value),
     ).toEqual([10, 'DONE', 5000, true, false]);
-    expect(held['maxIterations']?.origin).toBe('default');
-    expect(held['iterationTimeout']).toEqual({ value: null, origin: 'preset', place: 'preset ralph-cli' });
+    expect(config['maxIterations']?.origin).toBe('default');
+    expect(config['iterationTimeout']).toEqual({ value: null, origin: 'preset', place: 'preset ralph-cli' });
   });
 
-  it('S2.30 local numbers, texts and lists take the place of the shared ones, objects are merged', async () => {
+  it('S2.30 merge objects, while local numbers, texts and lists replace the shared ones', async () => {
     const stage = openStage();
     shared(stage, {
       agent: { command: stage.agent, flags: ['--a', '--b'], env: { drop: ['X'] } },
@@ -110,20 +110,20 @@ describe('the settings files', () => {
     stage.plans(1, done);
     expect((await run(stage)).code).toBe(0);
     expect(stage.given(1, 'argv')).toBe('--c\nwork\n');
-    const held = await holds(stage);
-    expect(held['agent.command']?.value).toBe(stage.agent);
-    expect(held['agent.env.drop']?.value).toEqual(['X']);
+    const config = await configOf(stage);
+    expect(config['agent.command']?.value).toBe(stage.agent);
+    expect(config['agent.env.drop']?.value).toEqual(['X']);
   });
 
   it('S2.31 keep the shared agent command and take the local agent flags', async () => {
     const stage = openStage();
     stage.settings({ agent: { command: 'claude', flags: ['--model opus'] } });
     stage.settings({ agent: { flags: ['--verbose'] } }, 'settings.local.json');
-    const held = await holds(stage);
-    expect([held['agent.command']?.value, held['agent.flags']?.value]).toEqual(['claude', ['--verbose']]);
+    const config = await configOf(stage);
+    expect([config['agent.command']?.value, config['agent.flags']?.value]).toEqual(['claude', ['--verbose']]);
   });
 
-  it('S2.32 S2.54 know three fail actions, in any case, and nothing else (T040)', async () => {
+  it('S2.32 S2.54 accept three fail actions, in any case, and nothing else (T040)', async () => {
     const stage = openStage();
     shared(stage, { guardrails: [{ command: 'false', failAction: 'replace' }] });
     await run(stage, '-m', '2');
@@ -139,7 +139,7 @@ describe('the settings files', () => {
     expect(stderr).toContain('guardrails[1].failAction must be APPEND, PREPEND, or REPLACE, got "IGNORE"');
   });
 
-  it('S2.94 that are wrong are named with key, index and value, and nothing is begun', async () => {
+  it('S2.94 with errors are rejected with key, index and value, and nothing starts', async () => {
     const stage = openStage();
     const cases: readonly (readonly [object | string, string])[] = [
       [{ maximumIterations: -1 }, 'maximumIterations must be a positive integer, got -1'],
@@ -188,7 +188,7 @@ describe('the settings files', () => {
     expect([stage.calls, stage.loops]).toEqual([0, []]);
   });
 
-  it('name the line of what is wrong, and all that is', async () => {
+  it('with several errors are rejected with the line of each', async () => {
     const stage = openStage();
     stage.settings('{\n  "maxFailures": 0,\n  "agent": {\n    "flags":\n      "--x"\n  }\n}\n');
     const { stderr } = await run(stage);
@@ -198,7 +198,7 @@ describe('the settings files', () => {
     );
   });
 
-  it('S2.95 that say nothing mean the default in the shared file, and are refused in the local one (T040)', async () => {
+  it('S2.95 with zero or empty values mean the default in the shared file, and are rejected in the local one (T040)', async () => {
     const stage = openStage();
     shared(stage, { maximumIterations: 0, completionResponse: '', outputTruncateChars: 0 });
     stage.plans(1, done);
@@ -214,7 +214,7 @@ describe('the settings files', () => {
     expect((await run(bare)).stderr).toContain('agent.command must be configured in settings file');
   });
 
-  it('S2.96 `-m 0` and `-c ""` count as not given, and a run makes the folder', async () => {
+  it('S2.96 are not overridden by `-m 0` and `-c ""`, and a run creates their folder', async () => {
     const stage = openStage();
     stage.plans(1, done);
     const args = ['--preset', 'ralph-cli', '-m', '0', '-c', '', '--', stage.agent];
@@ -224,17 +224,17 @@ describe('the settings files', () => {
     expect(stage.read('.ralph/.gitignore')).toContain('*');
   });
 
-  it('S2.12 lie at one place only', async () => {
+  it('S2.12 are read from one place only', async () => {
     const stage = openStage();
     stage.write('settings.json', '{ "maximumIterations": 3 }');
     stage.write('sub/.ralph/settings.json', '{ "maximumIterations": 4 }');
-    expect((await holds(stage))['maxIterations']?.value).toBe(10);
+    expect((await configOf(stage))['maxIterations']?.value).toBe(10);
     const { code, stderr } = await run(stage, '--settings', 'settings.json');
     expect(code).toBe(2);
     expect(stderr).toContain("unknown option '--settings'");
   });
 
-  it('what is wrong with the prompt or the settings is one `error: …`, and exit code 2', async () => {
+  it('and the prompt are rejected with one line `error: …` and exit code 2', async () => {
     const stage = openStage();
     stage.settings('{');
     const cases = [
@@ -255,16 +255,16 @@ describe('the settings files', () => {
     expect(stage.calls).toBe(0);
   });
 
-  it('show what completes the loop by default, and that it depends on the checks', async () => {
+  it('default `until` to claim without checks and to both with checks', async () => {
     const stage = openStage();
-    const until = async (...args: readonly string[]) => (await holds(stage, ...args))['until'];
+    const until = async (...args: readonly string[]) => (await configOf(stage, ...args))['until'];
     expect(await until()).toEqual({ value: 'claim', origin: 'default', place: 'default without checks' });
     const checked = ['--check', 'true'];
     expect(await until(...checked)).toMatchObject({ value: 'both', place: 'default with checks' });
     expect(await until(...checked, '--until', 'claim')).toMatchObject({ value: 'claim', place: '--until' });
   });
 
-  it('keep secrets out of what is shown', async () => {
+  it('are shown by ralph config without secrets', async () => {
     const stage = openStage();
     stage.env['DEPLOY_TOKEN'] = 'very-secret-value';
     shared(stage, {
@@ -279,7 +279,7 @@ describe('the settings files', () => {
     }
   });
 
-  it('are those that a loop began with, whatever becomes of the file', async () => {
+  it('apply as they were when the loop started', async () => {
     const stage = openStage();
     shared(stage, { maximumIterations: 2 });
     stage.plans(1, 'echo "{ broken" > .ralph/settings.json');
@@ -287,7 +287,7 @@ describe('the settings files', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('say what is shown, also of a loop that is resumed', async () => {
+  it('apply to the output of a resumed loop too', async () => {
     const stage = openStage();
     shared(stage, { maximumIterations: 1, streamAgentOutput: false });
     stage.plans('default', 'echo something');
@@ -298,17 +298,17 @@ describe('the settings files', () => {
     );
   });
 
-  it('hide from an agent what any of them hides', async () => {
+  it('hide the variables from the agent that any file or flag names', async () => {
     const stage = openStage();
     Object.assign(stage.env, { ONE: '1', TWO: '2', THREE: '3' });
     shared(stage, { agent: { command: stage.agent, env: { drop: ['ONE'] } } });
     stage.settings({ agent: { env: { drop: ['TWO'] } } }, 'settings.local.json');
     await run(stage, '-m', '1', '--drop-env', 'THREE');
     expect(stage.given(1, 'env')).not.toMatch(/^(?:ONE|TWO|THREE)=/m);
-    expect((await holds(stage))['agent.env.drop']?.value).toEqual(['ONE', 'TWO']);
+    expect((await configOf(stage))['agent.env.drop']?.value).toEqual(['ONE', 'TWO']);
   });
 
-  it('are read in no time, and not all of a thousand mistakes are told', async () => {
+  it('with 3000 errors are rejected with the first 20', async () => {
     const stage = openStage();
     const guardrails = Array.from({ length: 3000 }, (_, index) => ({
       command: `echo ${index}`,
@@ -321,20 +321,20 @@ describe('the settings files', () => {
     expect(stderr).toContain('… and 2980 more');
   });
 
-  it('of another agent than the one that is chosen do not hold', async () => {
+  it('of an agent do not apply if another agent is chosen', async () => {
     const stage = openStage();
     shared(stage, { agent: { command: 'claude', flags: ['--x'], model: 'opus', env: { drop: ['X'] } } });
-    const held = await holds(stage, '--agent', 'codex');
-    expect(['command', 'flags', 'model', 'name'].map((key) => held[`agent.${key}`]?.value)).toEqual([
+    const config = await configOf(stage, '--agent', 'codex');
+    expect(['command', 'flags', 'model', 'name'].map((key) => config[`agent.${key}`]?.value)).toEqual([
       null,
       null,
       null,
       'codex',
     ]);
-    expect(held['agent.env.drop']?.value).toEqual(['X']);
+    expect(config['agent.env.drop']?.value).toEqual(['X']);
   });
 
-  it('are named where a value is impossible, by file and line', async () => {
+  it('with impossible values are rejected with file and line', async () => {
     const stage = openStage();
     for (const [settings, message] of [
       [{ maxTime: 1e21 }, '.ralph/settings.json:2:3: maxTime must be a time'],

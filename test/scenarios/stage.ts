@@ -1,9 +1,10 @@
 /**
- * Where a scenario is played: a throwaway repository and home, an agent that follows a plan, and the built command.
+ * The environment of one scenario: a temporary repository and home, a fake agent that follows a plan, and the built
+ * command.
  *
- * 1. Nothing outside of the stage's own folder is touched.
- * 2. Nobody waits for a while: a test waits for a line, a file or an end.
- * 3. When a test is over, nothing that it started is: whatever carries its marker fails it.
+ * 1. A test touches nothing outside of its stage's folder.
+ * 2. A test does not sleep: it waits for a line, a file or an exit.
+ * 3. A test fails if a process with its marker is still running when it ends.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -25,7 +26,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { Ralph, type Ended } from './ralph.ts';
 
-/** A stage for the test that is running; what it leaves running fails it. */
+/** Opens a stage for the current test, and closes it when the test ends. */
 export function openStage(): Stage {
   const stage = new Stage();
   onTestFinished(() => stage.close());
@@ -40,7 +41,7 @@ export class Stage {
   readonly #started: Ralph[] = [];
   readonly workspace: string = join(this.#folder, 'workspace');
   readonly agent: string = join(this.#folder, 'bin', 'fake-agent');
-  /** What the agent and the outside world share: plans, and whatever a test puts there. */
+  /** The folder that the test shares with the agent: the plans, and files of the test. */
   readonly plan: string = join(this.#folder, 'plan');
   readonly env: Record<string, string>;
 
@@ -64,17 +65,17 @@ export class Stage {
     this.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'begin');
   }
 
-  /** What the agent does when it is called for the `call`-th time, or whenever nothing else is said. */
+  /** Sets the script of the agent's `call`-th call, or of all calls without their own script. */
   plans(call: number | 'default', script: string): void {
     writeFileSync(join(this.plan, `${call}.sh`), `${script}\n`);
   }
 
-  /** What stands in a settings file: `settings.json`, or the local one. */
+  /** Writes a settings file. */
   settings(content: unknown, file: 'settings.json' | 'settings.local.json' = 'settings.json'): void {
     this.write(`.ralph/${file}`, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
   }
 
-  /** The planned agent under another name, on the PATH; tells its path. */
+  /** Puts the fake agent on the PATH under another name, and returns its path. */
   installs(name: string): string {
     const path = join(dirname(this.agent), name);
     copyFileSync(this.agent, path);
@@ -82,33 +83,33 @@ export class Stage {
     return path;
   }
 
-  /** `ralph run` of a loop named `it` with the planned agent, to its end. */
+  /** Runs a loop named `it` with the fake agent to its end. */
   run(...args: readonly string[]): Promise<Ended> {
     return this.starts(...args).ended;
   }
 
-  /** The same, for a test that has something to do meanwhile. */
+  /** Starts a loop named `it` with the fake agent. */
   starts(...args: readonly string[]): Ralph {
     return this.ralph('run', '--name', 'it', ...args, '--', this.agent);
   }
 
-  /** The command with these arguments, in the workspace. */
+  /** Starts `ralph` with these arguments in the workspace. */
   ralph(...args: readonly string[]): Ralph {
     return this.#track(new Ralph([process.execPath, MAIN, ...args], this.workspace, this.env));
   }
 
-  /** A line for the shell in which `$RALPH` is the command. */
+  /** Starts a shell line in the workspace, with the command in `$RALPH`. */
   shell(line: string, env: Readonly<Record<string, string>> = {}): Ralph {
     const given = { ...this.env, ...env, RALPH: `${process.execPath} ${MAIN}` };
     return this.#track(new Ralph(['/bin/sh', '-c', line], this.workspace, given));
   }
 
-  /** How often the agent was called. */
+  /** The number of agent calls so far. */
   get calls(): number {
     return readdirSync(join(this.plan, 'calls')).length;
   }
 
-  /** A file of the agent's `call`-th call: `stdin`, `argv`, `cwd`, `env`, or one that its plan has written. */
+  /** Reads a file of the agent's `call`-th call: `stdin`, `argv`, `last`, `cwd`, `env`, or one that its script wrote. */
   given(call: number, file: string): string {
     return readFileSync(this.#ofCall(call, file), 'utf8');
   }
@@ -117,26 +118,26 @@ export class Stage {
     return existsSync(this.#ofCall(call, file));
   }
 
-  /** When a file of a call was written. */
-  moment(call: number, file: string): number {
+  /** The modification time of a file of a call. */
+  modifiedAt(call: number, file: string): number {
     return statSync(this.#ofCall(call, file)).mtimeMs;
   }
 
-  called(call: number, file = 'stdin'): Promise<void> {
-    return this.appears(this.#ofCall(call, file));
+  waitForCall(call: number, file = 'stdin'): Promise<void> {
+    return this.waitForFile(this.#ofCall(call, file));
   }
 
-  /** Lets go an agent or a check that does `waitFor(name)`. */
+  /** Releases an agent or a check that runs `waitFor(name)`. */
   release(name = 'go'): void {
     writeFileSync(join(this.plan, name), '');
   }
 
-  /** Whether a plan or a check has left a file beside the plan. */
-  left(name: string): boolean {
+  /** Whether a script or a check has written a file into the plan folder. */
+  hasPlanFile(name: string): boolean {
     return existsSync(join(this.plan, name));
   }
 
-  /** A file of the workspace. */
+  /** The path of a file in the workspace. */
   path(file: string): string {
     return join(this.workspace, file);
   }
@@ -150,12 +151,12 @@ export class Stage {
     writeFileSync(this.path(file), content);
   }
 
-  /** A file of the loop named `it`. */
+  /** The path of a file of the loop `it`. */
   file(name: string): string {
     return this.path(`.ralph/loops/it/${name}`);
   }
 
-  /** What `state.json` says. */
+  /** The content of `state.json`. */
   get state(): Record<string, unknown> {
     const value: unknown = JSON.parse(readFileSync(this.file('state.json'), 'utf8'));
     return isRecord(value) ? value : {};
@@ -175,18 +176,18 @@ export class Stage {
     });
   }
 
-  /** The loops that have a folder here. */
+  /** The names of all loops of the workspace. */
   get loops(): readonly string[] {
     const folder = this.path('.ralph/loops');
     return existsSync(folder) ? readdirSync(folder) : [];
   }
 
-  appears(path: string): Promise<void> {
+  waitForFile(path: string): Promise<void> {
     return until(path, () => existsSync(path));
   }
 
-  /** Waits until the journal has that many events of a type. */
-  journaled(type: string, count = 1): Promise<void> {
+  /** Waits until the journal has `count` events of a type. */
+  waitForEvents(type: string, count = 1): Promise<void> {
     const has = (): boolean => this.journal.filter((event) => event.type === type).length >= count;
     return until(`${count} × ${type}`, () => existsSync(this.file('journal.jsonl')) && has());
   }
@@ -195,12 +196,12 @@ export class Stage {
     return execFileSync('git', args, { cwd: this.workspace, env: this.env, encoding: 'utf8' });
   }
 
-  /** The processes that this test has started and that are still there. */
+  /** The processes of this test that are still running. */
   get running(): readonly number[] {
-    return marked(`${MARKER}=${this.#id}`);
+    return processesWith(`${MARKER}=${this.#id}`);
   }
 
-  /** As if the machine had lost everything that this test has started. */
+  /** Kills all processes of this test, as a crash of the machine would. */
   killAll(): void {
     for (let pids = this.running; pids.length > 0; pids = this.running) for (const pid of pids) kill(pid);
   }
@@ -211,8 +212,8 @@ export class Stage {
     for (const ralph of unfinished) ralph.signal('SIGKILL');
     this.killAll();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
-    if (unfinished.length > 0) throw new Error('the test has ended and ralph has not');
-    if (left.length > 0) throw new Error(`left running: ${left.join('; ')}`);
+    if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
+    if (left.length > 0) throw new Error(`processes left running: ${left.join('; ')}`);
   }
 
   #track(ralph: Ralph): Ralph {
@@ -225,7 +226,7 @@ export class Stage {
   }
 }
 
-/** In a plan or a check: waits until the test says so. */
+/** A shell line for scripts and checks that waits for `release(name)`. */
 export function waitFor(name = 'go'): string {
   return `while [ ! -e "$FAKE_PLAN/${name}" ]; do sleep 0.01; done`;
 }
@@ -235,25 +236,25 @@ export interface JournalEvent extends Record<string, unknown> {
   readonly at: number;
 }
 
-/** Looks again and again: a watch may miss what happens while it begins. */
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    // oxlint-disable-next-line no-await-in-loop -- as above
+/** Polls, because a file watcher can miss a change while it starts. */
+async function until(what: string, isTrue: () => boolean): Promise<void> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
+    // oxlint-disable-next-line no-await-in-loop -- polling
     await sleep(5);
   }
 }
 
 const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Zombies have no environment, and so do not count; without `/proc` nobody can be asked. */
-function marked(marker: string): readonly number[] {
+/** Processes with a marker in their environment. Zombies have none, and systems without `/proc` show none. */
+function processesWith(marker: string): readonly number[] {
   if (!existsSync('/proc/self/environ')) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -277,6 +278,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It was quicker.
+    // The process has already ended.
   }
 }

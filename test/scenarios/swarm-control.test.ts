@@ -3,12 +3,12 @@ import { openStage, waitFor } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 
-describe('pause and resume', () => {
-  it('S4.35 S4.36 S4.41 S4.79 the agent goes on, nothing follows it; resuming counts on (T109)', async () => {
+describe('a swarm loop', () => {
+  it('S4.35 S4.36 S4.41 S4.79 pauses after the current agent, and resume continues the count (T109)', async () => {
     const stage = openStage();
     stage.plans(2, `trap ': > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '4');
-    await stage.called(2);
+    await stage.waitForCall(2);
     const paused = await stage.ralph('pause', 'it').ended;
     expect(paused).toMatchObject({ code: 0, stdout: 'paused ralph loop for it\n' });
     stage.release();
@@ -20,7 +20,7 @@ describe('pause and resume', () => {
     stage.plans(3, waitFor('on'));
     const resumed = stage.ralph('resume', 'it');
     await resumed.until('[ralph] it: starting iteration 3/4\n');
-    await stage.called(3);
+    await stage.waitForCall(3);
     const running = await stage.ralph('status', 'it', '--json').ended;
     expect(running.code).toBe(0);
     expect(running.stdout).toContain('"status": "running"');
@@ -29,11 +29,11 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(4);
   });
 
-  it('S4.36 resuming while the agent is still at work lets the loop go on after it (T109)', async () => {
+  it('S4.36 continues after the current agent if it is resumed before that agent ends (T109)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('pause', 'it').ended;
     const resumed = await stage.ralph('resume', 'it').ended;
     expect(resumed).toMatchObject({ code: 0, stdout: 'resumed ralph loop for it\n' });
@@ -43,11 +43,11 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('S4.38 S4.39 pausing a paused loop and resuming a running one are warned about (T111)', async () => {
+  it('S4.38 S4.39 warns if it is paused twice, or resumed while it runs (T111)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const running = await stage.ralph('resume', 'it').ended;
     await stage.ralph('pause', 'it').ended;
     const paused = await stage.ralph('pause', 'it').ended;
@@ -58,7 +58,7 @@ describe('pause and resume', () => {
     expect(paused.stderr).toBe("ralph: warning: worker 'it' is already paused\n");
   });
 
-  it('a name that is no loop is bad usage for every command, and the message says which there are (T111)', async () => {
+  it('that does not exist is bad usage for every command, and the message lists the known loops (T111)', async () => {
     const stage = openStage();
     await stage.run(...swarm, '-m', '1');
     for (const args of [['pause'], ['resume'], ['stop'], ['status'], ['logs'], ['rm'], ['tell'], ['set']]) {
@@ -70,11 +70,11 @@ describe('pause and resume', () => {
     }
   });
 
-  it('S4.76 S4.98 S4.99 SIGTERM pauses: the agent completes, and the loop can be resumed (T113)', async () => {
+  it('S4.76 S4.98 S4.99 pauses on SIGTERM: the agent finishes, and the loop can be resumed (T113)', async () => {
     const stage = openStage();
     stage.plans(1, `trap ': > "$FAKE_CALL/signal"' TERM; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGTERM');
     await ralph.until('[ralph] it: received SIGTERM, pausing loop (current agent will complete)\n');
     stage.release();
@@ -88,11 +88,11 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('S4.42 a loop whose owner and agent are both gone is set going again by resume', async () => {
+  it('S4.42 whose owner and agent both died is restarted by resume', async () => {
     const stage = openStage();
     stage.plans(1, `echo $PPID > "$FAKE_CALL/pid"; ${waitFor('never')}`);
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1, 'pid');
+    await stage.waitForCall(1, 'pid');
     ralph.signal('SIGKILL');
     await ralph.ended;
     stage.killAll();
@@ -105,11 +105,11 @@ describe('pause and resume', () => {
     expect(stage.state).toMatchObject({ status: 'stopped', current_iteration: 2 });
   });
 
-  it('S4.64 S4.66 status tells about a loop in the lines of the document; 0 running, 1 not, 2 unknown (T121)', async () => {
+  it('S4.64 S4.66 has a status in the documented lines, with exit code 0 if it runs, 1 if not, 2 if unknown (T121)', async () => {
     const stage = openStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2', '--done-pattern', 'never');
-    await stage.called(2);
+    await stage.waitForCall(2);
     const running = await stage.ralph('status', 'it').ended;
     stage.release();
     await ralph.ended;
@@ -125,11 +125,11 @@ describe('pause and resume', () => {
     expect((await stage.ralph('status', 'nobody').ended).code).toBe(2);
   });
 
-  it('what a person tells a loop is in its next prompt; a limit set meanwhile is obeyed', async () => {
+  it('adds guidance to its next prompt, and obeys a limit that is set while it runs', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     await stage.ralph('tell', 'it', 'look', 'at', 'the parser').ended;
     await stage.ralph('set', 'it', 'max-iterations=3').ended;
     stage.release();
@@ -139,13 +139,13 @@ describe('pause and resume', () => {
     expect(stage.given(3, 'stdin')).toBe('work');
   });
 
-  it('S4.71 loops of different names run side by side; what is said to one does not reach the other', async () => {
+  it('S4.71 runs beside a loop of another name, and commands to one do not reach the other', async () => {
     const stage = openStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const two = stage.ralph('run', '--name', 'it-2', ...swarm, '-m', '2', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     await stage.ralph('pause', 'it').ended;
     expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +paused .*\nit-2 +running /m);
     stage.release();
@@ -155,13 +155,13 @@ describe('pause and resume', () => {
     expect(stage.calls).toBe(3);
   });
 
-  it('a second loop on the same files is told of the first, and how to get out of its way', async () => {
+  it('on the files of another loop warns about it and suggests --worktree', async () => {
     const stage = openStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     const two = stage.ralph('run', '--name', 'it-2', ...swarm, '-m', '1', '--', stage.agent);
-    await stage.called(2);
+    await stage.waitForCall(2);
     stage.release();
     await Promise.all([one.ended, two.ended]);
     expect(one.stderr).not.toContain('warning: the loop');
@@ -170,11 +170,11 @@ describe('pause and resume', () => {
     );
   });
 
-  it('S4.98 stop --now ends the agent in the middle of it, and nothing is left', async () => {
+  it('S4.98 kills the agent on stop --now and leaves no process behind', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 300');
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     expect((await stage.ralph('stop', 'it', '--now').ended).code).toBe(0);
     expect((await ralph.ended).code).toBe(130);
     expect(stage.has(1, 'end')).toBe(false);

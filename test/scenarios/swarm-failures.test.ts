@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
-const pauses = ({ journal }: Stage) =>
+const waits = ({ journal }: Stage) =>
   journal.flatMap((event, index) => {
     const next = journal.slice(index).find(({ type }) => type === 'timer.fired');
     return event.type === 'run.ended' && next !== undefined ? [next.at - event.at] : [];
   });
 
 describe('failures', () => {
-  it('S4.12 S4.15 S4.20 S4.51 each waits twice as long as the one before; a success ends the count; waiting is no inactivity (T103 T126)', async () => {
+  it('S4.12 S4.15 S4.20 S4.51 double the wait until a success, and the wait does not count as inactivity (T103 T126)', async () => {
     const stage = openStage();
     stage.plans('default', 'exit 1');
     stage.plans(3, 'exit 0');
@@ -18,14 +18,14 @@ describe('failures', () => {
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
     expect(stderr).toContain('[ralph] it: iteration 1 failed (exit: 1), retrying in 1s (attempt 1/5)\n');
     expect(stderr).toContain('[ralph] it: iteration 2 failed (exit: 1), retrying in 2s (attempt 2/5)\n');
-    const [first = 0, second = 0] = pauses(stage);
+    const [first = 0, second = 0] = waits(stage);
     expect([Math.floor(first / 1000), Math.floor(second / 1000)]).toEqual([1, 2]);
     expect(stage.state).toMatchObject({ consecutive_failures: 0, total_failures: 2 });
     expect(stderr).not.toContain('inactivity');
     expect(stage.log).not.toContain('TIMEOUT');
   });
 
-  it('S4.14 S4.40 S4.54 the fifth in a row is the last; a pause ends the wait after one at once (T103)', async () => {
+  it('S4.14 S4.40 S4.54 end the loop at the fifth in a row, and a pause ends the wait at once (T103)', async () => {
     const stage = openStage();
     stage.plans('default', 'exit 1');
     let ralph = stage.starts(...swarm, '-m', '9');
@@ -41,10 +41,10 @@ describe('failures', () => {
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 5 });
     expect(stderr).toContain('[ralph] it: 5 consecutive failures, stopping loop\n');
     expect(stage.state).toMatchObject({ status: 'failed', consecutive_failures: 5, total_failures: 5 });
-    expect(Math.max(...pauses(stage))).toBeLessThan(1000);
+    expect(Math.max(...waits(stage))).toBeLessThan(1000);
   });
 
-  it('an agent that a signal ended has failed, and its exit code is 128 and the signal (T103)', async () => {
+  it('by a signal have the exit code 128 plus the signal number (T103)', async () => {
     const stage = openStage();
     const args = [
       ...swarm,
@@ -66,7 +66,7 @@ describe('failures', () => {
     expect(stage.log).toContain('[FAIL] iteration 1 exit=139 attempt=1/1');
   });
 
-  it('S4.7 S4.16 S4.53 S4.102 a silent agent is ended before the next one begins, and that is no failure (T104)', async () => {
+  it('S4.7 S4.16 S4.53 S4.102 do not include a silent agent, which is killed before the next one starts (T104)', async () => {
     const stage = openStage();
     stage.plans(1, 'echo begun; echo $$ > "$FAKE_PLAN/first"; sleep 300');
     stage.plans(2, 'ps -o stat= -p "$(cat "$FAKE_PLAN/first")" > "$FAKE_CALL/first" || :');
@@ -80,13 +80,13 @@ describe('failures', () => {
     expect(stage.state['inactivity_timeout']).toBe(60);
   });
 
-  it('S4.69 S4.98 iterations.log tells of failures, silence, pauses and the end, and can be searched (T125)', async () => {
+  it('S4.69 S4.98 appear in iterations.log, like timeouts, pauses and the end, in a searchable form (T125)', async () => {
     const stage = openStage();
     stage.plans(1, 'exit 3');
     stage.plans(2, 'sleep 300');
     stage.plans(3, waitFor());
     const ralph = stage.starts(...swarm, '-m', '4', '--inactivity-timeout', '1');
-    await stage.called(3);
+    await stage.waitForCall(3);
     await stage.ralph('pause', 'it').ended;
     stage.release();
     expect((await ralph.ended).code).toBe(0);
@@ -116,7 +116,7 @@ describe('failures', () => {
 });
 
 describe('the done pattern', () => {
-  it('S4.8 S4.44 S4.46 S4.52 S4.98 in the output of an agent that exits it ends the loop (T106)', async () => {
+  it('S4.8 S4.44 S4.46 S4.52 S4.98 ends the loop when it matches the output of an agent that exits (T106)', async () => {
     const stage = openStage();
     stage.plans(2, 'echo "tests: 12 passed, 0 failed"');
     const args = ['-m', '9', '--done-pattern', String.raw`(?P<n>\d+) passed, 0 failed`];
@@ -130,7 +130,7 @@ describe('the done pattern', () => {
     expect(stage.state).toMatchObject({ done_pattern: null, outcome: { type: 'iterations-exhausted' } });
   });
 
-  it('S4.10 S4.11 an agent that said it and then hangs has said it: done, and not started again (T106)', async () => {
+  it('S4.10 S4.11 ends the loop when an agent hangs after a match, without a restart (T106)', async () => {
     const stage = openStage();
     stage.plans(2, 'echo ALL DONE; sleep 300');
     const args = ['-m', '9', '--done-pattern', 'ALL DONE', '--inactivity-timeout', '1'];
@@ -141,7 +141,7 @@ describe('the done pattern', () => {
     expect(stage.state['status']).toBe('stopped');
   });
 
-  it('does not say that it restarts what it does not restart', async () => {
+  it('reports no restart after a match', async () => {
     const stage = openStage();
     stage.plans(1, 'echo ALL DONE; sleep 300');
     const args = ['-m', '9', '--done-pattern', 'ALL DONE', '--inactivity-timeout', '500ms'];

@@ -7,7 +7,7 @@ const swarm = ['-p', 'work', '--preset', 'swarm'];
 const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
 
 describe('iterations', () => {
-  it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 one agent after the other, each told of, each with the prompt as it is (T101)', async () => {
+  it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 run one after the other, are reported, and get the current prompt file (T101)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(3, 'printf second > PROMPT.md');
@@ -30,7 +30,7 @@ describe('iterations', () => {
     expect(stage.state['status']).toBe('stopped');
   });
 
-  it('S4.9 starts at iteration 0, counts up, reads the prompt file again and logs every start', async () => {
+  it('S4.9 are counted from 0, read the prompt file again and log every start', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
@@ -44,7 +44,7 @@ describe('iterations', () => {
     expect(stage.log.match(new RegExp(`^${local} \\[START\\] iteration [12]/2$`, 'gm'))).toHaveLength(2);
   });
 
-  it('S4.74 works in one worktree that all iterations share', async () => {
+  it('S4.74 share one worktree', async () => {
     const stage = openStage();
     stage.git('config', 'user.name', 't');
     stage.git('config', 'user.email', 't@t');
@@ -56,7 +56,7 @@ describe('iterations', () => {
     expect(readFileSync(`${first}/work`, 'utf8')).toBe('1\n2\n');
   });
 
-  it('S4.28 state.json has the fields of the document (T101)', async () => {
+  it('S4.28 are recorded in state.json with the documented fields (T101)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'x');
     await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '2', '--done-pattern', 'never');
@@ -76,7 +76,7 @@ describe('iterations', () => {
     expect(stage.state['last_iteration_started']).toMatch(precise);
   });
 
-  it('S4.30 iterations.log has a line for every start and end (T101)', async () => {
+  it('S4.30 have a line in iterations.log for every start and end (T101)', async () => {
     const stage = openStage();
     await stage.run(...swarm, '-m', '2');
     expect(stage.log).toMatch(
@@ -92,16 +92,16 @@ describe('iterations', () => {
     );
   });
 
-  it('S4.30 S4.32 S4.49 a loop that lost its owner goes on; long durations have a blank on the console and none in the log', async () => {
+  it('S4.30 S4.32 S4.49 continue after the owner died; long durations have a space on the console and none in the log', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGKILL');
     expect((await ralph.ended).code).toBe('SIGKILL');
     backdate(stage, 222_000);
     const resumed = stage.ralph('resume', 'it');
-    await stage.journaled('owner.changed');
+    await stage.waitForEvents('owner.changed');
     stage.release();
     const { code, stderr } = await resumed.ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
@@ -109,39 +109,39 @@ describe('iterations', () => {
     expect(stage.log).toMatch(/\[END\] iteration 1 exit=0 duration=3m4\ds$/m);
   });
 
-  it('whoever goes on with a loop is told where it stood', async () => {
+  it('are reported with their number after a resume', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGKILL');
     await ralph.ended;
     const crashed = stage.ralph('resume', 'it');
-    await stage.journaled('owner.changed');
+    await stage.waitForEvents('owner.changed');
     stage.release();
     expect((await crashed.ended).stderr).toContain('[ralph] it: reattached to the agent of iteration 1/1');
     const ended = await stage.ralph('resume', 'it', '-m', '2').ended;
     expect(ended.stderr).toContain('[ralph] it: resumed after iteration 1/2');
   });
 
-  it('a new owner does not take itself for something that the agent left behind', async () => {
+  it('after a resume do not report the new owner as a leftover process', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
-    await stage.called(1);
+    await stage.waitForCall(1);
     ralph.signal('SIGKILL');
     await ralph.ended;
     const resumed = stage.ralph('resume', 'it');
-    await stage.journaled('owner.changed');
+    await stage.waitForEvents('owner.changed');
     stage.release();
     expect((await resumed.ended).stderr).not.toContain('left behind');
   });
 
-  it('S4.11 S4.100 the last iteration is waited for before the loop is complete (T102)', async () => {
+  it('S4.11 S4.100 all end before the loop is complete (T102)', async () => {
     const stage = openStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
-    await stage.called(2);
+    await stage.waitForCall(2);
     expect(ralph.stderr).not.toContain('loop complete');
     stage.release();
     const { code, stderr } = await ralph.ended;
@@ -150,7 +150,7 @@ describe('iterations', () => {
     expect(stderr).toMatch(/iteration 2 completed .*\n.*loop complete after 2 iterations/);
   });
 
-  it('S4.33 a limit written into state.json by hand is obeyed (T119)', async () => {
+  it('S4.33 obey a limit that was edited in state.json (T119)', async () => {
     const stage = openStage();
     stage.plans(
       1,
@@ -161,7 +161,7 @@ describe('iterations', () => {
     expect(stderr).toContain('loop complete after 4 iterations');
   });
 
-  it('S4.33 also when things happen between the edit and the next iteration (T119)', async () => {
+  it('S4.33 obey an edited limit also if events follow the edit (T119)', async () => {
     const stage = openStage();
     stage.plans(
       1,
@@ -171,7 +171,7 @@ describe('iterations', () => {
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 4 });
   });
 
-  it('a state.json that is emptied in mid-loop is made anew, and nothing is counted again (T124)', async () => {
+  it('keep their count if state.json is emptied, and Ralph writes it again (T124)', async () => {
     const stage = openStage();
     stage.plans(2, ': > .ralph/loops/it/state.json');
     const { code } = await stage.run(...swarm, '-m', '3');
@@ -181,7 +181,7 @@ describe('iterations', () => {
 });
 
 describe('the prompt file', () => {
-  it('S4.25 a relative path is meant from where the command was given, also when the work is elsewhere (T116)', async () => {
+  it('S4.25 is relative to the current folder, also with --cwd (T116)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'from here');
     stage.write('elsewhere/PROMPT.md', 'not this one');
@@ -192,7 +192,7 @@ describe('the prompt file', () => {
     expect(stage.given(1, 'cwd').trim()).toBe(stage.path('elsewhere'));
   });
 
-  it('S4.26 an empty one is given to the agent as it is (T116)', async () => {
+  it('S4.26 may be empty, and the agent gets it as it is (T116)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', '');
     const { code } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '1');
@@ -200,7 +200,7 @@ describe('the prompt file', () => {
     expect(stage.given(1, 'stdin')).toBe('');
   });
 
-  it('S4.23 one that disappears ends the loop as failed, with 1 and the message of the document (T114)', async () => {
+  it('S4.23 that disappears ends the loop as failed, with exit code 1 and the documented message (T114)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'x');
     stage.plans(1, 'rm PROMPT.md');
@@ -210,7 +210,7 @@ describe('the prompt file', () => {
     expect(stderr).toContain(`ralph: error: prompt file not found: ${stage.path('PROMPT.md')}\n`);
   });
 
-  it('S4.24 one that cannot be read any more ends it likewise (T114)', async () => {
+  it('S4.24 that becomes unreadable ends the loop as failed, with exit code 1 (T114)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'x');
     stage.plans(1, 'rm PROMPT.md; mkdir PROMPT.md');
@@ -219,8 +219,10 @@ describe('the prompt file', () => {
     expect(stage.state['status']).toBe('failed');
     expect(stderr).toContain(`ralph: error: cannot read prompt file: ${stage.path('PROMPT.md')}`);
   });
+});
 
-  it('S4.34 removing the folder of a loop is all the clean-up it needs', async () => {
+describe('the folder of a loop', () => {
+  it('S4.34 can be deleted without any other clean-up', async () => {
     const stage = openStage();
     await stage.run(...swarm, '-m', '1');
     rmSync(stage.file(''), { recursive: true });
@@ -230,7 +232,7 @@ describe('the prompt file', () => {
   });
 });
 
-/** Moves everything that the journal says into the past, as if the loop had begun earlier. */
+/** Moves all events of the journal into the past, as if the loop had started earlier. */
 function backdate(stage: Stage, ms: number): void {
   rewriteJournal(stage, (event) => ({ ...event, at: event.at - ms }));
 }

@@ -17,15 +17,15 @@ import {
   matches,
 } from './worktree-stage.ts';
 
-describe('the making of a worktree', () => {
-  it('that was cut off begins anew, and nobody goes on with the old one', async () => {
+describe('the creation of a worktree', () => {
+  it('starts over after a SIGKILL, and leaves no process of the first attempt', async () => {
     const stage = openRepository();
     stage.write('.gitattributes', 'README.md filter=slow\n');
     stage.git('add', '.gitattributes');
     stage.git('commit', '--quiet', '--message', 'slow');
     stage.git('config', 'filter.slow.smudge', `: >"$FAKE_PLAN/half"; ${waitFor()}; cat`);
     const killed = stage.starts('-p', 'x', '--worktree');
-    await stage.appears(join(stage.plan, 'half'));
+    await stage.waitForFile(join(stage.plan, 'half'));
     killed.signal('SIGKILL');
     await killed.ended;
     stage.git('config', '--unset', 'filter.slow.smudge');
@@ -36,7 +36,7 @@ describe('the making of a worktree', () => {
 });
 
 describe('the set-up', () => {
-  it('runs once in a fresh worktree, with its logs in the loop’s folder, and is no part of the work', async () => {
+  it('runs once in a new worktree, logs to the loop’s folder, and is not part of the commits', async () => {
     const setup = ['echo ready >.ready; echo "got ready"', 'echo x >>"$FAKE_PLAN/times"'];
     const stage = openRepository({ worktree: true, setup });
     stage.plans(1, 'cat .ready');
@@ -48,12 +48,12 @@ describe('the set-up', () => {
     expect(readFileSync(stage.file('setup/echo_ready_ready_echo_got_ready.log'), 'utf8')).toBe('got ready\n');
     expect(readFileSync(join(stage.plan, 'times'), 'utf8')).toBe('x\n');
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
-    // Nor is it in the way of what is said after a merge.
+    // Its files do not count as unsaved work after a merge either.
     stage.git('merge', '--quiet', 'ralph/it');
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
-  it('that fails ends it before the first iteration, and can be put right', async () => {
+  it('that fails ends the loop before the first iteration, and resume retries it', async () => {
     const stage = openRepository({
       setup: ['touch litter; echo no such package >&2; test -e "$FAKE_PLAN/go"'],
     });
@@ -62,11 +62,11 @@ describe('the set-up', () => {
     expect({ code: failed.code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
     expect(failed.stderr).toMatch(/set-up failed: .*exit code 1.*no such package/);
     expect(existsSync(treeOf(stage)('litter'))).toBe(true);
-    // Nobody has worked in it: it is made anew.
+    // The worktree has no work in it yet, so Ralph replaces it.
     const again = await runs(stage);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(/replaced the old worktree[^]*set-up failed/);
-    // What a person has done there since is not thrown away, neither at once nor after another attempt.
+    // Ralph keeps what a person changed there, also after another attempt.
     writeFileSync(treeOf(stage)('README.md'), 'by hand');
     const refused = { code: 2, stderr: says('nowhere else: 1 uncommitted change\n') };
     expect(await runs(stage)).toMatchObject(refused);
@@ -78,18 +78,18 @@ describe('the set-up', () => {
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('work\n');
   });
 
-  it('that takes too long is ended', async () => {
+  it('that times out is killed', async () => {
     const stage = openRepository({ setup: ['sleep 300 & sleep 300'], setupTimeout: '200ms' });
     const { code, stderr } = await runs(stage);
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
     expect(stderr).toContain('timed out after 0.2 s');
   });
 
-  it('is ended by Ctrl-C, and run again by resume, also after a crash in the middle of it', async () => {
+  it('is killed by Ctrl-C, and resume runs it again, also after a crash during it', async () => {
     const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] });
     stage.plans('default', work);
     const first = stage.starts('-p', 'x', '--worktree', '--check', 'test -e work');
-    await stage.appears(join(stage.plan, 'times'));
+    await stage.waitForFile(join(stage.plan, 'times'));
     first.signal('SIGINT');
     expect((await first.ended).code).toBe(130);
     expect(stage.running).toEqual([]);
@@ -106,22 +106,26 @@ describe('the set-up', () => {
 });
 
 describe('a merge', () => {
-  /** A repository whose loop `it` is done in its worktree. */
-  async function merging(settings: object | null = null, ...more: string[]): Promise<Stage> {
+  /** A repository whose loop `it` has completed in its worktree. */
+  async function openCompleted(settings: object | null = null, ...more: string[]): Promise<Stage> {
     const stage = openRepository(settings);
     stage.plans(1, work);
     expect((await runs(stage, ...more)).code).toBe(0);
     return stage;
   }
-  const commits = (stage: Stage, file: string, content: string): void => {
+  const commitFile = (stage: Stage, file: string, content: string): void => {
     stage.write(file, content);
     stage.git('add', file);
     stage.git('commit', '--quiet', '--message', file);
   };
 
-  it('is tried out with set-up and checks, and then moves the branch that is checked out', async () => {
-    const stage = await merging({ setup: ['pwd >>"$FAKE_PLAN/setups"'] }, '--check', 'test -e README.md');
-    commits(stage, 'theirs', 'x');
+  it('is tested with set-up and checks before it moves the checked-out branch', async () => {
+    const stage = await openCompleted(
+      { setup: ['pwd >>"$FAKE_PLAN/setups"'] },
+      '--check',
+      'test -e README.md',
+    );
+    commitFile(stage, 'theirs', 'x');
     stage.write('README.md', 'changed by hand');
     writeFileSync(treeOf(stage)('rest'), 'not committed');
     const { code, stdout, stderr } = await worktree(stage, 'merge', 'it');
@@ -143,9 +147,9 @@ describe('a merge', () => {
     expect((await worktree(stage, 'merge', 'it')).stdout).toContain('main already contains ralph/it');
   });
 
-  it('that conflicts leaves both sides as they were', async () => {
-    const stage = await merging();
-    commits(stage, 'work', 'other');
+  it('that conflicts leaves both sides unchanged', async () => {
+    const stage = await openCompleted();
+    commitFile(stage, 'work', 'other');
     const before = stage.git('for-each-ref');
     const { code, stderr } = await worktree(stage, 'merge', 'it');
     expect(code).toBe(1);
@@ -158,9 +162,9 @@ describe('a merge', () => {
     });
   });
 
-  it('whose result fails a check changes nothing, unless nobody wants to know', async () => {
-    const stage = await merging(null, '--check', 'test ! -e theirs || { echo both are here; false; }');
-    commits(stage, 'theirs', 'x');
+  it('whose result fails a check changes nothing, except with --no-checks', async () => {
+    const stage = await openCompleted(null, '--check', 'test ! -e theirs || { echo both are here; false; }');
+    commitFile(stage, 'theirs', 'x');
     const before = stage.git('for-each-ref');
     const { code, stderr } = await worktree(stage, 'merge', 'it');
     expect(code).toBe(1);
@@ -170,11 +174,11 @@ describe('a merge', () => {
     expect((await worktree(stage, 'merge', 'it', '--no-checks')).code).toBe(0);
   });
 
-  it('is refused while the loop runs, in the middle of another merge, and over local changes', async () => {
+  it('is rejected while the loop runs, during another merge and over local changes', async () => {
     const stage = openRepository();
     stage.plans(1, `${waitFor()}; ${work}`);
     const running = stage.starts('-p', 'x', '--worktree');
-    await stage.called(1);
+    await stage.waitForCall(1);
     expect(await worktree(stage, 'merge', 'it')).toMatchObject({
       code: 2,
       stderr: says('is running'),
@@ -182,10 +186,10 @@ describe('a merge', () => {
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({ code: 2 });
     stage.release();
     expect((await running.ended).code).toBe(0);
-    // Another loop has its workspace in the tree.
+    // Another loop has this worktree as its workspace.
     stage.plans(2, waitFor('on'));
     const inside = stage.shell(`cd '${sibling(stage)}' && $RALPH run x --name in -m 1 -- ${stage.agent}`);
-    await stage.called(2);
+    await stage.waitForCall(2);
     expect(await worktree(stage, 'rm', 'it', '--force')).toMatchObject({
       code: 2,
       stderr: says(`the loop "in" of ${sibling(stage)} is running in`),
@@ -205,17 +209,17 @@ describe('a merge', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGKILL'] as const)('that gets %s leaves nothing behind', async (signal) => {
+  it.each(['SIGINT', 'SIGKILL'] as const)('that gets %s changes nothing and can be rerun', async (signal) => {
     const check = `test "$(basename "$PWD")" = it || { : >"$FAKE_PLAN/merging"; ${waitFor()}; }`;
-    const stage = await merging(null, '--check', check);
-    commits(stage, 'theirs', 'x');
+    const stage = await openCompleted(null, '--check', check);
+    commitFile(stage, 'theirs', 'x');
     const before = stage.git('for-each-ref');
     const merge = stage.ralph('worktree', 'merge', 'it');
-    await stage.appears(join(stage.plan, 'merging'));
+    await stage.waitForFile(join(stage.plan, 'merging'));
     merge.signal(signal);
     expect((await merge.ended).code).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
     expect({ refs: stage.git('for-each-ref'), status: status(stage) }).toEqual({ refs: before, status: '' });
-    // Whoever is killed cannot tidy up: the next one does.
+    // After a SIGKILL, only the next merge can remove the temporary worktree.
     const left = signal === 'SIGINT' ? 2 : 3;
     expect(worktrees(stage)).toBe(left);
     stage.release();
@@ -224,8 +228,8 @@ describe('a merge', () => {
     expect(stage.git('ls-files')).toBe('README.md\ntheirs\nwork\n');
   });
 
-  it('commits nothing that a hook refuses', async () => {
-    const stage = await merging();
+  it('commits nothing that a hook rejects', async () => {
+    const stage = await openCompleted();
     stage.write('.git/hooks/pre-commit', '#!/bin/sh\necho not like this >&2\nexit 1\n');
     chmodSync(stage.path('.git/hooks/pre-commit'), 0o755);
     writeFileSync(treeOf(stage)('rest'), 'x');
@@ -237,7 +241,7 @@ describe('a merge', () => {
     );
   });
 
-  it('keeps what git ignores in the main tree, though to git it is not worth keeping', async () => {
+  it('does not overwrite files that git ignores in the main tree', async () => {
     const stage = openRepository();
     stage.write('.gitignore', 'precious\n');
     stage.git('add', '.gitignore');
@@ -249,8 +253,8 @@ describe('a merge', () => {
     expect([stage.read('precious'), subjects(stage, 'main')[0]]).toEqual(['mine', 'ignore it']);
   });
 
-  it('takes neither what its user has set for other merges nor a branch that is not the loop’s', async () => {
-    const stage = await merging();
+  it('ignores the user’s mergeOptions, and rejects a branch that is not the loop’s', async () => {
+    const stage = await openCompleted();
     stage.git('config', 'branch.main.mergeOptions', '--squash');
     expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
     expect([subjects(stage, 'main')[0], status(stage)]).toEqual(['Make the work', '']);
@@ -264,7 +268,7 @@ describe('a merge', () => {
     expect(stage.git('branch', '--list', 'ralph/it')).toContain('ralph/it');
   });
 
-  it('says how the commits of an agent that has left the branch get onto it', async () => {
+  it('explains how to recover the commits of an agent that left the branch', async () => {
     const stage = openRepository();
     stage.plans(1, `git checkout --quiet --detach; git commit --quiet --allow-empty -m own; ${work}`);
     await runs(stage);

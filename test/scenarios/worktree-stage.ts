@@ -1,4 +1,4 @@
-/** The stage of the scenarios with worktrees. */
+/** The stage for scenarios with worktrees. */
 import { join, dirname } from 'node:path';
 import { expect } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
@@ -17,10 +17,13 @@ export function openRepository(settings: object | null = null): Stage {
   return stage;
 }
 
+/** The default path of a worktree, beside the repository. */
 export const sibling = (stage: Stage, name = 'it'): string =>
   join(dirname(stage.workspace), 'workspace-worktrees', name);
+/** The path of a worktree of the architect preset, inside the repository. */
 export const inside = (stage: Stage): string => stage.path('.architect-ralph-worktree');
 export const architect: readonly string[] = ['--preset', 'architect', '--completion-tag', 'DONE'];
+/** Paths of files in a worktree. */
 export const treeOf = (stage: Stage, name = 'it'): ((file: string) => string) => {
   return (file) => join(sibling(stage, name), file);
 };
@@ -29,9 +32,12 @@ export const status = (stage: Stage): string =>
   stage.git('status', '--porcelain', '--', '.', ':(exclude).ralph');
 export const subjects = (stage: Stage, branch: string): readonly string[] =>
   stage.git('log', '--format=%s', branch).split('\n').slice(0, -1);
+/** The number of worktrees, including the main one. */
 export const worktrees = (stage: Stage): number => stage.git('worktree', 'list').split('\n').length - 1;
+/** Runs the loop `it` in a worktree, with a check for the file `work`. */
 export const runs = (stage: Stage, ...args: readonly string[]): Promise<Ended> =>
   stage.run('-p', 'Make the work', '--worktree', '--check', 'test -e work', ...args);
+/** Runs `ralph worktree`. */
 export const worktree = (stage: Stage, ...args: readonly string[]): Promise<Ended> =>
   stage.ralph('worktree', ...args).ended;
 export const says = (text: string): unknown => expect.stringContaining(text);

@@ -20,7 +20,7 @@ import {
 } from './worktree-stage.ts';
 
 describe('a worktree', () => {
-  it('S3.13 S3.22 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has a branch, all edits, and stays in place (T094)', async () => {
+  it('S3.13 S3.22 S3.34 S3.35 S3.36 S3.37 S3.38 S3.57 S3.58 has its own branch, contains all edits and is kept (T094)', async () => {
     const stage = openRepository();
     stage.plans(1, `echo 1 >half; git status --porcelain`);
     stage.plans(2, work);
@@ -34,7 +34,7 @@ describe('a worktree', () => {
     });
     expect(stderr).toContain(`worktree    ${inside(stage)} (branch architect/ralph-loop)`);
     expect(stderr).toContain('ralph worktree merge it, or: git merge architect/ralph-loop');
-    // The main tree is as it was, and does not even see the worktree.
+    // The main tree is unchanged, and git status does not show the worktree.
     expect({ status: status(stage), files: readdirSync(stage.workspace).toSorted() }).toEqual({
       status: '',
       files: ['.architect-ralph-worktree', '.git', '.ralph', 'README.md'],
@@ -42,14 +42,14 @@ describe('a worktree', () => {
     expect(existsSync(join(inside(stage), '.ralph'))).toBe(false);
     expect(stage.git('diff', '--name-only', 'main', 'architect/ralph-loop')).toBe('half\nwork\n');
     expect(readFileSync(stage.file('progress.md'), 'utf8')).toContain('## Iteration 2');
-    // As the document has it, by hand.
+    // These are the manual steps of the document.
     stage.git('merge', '--quiet', 'architect/ralph-loop');
     stage.git('worktree', 'remove', '.architect-ralph-worktree');
     stage.git('branch', '-D', 'architect/ralph-loop');
     expect(stage.git('ls-files')).toBe('README.md\nhalf\nwork\n');
   });
 
-  it('has an agent that was named from the workspace', async () => {
+  it('runs an agent whose path is relative to the workspace', async () => {
     const stage = openRepository();
     stage.plans(1, work);
     const agent = `./${relative(stage.workspace, stage.agent)}`;
@@ -57,7 +57,7 @@ describe('a worktree', () => {
     expect({ code, cwd: stage.given(1, 'cwd') }).toEqual({ code: 0, cwd: `${sibling(stage)}\n` });
   });
 
-  it('S3.13 is not made by default, nor where the settings are overruled', async () => {
+  it('S3.13 is off by default, and --no-worktree overrides the settings', async () => {
     const stage = openRepository({ worktree: true });
     stage.plans('default', work);
     expect((await stage.run('-p', 'x', '--no-worktree', '--json')).stdout).toContain('"worktree":null');
@@ -69,7 +69,7 @@ describe('a worktree', () => {
     expect((await stage.run('-p', 'x', '--name', 'b', '--json')).stdout).toContain('"worktree":null');
   });
 
-  it('is beside the repository on a branch of its name, and has a commit of every green iteration', async () => {
+  it('is beside the repository, on a branch of its name with a commit for every passing iteration', async () => {
     const stage = openRepository();
     stage.write('mine', 'not committed');
     stage.plans(1, 'echo 1 >work');
@@ -81,13 +81,13 @@ describe('a worktree', () => {
       'the workspace has 1 uncommitted change; the worktree starts from the last commit, without it',
     );
     expect(existsSync(treeOf(stage)('mine'))).toBe(false);
-    // Two of the three passed the check; nobody was asked for a message.
+    // Two of the three passed the check, and the agent was not asked for a message.
     expect(subjects(stage, 'ralph/it')).toEqual(['Make the work', 'Make the work', 'begin']);
     expect(stage.git('log', '-1', '--format=%b', 'ralph/it').trim()).toBe('Iteration 3 of the loop it.');
     expect(status(stage)).toBe('?? mine\n');
   });
 
-  it('S3.35 what is not committed at another end stays in it, and resume goes on there', async () => {
+  it('S3.35 keeps uncommitted files if the loop does not complete, and resume continues there', async () => {
     const stage = openRepository();
     stage.plans(1, 'echo 1 >half');
     const { code, stderr } = await runs(stage, '-m', '1');
@@ -100,7 +100,7 @@ describe('a worktree', () => {
     expect(stage.git('ls-tree', '--name-only', 'ralph/it')).toBe('README.md\nhalf\nwork\n');
   });
 
-  it('S3.57 S3.59 is refused where it cannot be had, and nobody works in the main tree instead (T095)', async () => {
+  it('S3.57 S3.59 that cannot be created is an error, and no agent runs in the main tree instead (T095)', async () => {
     const stage = openRepository();
     const refused = async (message: string): Promise<void> => {
       const { code, stderr } = await runs(stage);
@@ -121,12 +121,12 @@ describe('a worktree', () => {
     await refused('there is none yet; create one with: git add --all && git commit -m begin');
     rmSync(stage.path('.git'), { recursive: true });
     await refused('--worktree needs a git repository');
-    // Without it everything works, but for the diff.
+    // Without --worktree the loop needs no repository.
     stage.plans('default', work);
     expect((await stage.run('-p', 'x', ...architect, '--check', 'test -e work')).code).toBe(0);
   });
 
-  it('stands for the same folder of the repository that the workspace is', async () => {
+  it('uses the same subfolder of the repository as the workspace', async () => {
     const stage = openRepository();
     stage.write('packages/a b/file', 'x');
     const run = () =>
@@ -146,7 +146,7 @@ describe('a worktree', () => {
     expect(existsSync(stage.path('packages/a b/work'))).toBe(true);
   });
 
-  it('is made from a detached HEAD too, and from inside a git hook', async () => {
+  it('can be created from a detached HEAD and inside a git hook', async () => {
     const stage = openRepository();
     stage.git('checkout', '--quiet', '--detach');
     stage.plans(1, `git status --porcelain >"$FAKE_CALL/status"; ${work}`);
@@ -164,7 +164,7 @@ describe('a worktree', () => {
     expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
   });
 
-  it('has empty submodules unless its set-up fetches them, and they survive the commits', async () => {
+  it('has empty submodules unless its set-up fetches them, and commits keep them', async () => {
     const stage = openRepository();
     const library = join(stage.plan, 'library');
     mkdirSync(library);
@@ -189,7 +189,7 @@ describe('a worktree', () => {
     );
     expect(await runs(stage)).toMatchObject({ code: 0, stdout: says('code') });
     expect((await worktree(stage, 'merge', 'it', '--no-checks')).code).toBe(0);
-    // The commit in the submodule is nowhere else: it would go with the worktree.
+    // The worktree has the only copy of the commit in the submodule.
     expect(await worktree(stage, 'rm', 'it')).toMatchObject({
       code: 2,
       stderr: says('unpushed commits in sub'),
@@ -215,17 +215,17 @@ describe('a worktree', () => {
     },
   );
 
-  it('two loops have one each at the same time, and of one place the second is refused', async () => {
+  it('belongs to one loop at a time, and several loops can each have one', async () => {
     const stage = openRepository();
     stage.plans('default', `${waitFor()}; touch "$RALPH_LOOP"; ${work}`);
     const run = (name: string, ...more: string[]) =>
       stage.ralph('run', 'x', '--name', name, '--worktree', ...more, '--', stage.agent);
     const both = [run('a'), run('b')];
-    await stage.called(1);
-    await stage.called(2);
+    await stage.waitForCall(1);
+    await stage.waitForCall(2);
     const third = ['--preset', 'architect', '--check', 'true', '--completion-tag', 'DONE'];
     const holder = run('c', ...third);
-    await stage.called(3);
+    await stage.waitForCall(3);
     const refused = await run('d', ...third).ended;
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(`the loop "c" of ${stage.workspace} is running in ${inside(stage)}`);
@@ -241,7 +241,7 @@ describe('a worktree', () => {
 });
 
 describe('an old worktree', () => {
-  it('S3.57 with uncommitted files or unmerged commits is never destroyed (T094)', async () => {
+  it('S3.57 with uncommitted files or unmerged commits is never deleted (T094)', async () => {
     const stage = openRepository();
     stage.plans('default', work);
     expect((await runs(stage, ...architect)).code).toBe(0);
@@ -252,7 +252,7 @@ describe('an old worktree', () => {
     expect(unmerged.stderr).toContain('git log main..architect/ralph-loop');
     expect(unmerged.stderr).toContain('ralph worktree merge it');
     expect(unmerged.stderr).toContain('ralph worktree rm it --force');
-    // The loop is still there to be merged.
+    // The loop still exists and can be merged.
     expect(stage.loops).toEqual(['it']);
     expect((await worktree(stage, 'merge', 'it')).code).toBe(0);
     writeFileSync(join(inside(stage), 'unsaved'), 'x');
@@ -262,7 +262,7 @@ describe('an old worktree', () => {
       unsaved: true,
     });
     expect(dirty.stderr).toContain(`git -C ${inside(stage)} status`);
-    // Neither does another loop, nor one of the same name without a worktree.
+    // Another loop does not replace it either, nor one of the same name without a worktree.
     const other = await stage.ralph(
       'run',
       'x',
@@ -282,12 +282,12 @@ describe('an old worktree', () => {
     });
     rmSync(join(inside(stage), 'unsaved'));
     stage.plans(2, `echo 2 >work; ${done}`);
-    const anew = await again();
-    expect(anew.code).toBe(0);
-    expect(anew.stderr).toContain('replaced the old worktree');
+    const replaced = await again();
+    expect(replaced.code).toBe(0);
+    expect(replaced.stderr).toContain('replaced the old worktree');
   });
 
-  it('S3.57 that is somebody else’s, or in the way, is left alone', async () => {
+  it('S3.57 that is not the loop’s is left alone, and so is a folder in its place', async () => {
     const stage = openRepository();
     mkdirSync(sibling(stage), { recursive: true });
     writeFileSync(treeOf(stage)('precious'), 'x');
@@ -301,7 +301,7 @@ describe('an old worktree', () => {
     expect(stage.calls).toBe(0);
   });
 
-  it('whose folder is gone keeps the loop from going on, and says how to bring it back', async () => {
+  it('whose folder is gone makes resume fail and print how to restore it', async () => {
     const stage = openRepository();
     stage.plans(1, 'echo 1 >half');
     expect((await stage.run('-p', 'x', '--worktree', '-m', '1')).code).toBe(1);
@@ -315,7 +315,7 @@ describe('an old worktree', () => {
     expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(0);
   });
 
-  it('that goes away under its loop ends it at once, and nobody works elsewhere instead', async () => {
+  it('that disappears during the loop ends it at once, and no agent runs elsewhere instead', async () => {
     const stage = openRepository();
     stage.plans(1, `cd /; rm -rf '${sibling(stage)}'`);
     const { code, stderr } = await runs(stage, '-m', '3');
@@ -325,14 +325,14 @@ describe('an old worktree', () => {
     expect((await worktree(stage, 'rm', 'it')).code).toBe(0);
   });
 
-  it('has the file that says it is done, where that is named', async () => {
+  it('contains the file of --done-file', async () => {
     const stage = openRepository();
     stage.plans(1, 'touch FINISHED');
     expect((await stage.run('-p', 'x', '--worktree', '--done-file', 'FINISHED', '-m', '1')).code).toBe(0);
     expect(status(stage)).toBe('');
   });
 
-  it('without commits is not called merged, also where its set-up has failed', async () => {
+  it('without commits is not listed as merged, also if its set-up failed', async () => {
     const stage = openRepository();
     stage.plans('default', 'true');
     await stage.run('-p', 'x', '--worktree', '-m', '1');
@@ -344,7 +344,7 @@ describe('an old worktree', () => {
     expect(listed).toMatchObject({ isMerged: false });
   });
 
-  it('keeps its loop from being removed, and is removed on its own', async () => {
+  it('prevents the removal of its loop until it is removed itself', async () => {
     const stage = openRepository();
     stage.plans('default', work);
     expect((await runs(stage)).code).toBe(0);
@@ -358,7 +358,7 @@ describe('an old worktree', () => {
       status: 'done',
     });
     expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +clean +ahead \(1\) +done/);
-    // Without its .git nobody can tell what is new in it.
+    // Without its .git, Ralph cannot tell what is new in it.
     rmSync(treeOf(stage)('.git'));
     stage.git('tag', 'kept', 'ralph/it');
     expect((await worktree(stage, 'ls')).stdout).toMatch(/it +ralph\/it +broken +merged/);
