@@ -159,7 +159,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     expect(rig.loop('a').all('owner.changed')).toMatchObject([{ owner: String(owner.pid) }]);
     for (const candidate of candidates.filter((other) => other !== owner)) {
       expect(candidate.said).toMatch(
-        /is not paused|is already running, owned by (?:process \d+|another process)/,
+        /is not paused|is already running \((?:process \d+|another process)\)/,
       );
     }
   });
