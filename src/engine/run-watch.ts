@@ -87,13 +87,13 @@ export class RunWatch {
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
     if (this.hasFlooded) this.#resolve('output');
-    const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
+    const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#listen(chunk);
     if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
     return observer.ready?.();
   }
 
-  #complain(chunk: Buffer): boolean {
-    const fresh = this.#reader.complain(chunk);
+  #readStderr(chunk: Buffer): boolean {
+    const fresh = this.#reader.readStderr(chunk);
     if (fresh.length > 0) this.#driver.ports.observer.complained?.(this.#run, fresh);
     return false;
   }

@@ -103,7 +103,7 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
     const reader = driver.ports.workspace.read(open, driver.state);
     live.follow((chunk, stream) => {
       if (stream === 'stdout') reader.read(chunk);
-      else reader.complain(chunk);
+      else reader.readStderr(chunk);
     });
     await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
   } catch {

@@ -19,7 +19,7 @@ export async function documentedFlags(
   const help = await exec([found.path, ...(command === undefined ? [] : [command]), '--help'], {
     cwd,
     env,
-    patienceMs: PATIENCE_MS,
+    timeoutMs: TIMEOUT_MS,
   });
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   // Only a help says what there is not.
@@ -32,4 +32,4 @@ export function documentedWay({ call }: Agent): PromptVia | null {
   return call === null ? 'argument' : (call.documented?.promptVia ?? null);
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;

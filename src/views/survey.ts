@@ -17,7 +17,7 @@ export interface AgentSurvey {
   /** Its command line for a headless run. */
   readonly calledAs: string;
   /** What it tells of money. */
-  readonly tells: Agent['tells'];
+  readonly tells: Agent['reports'];
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -25,8 +25,8 @@ type Environment = Readonly<Record<string, string>>;
 /** The agents that ralph has an adapter for, and which of them are installed. */
 export async function surveyAgents(env: Environment, cwd: string): Promise<readonly AgentSurvey[]> {
   return Promise.all(
-    AGENTS.flatMap(({ name, call, tells }) => (call === null ? [] : [{ name, call, tells }])).map(
-      async ({ name, call, tells }) => {
+    AGENTS.flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }])).map(
+      async ({ name, call, reports }) => {
         const found = findCommand(call.command, env['PATH'] ?? '', cwd);
         const path = found.found === 'executable' ? found.path : null;
         return {
@@ -36,7 +36,7 @@ export async function surveyAgents(env: Environment, cwd: string): Promise<reado
           triedVersion: call.triedVersion,
           install: call.install,
           calledAs: [call.command, ...streamArgs(call)].join(' '),
-          tells,
+          tells: reports,
         };
       },
     ),
@@ -49,12 +49,12 @@ function streamArgs(call: AgentCall): readonly string[] {
 
 /** The first thing in its answer that looks like a version. */
 async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
-  const answer = await exec([path, '--version'], { cwd, env, patienceMs: PATIENCE_MS });
+  const answer = await exec([path, '--version'], { cwd, env, timeoutMs: TIMEOUT_MS });
   return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
 }
 
 /** The slowest takes two seconds. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export interface Finding {
   readonly what: string;
@@ -121,7 +121,7 @@ async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): 
   }
   const [first = ''] = streamArgs(call);
   const asks: [string, ...string[]] = first.startsWith('-') ? [path, '--help'] : [path, first, '--help'];
-  const help = await exec(asks, { cwd, env, patienceMs: PATIENCE_MS });
+  const help = await exec(asks, { cwd, env, timeoutMs: TIMEOUT_MS });
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   const missing = streamArgs(call).filter((word) => word.startsWith('--') && !text.includes(word));
   if (missing.length > 0) {

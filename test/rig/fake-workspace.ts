@@ -103,7 +103,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
       seen = world.output(process, chunk.readDoubleLE());
       return hasClaimed(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
     },
-    complain: (chunk) => chunk,
+    readStderr: (chunk) => chunk,
     end() {},
     snapshot: (ended) => ({ ...seen, claim: ended || hasClaimed(seen) ? seen.claim : null }),
     hasOpenTool: false,
