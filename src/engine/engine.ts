@@ -284,7 +284,7 @@ export class Engine implements Driver {
     for (;;) {
       const { effect } = task;
       if (effect.type !== 'children' || task.interrupted.aborted) return;
-      for (const change of workspace.family(this.#state)) this.append(change);
+      for (const change of workspace.childChanges(this.#state)) this.append(change);
       if (this.#state.children.length === 0) return;
       if (clock.now() >= effect.until) {
         this.append({ type: 'timer.fired', key: effect.key });

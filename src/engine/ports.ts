@@ -51,7 +51,7 @@ export interface Workspace {
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Child loops that have started or ended, as events. */
-  family(state: LoopState): readonly Happening[];
+  childChanges(state: LoopState): readonly Happening[];
   /** Changes that a person made in the loop's files, as events. */
   edits(state: LoopState): readonly Happening[];
 }

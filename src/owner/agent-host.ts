@@ -10,7 +10,7 @@ import { processHost, type ProcessSpec } from '../hosts/process.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { linkBeside, nameBeside, promptAlias } from '../store/aliases.ts';
+import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { runMarker } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
@@ -93,8 +93,8 @@ function promptFileFor(
   const file = promptOf(folder, run);
   // From a worktree a name relative to the workspace leads nowhere.
   if (!policy.aliases || via !== 'file' || spec.worktree !== undefined) return file;
-  linkBeside(spec.workspace, promptAlias(run), file);
-  return nameBeside(spec.workspace, promptAlias(run), file);
+  linkAlias(spec.workspace, promptAlias(run), file);
+  return aliasOrPath(spec.workspace, promptAlias(run), file);
 }
 
 function argvOf(

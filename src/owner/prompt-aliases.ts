@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { promptAlias, unlinkBeside } from '../store/aliases.ts';
+import { promptAlias, unlinkAlias } from '../store/aliases.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import type { LoopObserver } from './observer.ts';
@@ -9,7 +9,7 @@ export function removePromptAliases({ workspace }: Spec, folder: LoopFolder): Lo
   return {
     appended(event, { policy }) {
       if (event.type !== 'run.ended' || !policy.aliases) return;
-      unlinkBeside(workspace, promptAlias(event.run), join(folder.run(event.run), 'prompt.md'));
+      unlinkAlias(workspace, promptAlias(event.run), join(folder.run(event.run), 'prompt.md'));
     },
   };
 }

@@ -12,8 +12,8 @@ import type { CheckResult } from '../loop/event.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopScm } from '../scm/scm.ts';
-import { checkAlias, linkBeside } from '../store/aliases.ts';
-import { family } from '../store/children.ts';
+import { checkAlias, linkAlias } from '../store/aliases.ts';
+import { childChanges } from '../store/children.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
@@ -61,7 +61,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
-    family: (state) => family(folder, state),
+    childChanges: (state) => childChanges(folder, state),
     edits: (state) => loop.edits(state),
   };
 }
@@ -102,7 +102,7 @@ async function check(
     graceMs,
   };
   const result = await runCheck(checking, processes, interrupt);
-  if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
+  if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, log), log);
   return result;
 }
 

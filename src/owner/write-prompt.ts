@@ -5,7 +5,7 @@ import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import { diffForPrompt } from '../scm/checkpoints.ts';
-import { checkAlias, nameBeside } from '../store/aliases.ts';
+import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
@@ -119,5 +119,5 @@ async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base)
 /** The name of a check's log beside the settings, for document 001. */
 function aliasOf(workspace: string, log: string): string {
   const iteration = Number.parseInt(basename(dirname(dirname(log))), 10);
-  return nameBeside(workspace, checkAlias(iteration, log), resolve(workspace, log));
+  return aliasOrPath(workspace, checkAlias(iteration, log), resolve(workspace, log));
 }

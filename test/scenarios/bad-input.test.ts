@@ -122,7 +122,7 @@ describe('options and commands', () => {
       [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must begin with/],
       [run('-p', 'x', '--name=-x'), /bad name "-x": it must begin with/],
       [run('-p', 'x', '--name', ''), 'bad name "": it is empty'],
-      [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters, at most 64 are allowed'],
+      [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters; the maximum is 64'],
       [run('-p', 'x', '--name', 'zwei wörter'), 'bad name "zwei wörter"'],
       [['status', '../../x'], 'bad name "../../x"'],
       [['rm', '..'], 'bad name ".."'],
