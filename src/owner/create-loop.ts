@@ -1,7 +1,7 @@
 /**
  * Creating a loop and becoming its owner.
  *
- * 1. Everything that can be refused is refused before the name is taken.
+ * 1. Every reason to refuse is checked before the name is taken.
  * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
  */
 import { randomUUID } from 'node:crypto';

@@ -21,7 +21,7 @@ export interface LoopObserver extends Omit<Observer, 'appended'> {
   status?(line: string): void;
 }
 
-/** The observers of one owner, called in the order in which they came. */
+/** The observers of one owner, called in the order in which they were added. */
 export class Observers {
   readonly #list: LoopObserver[] = [];
   #missed: Parameters<NonNullable<LoopObserver['appended']>>[] = [];
@@ -33,7 +33,7 @@ export class Observers {
     for (const missed of this.#missed) observer.appended?.(...missed);
   }
 
-  /** The loop is driven from now on: who comes later sees only what happens then. */
+  /** The loop is driven from now on: a later observer gets only later events. */
   forgetMissed(): void {
     this.#keepsMissed = false;
     this.#missed = [];

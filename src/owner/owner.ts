@@ -2,7 +2,7 @@
  * A loop and its owner: the one process that drives it until it ends, rests or is left.
  *
  * 1. The owner holds the loop's lock from before its first event until `close`.
- * 2. Projections are brought up to date before any other observer hears of an event.
+ * 2. Projections get an event before any other observer does.
  * 3. Observers only watch; what they show or send changes nothing in the loop.
  */
 import { randomUUID } from 'node:crypto';
@@ -271,7 +271,7 @@ export class OwnedLoop {
 export interface OwnedLoopSpec {
   readonly spec: Spec;
   readonly folder: LoopFolder;
-  /** The environment of whoever started the loop. */
+  /** The environment of the loop's starter. */
   readonly env: Readonly<Record<string, string>>;
   /** Releases the lock. */
   readonly release: () => void;

@@ -1,4 +1,4 @@
-/** The engine's view of the workspace and of the loop's own files, on this machine's file system. */
+/** The engine's workspace port on the file system: the workspace and the loop's own files. */
 import { join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
@@ -40,7 +40,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
-        // A commit message makes no claim.
+        // A run that writes a commit message makes no claim.
         run.purpose === 'work' ? agent : inTextMode(agent),
         run.purpose === 'work' ? policy.completion.detectors : [],
         {
@@ -70,23 +70,23 @@ export interface WorkspaceSpec extends PromptedLoop {
   readonly agent: Agent;
   readonly show: (event: AgentEvent) => void;
   readonly recall: (event: AgentEvent) => void;
-  /** Estimates what tokens cost. */
+  /** The price of tokens. */
   readonly price: Price;
-  /** Who pays for the agent. */
+  /** The account that pays for the agent. */
   readonly account: string;
   readonly edits: Workspace['edits'];
 }
 
 async function check(
-  { spec, folder, env, policy: present }: WorkspaceSpec,
+  { spec, folder, env, policy: currentPolicy }: WorkspaceSpec,
   effect: EffectOf<'check'>,
   graceMs: number,
   interrupt: AbortSignal,
 ): Promise<CheckResult | null> {
   const { iteration, key, index, timeoutMs } = effect;
-  const policy = present();
+  const policy = currentPolicy();
   const run = effect.run ?? `${iteration}.1`;
-  // Everybody sees the name of a log, so it must not hold a key.
+  // The name of a log is shown in many places, so it must not contain a key.
   const commands = policy.checks.commands.map(({ command }) => hideKeys(command));
   const place = iteration === 0 ? folder.baseline : join(folder.run(run), 'checks');
   const log = join(place, `${checkSlug(commands, index)}.log`);
@@ -96,7 +96,7 @@ async function check(
     env: runEnvironment({ spec, folder, env, policy, run }),
     marker: checkMarker(spec, key),
     log,
-    // From a worktree a path relative to the workspace leads nowhere.
+    // A path relative to the workspace is wrong in a worktree.
     shownAs: spec.worktree === undefined ? relative(spec.workspace, log) : log,
     timeoutMs,
     graceMs,
@@ -106,7 +106,7 @@ async function check(
   return result;
 }
 
-/** Turns a refusal of the file system into a sentence: it becomes the reason why the loop ended. */
+/** Turns an error of the file system into the message with which the loop ends. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -56,8 +56,8 @@ describe('the agent command', () => {
     const stage = openStage();
     writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
     const cases: readonly Case[] = [
-      [['run', '-p', 'x'], 'no agent: say which with --agent'],
-      [['run', '-p', 'x', '--'], 'no agent: say which with --agent'],
+      [['run', '-p', 'x'], 'no agent selected: pass --agent'],
+      [['run', '-p', 'x', '--'], 'no agent selected: pass --agent'],
       [['run', '-p', 'x', '--', ''], 'agent command not found: ""'],
       [['run', '-p', 'x', '--', 'no-such-agent'], 'agent command not found: no-such-agent'],
       [['run', '-p', 'x', '--', './no/agent'], 'agent command not found: ./no/agent'],
@@ -65,10 +65,10 @@ describe('the agent command', () => {
       [['run', '-p', 'x', '--', '.'], 'agent command not found: .'],
       [
         run('-p', 'x', '--agent', 'cluade'),
-        /unknown agent "cluade" \(did you mean claude\?\); known are .*custom/,
+        /unknown agent "cluade" \(did you mean claude\?\); known agents: .*custom/,
       ],
-      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex, .*, custom$/m],
-      [['run', '-p', 'x', '--agent', 'custom'], 'needs its command behind --'],
+      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known agents: claude, codex, .*, custom$/m],
+      [['run', '-p', 'x', '--agent', 'custom'], 'needs a command after --'],
     ];
     expect(await wronglyAnswered(stage, cases)).toEqual([]);
   });

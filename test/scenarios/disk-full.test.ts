@@ -54,7 +54,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     ]);
     expect(stdout).toContain('run 3\n');
     expect(stderr).toMatch(
-      /^ralph: error: the journal cannot be written any more: .*; what was written before is intact$/m,
+      /^ralph: error: cannot write .*\/journal\.jsonl: .*; what was written before is intact$/m,
     );
     expect(stderr).toContain('go on with  ralph resume it\n');
     expect(stdout).toContain('Status: crashed\n');
