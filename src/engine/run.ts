@@ -5,7 +5,7 @@
  * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
  *    the grace, at a time limit, at the output limit, or when it is not wanted any more.
  * 3. However a run ends, everything that it started is ended before `run.ended` is written.
- * 4. A run whose owner leaves goes on, and nothing is written but what was read of it.
+ * 4. A run whose owner leaves keeps running; only what was read of it is journaled.
  */
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';

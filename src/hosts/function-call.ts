@@ -30,7 +30,6 @@ export interface Call {
 
 export interface Performed {
   readonly events: readonly object[];
-  /** For stderr. */
   readonly stderr: string;
   readonly code: number;
 }

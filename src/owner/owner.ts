@@ -87,7 +87,7 @@ export class OwnedLoop {
     this.#engine.sync();
   }
 
-  /** Lets an ended loop go on. */
+  /** Reopens an ended loop. */
   reopen(policy: Policy | null): void {
     this.#append({ type: 'loop.reopened', policy });
   }
@@ -264,7 +264,8 @@ export class OwnedLoop {
   }
 
   #append(happening: Happening): void {
-    if (!this.#engine.append(happening)) throw new Error(`${happening.type} is not admitted`);
+    if (!this.#engine.append(happening))
+      throw new Error(`internal error: ${happening.type} is not admitted now`);
   }
 }
 

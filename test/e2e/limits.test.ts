@@ -229,14 +229,16 @@ describe('money', () => {
     };
     const plain = ['--', ...rig.plain('true')];
     expect(await refused('--max-cost', '5', ...plain)).toContain(
-      '--max-cost cannot be kept: ralph cannot read',
+      'cannot enforce --max-cost: the agent custom does not report what it uses',
     );
-    expect(await refused('--max-tokens', '5', ...plain)).toContain('--max-tokens cannot be kept');
-    expect(await refused('--max-cost', '5', '--agent', 'codex')).toContain('say --model');
+    expect(await refused('--max-tokens', '5', ...plain)).toContain('cannot enforce --max-tokens: ');
+    expect(await refused('--max-cost', '5', '--agent', 'codex')).toContain('pass --model');
     expect(await refused('--max-cost', '5', '--agent', 'codex', '--model', 'no-such')).toContain(
-      'the price of the model "no-such" is not known',
+      'no price is known for the model "no-such"',
     );
-    expect(await refused('--max-cost', '5', '--agent', 'amp')).toContain('amp tells how many tokens');
+    expect(await refused('--max-cost', '5', '--agent', 'amp')).toContain(
+      'amp reports tokens but not their cost',
+    );
     expect(await refused('--model', 'x', '--agent', 'amp')).toContain('amp has no option for a model');
     expect(await refused('--max-cost', '-1', '--agent', 'codex')).toContain(
       '--max-cost must be an amount > 0',
