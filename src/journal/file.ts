@@ -231,7 +231,7 @@ function write(descriptor: number, path: string, text: string, size: number): nu
   return bytes.length;
 }
 
-/** Writes a journal that was removed again; its content can still be read from the open descriptor. */
+/** Writes a removed journal to its path again, from the descriptor that is still open. */
 function writeAgain(descriptor: number, path: string): number {
   const content = readAll(descriptor);
   mkdirSync(dirname(path), { recursive: true });

@@ -39,7 +39,7 @@ export function endOf(
   hide: (text: string) => string,
 ): readonly string[] {
   const read = readPart(path, 'tail', 2 * MARGIN_BYTES);
-  // Skip the first line if its beginning is missing: it may start in the middle of a secret.
+  // Skip an incomplete first line: it may start in the middle of a secret.
   const from = Buffer.byteLength(read) < 2 * MARGIN_BYTES ? 0 : read.indexOf('\n') + 1 || MARGIN_BYTES;
   return hide(stripVTControlCharacters(read.slice(from)))
     .split('\n')

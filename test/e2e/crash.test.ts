@@ -156,7 +156,7 @@ describe('a harness that is killed while its agent works', () => {
     expect(rig.turns).toBe(1);
     expect(rig.loop('a').all('owner.changed')).toMatchObject([{ owner: String(owner.pid) }]);
     for (const heir of heirs.filter((other) => other !== owner)) {
-      expect(heir.said).toMatch(/is not paused|is running already, owned by (?:process \d+|another process)/);
+      expect(heir.said).toMatch(/is not paused|is already running \((?:process \d+|another process)\)/);
     }
   });
 

@@ -211,7 +211,7 @@ describe('a limit on money', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 3);
-    expect(end.stderr).toContain('--max-cost 1 cannot be kept any more: run 1.1 did not say what it cost');
+    expect(end.stderr).toContain('cannot enforce --max-cost 1 any more: run 1.1 did not report its cost');
   });
 
   it('counts what has a price where something has none', async () => {

@@ -116,7 +116,7 @@ describe('one owner', () => {
       const second = await stage.run(...args);
       expect(second.code).toBe(2);
       expect(second.stderr).toMatch(
-        new RegExp(`^ralph: error: the loop "it" is running already, owned by process ${first.pid};.*\n$`),
+        new RegExp(`^ralph: error: the loop "it" is already running \\(process ${first.pid}\\);.*\n$`),
       );
     }
     stage.release();
@@ -134,7 +134,7 @@ describe('one owner', () => {
     const again = await stage.run(...work);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(
-      /^ralph: error: the loop "it" was not finished; go on with: ralph resume it,.*\n$/,
+      /^ralph: error: the loop "it" is not finished; continue it with: ralph resume it,.*\n$/,
     );
     const resumed = stage.ralph('resume', 'it');
     await stage.journaled('owner.changed');
