@@ -119,8 +119,8 @@ describe('options and commands', () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--name', '../x'), /bad name "\.\.\/x": .*only letters/],
       [run('-p', 'x', '--name', 'a/b'), /bad name "a\/b": .*only letters/],
-      [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must begin with/],
-      [run('-p', 'x', '--name=-x'), /bad name "-x": it must begin with/],
+      [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must start with/],
+      [run('-p', 'x', '--name=-x'), /bad name "-x": it must start with/],
       [run('-p', 'x', '--name', ''), 'bad name "": it is empty'],
       [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters; the maximum is 64'],
       [run('-p', 'x', '--name', 'zwei wörter'), 'bad name "zwei wörter"'],
@@ -208,7 +208,7 @@ function run(...args: readonly string[]): readonly string[] {
 async function wronglyAnswered(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
   const wrong: object[] = [];
   for (const [args, message] of cases) {
-    const isAboutAgent = typeof message === 'string' && /agent command|no agent:/.test(message);
+    const isAboutAgent = typeof message === 'string' && /agent command|no agent selected/.test(message);
     const agent = args.at(-1) === '--' && !isAboutAgent ? [stage.agent] : [];
     // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
     const { code, stdout, stderr } = await stage.ralph(...args, ...agent).ended;

@@ -316,7 +316,9 @@ describe('ralph loop', () => {
     const stage = openStage();
     const { code, stderr } = await loop(stage, 'x', '--check', 'echo sk-ant-abcdefghijklmnop1234; false');
     expect(code).toBe(2);
-    expect(stderr).toContain('a check contains what looks like a key: echo <redacted>; false; put it into');
+    expect(stderr).toContain(
+      'a check contains what looks like a key: echo <redacted>; false; pass it as a variable',
+    );
     expect(stderr).not.toContain('abcdef');
     expect(stage.calls).toBe(0);
   });
