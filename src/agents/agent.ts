@@ -6,7 +6,7 @@ export interface Agent {
   /** How it is called; null if the user gives the complete command. */
   readonly call: AgentCall | null;
   /** What its stream reports about usage: cost and tokens, tokens only, or nothing. */
-  readonly tells: 'cost' | 'tokens' | 'nothing';
+  readonly reports: 'cost' | 'tokens' | 'nothing';
   /** What the user can do about an error of this kind; appended to its message. */
   readonly remedies: Partial<Readonly<Record<RunError['kind'], string>>>;
   /** Creates a parser for the output of one run. */

@@ -7,7 +7,7 @@ import { messageProtocol } from './messages.ts';
 /** Amp. It always exits with 0, so only its result shows whether a run failed. */
 export const amp: Agent = {
   name: 'amp',
-  tells: 'tokens',
+  reports: 'tokens',
   call: {
     command: 'amp',
     install: 'npm install -g @sourcegraph/amp',

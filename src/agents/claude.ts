@@ -7,7 +7,7 @@ import { messageProtocol } from './messages.ts';
 /** Claude Code. */
 export const claude: Agent = {
   name: 'claude',
-  tells: 'cost',
+  reports: 'cost',
   call: {
     command: 'claude',
     install: 'npm install -g @anthropic-ai/claude-code',

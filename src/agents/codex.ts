@@ -10,7 +10,7 @@ const ANSWER = 'answer.txt';
 /** Codex CLI. */
 export const codex: Agent = {
   name: 'codex',
-  tells: 'tokens',
+  reports: 'tokens',
   call: {
     command: 'codex',
     install: 'npm install -g @openai/codex',

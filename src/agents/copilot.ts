@@ -9,7 +9,7 @@ import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 /** GitHub Copilot CLI. Its stream has no usage: it writes that into a file when it ends. */
 export const copilot: Agent = {
   name: 'copilot',
-  tells: 'tokens',
+  reports: 'tokens',
   call: {
     command: 'copilot',
     install: 'npm install -g @github/copilot',

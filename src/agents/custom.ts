@@ -7,7 +7,7 @@ import { limitInLastLine } from './trouble.ts';
 export const custom: Agent = {
   name: 'custom',
   call: null,
-  tells: 'nothing',
+  reports: 'nothing',
   remedies: {},
   read({ startedAt, folder }) {
     const echo = echoOf(folder);

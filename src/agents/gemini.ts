@@ -7,7 +7,7 @@ import { failedResult, readTrouble } from './trouble.ts';
 /** Gemini CLI. Its text arrives only in pieces, and its stream repeats the prompt. */
 export const gemini: Agent = {
   name: 'gemini',
-  tells: 'tokens',
+  reports: 'tokens',
   call: {
     command: 'gemini',
     install: 'npm install -g @google/gemini-cli',

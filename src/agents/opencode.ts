@@ -9,7 +9,7 @@ import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 /** opencode. Its stream has no result: the end of its last step decides whether the run succeeded. */
 export const opencode: Agent = {
   name: 'opencode',
-  tells: 'cost',
+  reports: 'cost',
   call: {
     command: 'opencode',
     install: 'npm install -g opencode-ai',

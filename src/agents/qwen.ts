@@ -7,7 +7,7 @@ import { messageProtocol } from './messages.ts';
 /** Qwen Code. */
 export const qwen: Agent = {
   name: 'qwen',
-  tells: 'tokens',
+  reports: 'tokens',
   call: {
     command: 'qwen',
     install: 'npm install -g @qwen-code/qwen-code',

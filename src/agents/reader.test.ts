@@ -52,8 +52,8 @@ describe('reading a run', () => {
   it('S2.40 finds claims on stdout and stderr of an unknown command, if the preset says so', () => {
     const claims = (preset: 'ralph-cli' | 'default', agent: Agent) => {
       const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
-      reader.complain(Buffer.from('<respon'));
-      reader.complain(Buffer.from('se>DONE</response>\n'));
+      reader.readStderr(Buffer.from('<respon'));
+      reader.readStderr(Buffer.from('se>DONE</response>\n'));
       reader.end();
       return reader.snapshot(true).claim !== null;
     };
@@ -123,8 +123,8 @@ describe('reading a run', () => {
     );
     expect(recalled).toMatchObject([{ type: 'text', text: 'known ' }]);
     expect(reader.snapshot(true).claim?.by).toBe('promise-tag');
-    expect(String(reader.complain(Buffer.from('oo')))).toBe('');
-    expect(String(reader.complain(Buffer.from('ps again')))).toBe(' again');
+    expect(String(reader.readStderr(Buffer.from('oo')))).toBe('');
+    expect(String(reader.readStderr(Buffer.from('ps again')))).toBe(' again');
     expect(reader.snapshot(true).complained).toBe(10);
   });
 
@@ -185,7 +185,7 @@ describe('the stderr of an unknown command', () => {
   it('is a reason to wait for the provider only at a usage limit', () => {
     const read = (stderr: string): RunReader => {
       const reader = readRun(custom, detectors, context(), () => {});
-      reader.complain(Buffer.from(stderr));
+      reader.readStderr(Buffer.from(stderr));
       reader.end();
       return reader;
     };

@@ -22,7 +22,7 @@ export interface RunReader {
   /** Reads a chunk of stdout; returns true if the loop should get a new snapshot at once. */
   read(chunk: Buffer): boolean;
   /** Reads a chunk of stderr; returns the part of it that was not shown before. */
-  complain(chunk: Buffer): Buffer;
+  readStderr(chunk: Buffer): Buffer;
   /** There is no more output. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
@@ -126,7 +126,7 @@ class Reader implements RunReader {
     return this.#hasNews || this.#scanner.claim(false) !== null;
   }
 
-  complain(chunk: Buffer): Buffer {
+  readStderr(chunk: Buffer): Buffer {
     const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderrOffset);
     this.#stderrOffset += chunk.length;
     const text = this.#stderrDecoder.write(chunk);

@@ -12,7 +12,7 @@ import { readTrouble } from './trouble.ts';
 export const scripted: Agent = {
   name: 'scripted',
   call: null,
-  tells: 'cost',
+  reports: 'cost',
   remedies: {},
   read: ({ startedAt }) =>
     jsonLines({

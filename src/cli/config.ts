@@ -1,5 +1,5 @@
 import { effective, provenance, type Setting } from '../config/effective.ts';
-import { speaksOfAnother } from '../owner/choose-agent.ts';
+import { isForOtherAgent } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
@@ -13,7 +13,7 @@ export async function config(options: RunOptions): Promise<number> {
   const workspace = workspaceOf(options);
   const flags = flagSettings(options);
   const read = await readSettings(workspace);
-  const isOther = speaksOfAnother(read.merged.agent ?? {}, flags.agent?.name ?? null);
+  const isOther = isForOtherAgent(read.merged.agent ?? {}, flags.agent?.name ?? null);
   const files = isOther ? withoutAgent(read) : read;
   const env = startersEnvironment(process.env);
   const settings = provenance(files, effective(files, flags, workspace)).map(

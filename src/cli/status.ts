@@ -1,7 +1,7 @@
 import { spendOf } from '../views/spend.ts';
 import type { Spend } from '../loop/state.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
-import { howItFailed } from '../store/end-record.ts';
+import { howItFailed } from '../store/how-it-failed.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { counted } from './counted.ts';

@@ -1,4 +1,5 @@
-import { howItFailed, type EndRecord } from '../store/end-record.ts';
+import { howItFailed } from '../store/how-it-failed.ts';
+import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { counted } from './counted.ts';

@@ -5,7 +5,7 @@ import { forget } from '../store/kept-environment.ts';
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
 import { UserError } from '../user-error.ts';
-import { unlinkAll } from '../store/aliases.ts';
+import { unlinkAliases } from '../store/aliases.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { forgetRecords } from '../scm/start.ts';
@@ -36,7 +36,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     const aside = `${folder.path}.removed-${process.pid}`;
     renameSync(folder.path, aside);
     rmSync(aside, { recursive: true, force: true });
-    unlinkAll(spec.workspace, spec.name);
+    unlinkAliases(spec.workspace, spec.name);
     await forgetRecords(spec, folder.workspace);
     forget(spec.id);
     unregister(spec.id);

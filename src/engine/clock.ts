@@ -1,14 +1,14 @@
-/** What time it is, and when it will be: the only source of both for the engine. */
+/** The engine's only source of time and timers. */
 export interface Clock {
-  /** Milliseconds since the epoch; never less than it was. */
+  /** Milliseconds since the epoch; never decreases. */
   now(): number;
-  /** Wakes at a moment, or at once if that has passed; returns how to call it off. */
+  /** Calls `wake` at a moment, or at once if it has passed; returns a function that cancels it. */
   at(moment: number, wake: () => void): () => void;
 }
 
 /**
- * The clock of this machine, which goes on when the system's is set back, follows it when it is set forward or the
- * machine has slept, and starts no earlier than `from`, so that a loop's time never runs backwards over a restart.
+ * The clock of this machine. It keeps running when the system clock is set back, follows it when it is set forward or the
+ * machine has slept, and starts no earlier than `from`, so that a loop's time never runs backwards after a restart.
  */
 export function systemClock(from: number, wall: () => number = Date.now): Clock {
   let anchor = Math.max(from, wall());
@@ -28,14 +28,14 @@ export function systemClock(from: number, wall: () => number = Date.now): Clock 
       let timer: NodeJS.Timeout;
       const arm = (): void => {
         const left = moment - now();
-        // In stretches, so that a machine that has slept notices; the last one ends at the moment itself.
-        timer = left <= 0 ? setTimeout(wake, 0) : setTimeout(arm, Math.min(left, LONGEST_STRETCH_MS));
+        // Timers stop while the machine sleeps, so a long wait is split into short ones.
+        timer = left <= 0 ? setTimeout(wake, 0) : setTimeout(arm, Math.min(left, MAX_TIMER_MS));
       };
       const left = moment - now();
-      timer = left <= 0 ? setTimeout(wake, 0) : setTimeout(arm, Math.min(left, LONGEST_STRETCH_MS));
+      timer = left <= 0 ? setTimeout(wake, 0) : setTimeout(arm, Math.min(left, MAX_TIMER_MS));
       return () => clearTimeout(timer);
     },
   };
 }
 
-const LONGEST_STRETCH_MS = 30_000;
+const MAX_TIMER_MS = 30_000;

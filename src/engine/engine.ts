@@ -4,12 +4,12 @@
  * E1  Every event is judged by `admits`, journaled, then folded; nothing else changes the state.
  * E2  The driver starts every wanted effect that is not in flight, and interrupts every effect in flight that is no
  *     longer wanted. It starts nothing else before an interrupted effect is gone.
- * E3  The journal is synced before an effect touches the world, and before a person is told that a control was taken.
+ * E3  The journal is synced before an effect touches the world, and before the sender learns that a control was taken.
  * E4  The driver ends an open run that is not wanted, even one that it knows only from the journal.
  * E5  An effect that throws ends the loop as `fatal`. When the journal cannot be written, the driver ends everything in
  *     flight and does nothing more: the next owner finds the loop as the journal has it.
  * E6  `run` returns only when nothing is in flight any more.
- * E7  After `leave` the driver starts and ends nothing. The open run goes on behind its shim, every other effect is
+ * E7  After `leave` the driver starts and ends nothing. The open run keeps running behind its shim, every other effect is
  *     interrupted, the journal is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
  *     A run that was being ended already is ended first.
  */
@@ -33,7 +33,7 @@ export class Engine implements Driver {
   readonly #tasks = new Map<string, Task>();
   #known: Knowledge;
   #length: number;
-  /** False at first: an owner that died may have left unsynced events. */
+  /** Initially false, because an owner that died may have left unsynced events. */
   #isSynced = false;
   /** Why the journal cannot be written any more. */
   #lost: unknown = null;
@@ -63,7 +63,7 @@ export class Engine implements Driver {
     return this.#ports;
   }
 
-  /** Drives the loop until it has ended, rests, is left, or can no longer be journaled. */
+  /** Drives the loop until it ends, is paused or left, or its journal cannot be written. */
   run(): Promise<EngineStop> {
     return new Promise((resolve, reject) => {
       this.#settle = resolve;
@@ -200,11 +200,11 @@ export class Engine implements Driver {
       }
     }
     if (!this.append(event) && this.#lost === null)
-      throw new Error(`${event.type} was decided and not admitted`);
+      throw new Error(`internal error: ${event.type} was decided but not admitted`);
     if (event.type === 'loop.ended') this.sync();
   }
 
-  /** Lets the open run go on and interrupts every other effect. */
+  /** Leaves the open run running and interrupts every other effect. */
   #letGo(): void {
     for (const task of this.#tasks.values()) {
       if (task.effect.type === 'run') task.leave();
@@ -289,7 +289,7 @@ export class Engine implements Driver {
     for (;;) {
       const { effect } = task;
       if (effect.type !== 'children' || task.interrupted.aborted) return;
-      for (const change of workspace.family(this.#known.state)) this.append(change);
+      for (const change of workspace.childChanges(this.#known.state)) this.append(change);
       if (this.#known.state.children.length === 0) return;
       if (clock.now() >= effect.until) {
         this.append({ type: 'timer.fired', key: effect.key });
@@ -336,7 +336,7 @@ const MAX_FAILED_ABORTS = 3;
 /** Why the engine stopped driving. */
 export type EngineStop =
   | { readonly why: 'ended'; readonly outcome: NonNullable<LoopState['outcome']> }
-  /** It rests until a person resumes it. */
+  /** It waits until a person resumes it. */
   | { readonly why: 'paused' }
   /** It was left to the next owner; its agent may still run. */
   | { readonly why: 'left' }

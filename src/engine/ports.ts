@@ -52,8 +52,8 @@ export interface Workspace {
   hasRecords(): boolean;
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
-  /** Child loops that have started or ended, as events. */
-  family(state: LoopState): readonly Happening[];
+  /** Child loops that started or ended since the journal last recorded it, as events. */
+  childChanges(state: LoopState): readonly Happening[];
   /** Changes that a person made in the loop's files, as events. */
   edits(state: LoopState): readonly Happening[];
 }
@@ -63,7 +63,7 @@ export interface Committed {
   readonly commit: string | null;
   readonly done: readonly string[];
   readonly error: string | null;
-  /** Of the commit, as far as git tells. */
+  /** Of the commit; absent if git does not report it. */
   readonly subject?: string;
   readonly files?: number;
 }
@@ -78,7 +78,7 @@ export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type
 
 export type WrittenPrompt = { readonly path: string; readonly hash: string } | { readonly error: RunError };
 
-/** Is called after things have happened. */
+/** Called after something has happened. */
 export interface Observer {
   /** An event was journaled; `state` and `report` are those after it. */
   appended?(event: LoopEvent, state: LoopState, report: LoopReport): void;

@@ -11,13 +11,13 @@ export type Reason =
   | 'exited'
   /** Its stream said that it has finished, and its process did not exit within the grace. */
   | 'finished'
-  /** It keeps retrying what cannot succeed. */
+  /** It keeps retrying a request that cannot succeed. */
   | 'hopeless'
   /** It is not wanted any more. */
   | 'interrupted'
-  /** Its owner leaves, and it goes on. */
+  /** Its owner leaves, and it keeps running. */
   | 'left'
-  /** Its own time, the loop's time, the time it may be silent, or the bytes it may print are used up. */
+  /** A limit: its own time, the loop's time, the time without output, or the bytes of output. */
   | 'wall'
   | 'total'
   | 'inactivity'
@@ -87,19 +87,19 @@ export class RunWatch {
     this.#activeAt = clock.now();
     this.#bytes += chunk.length;
     if (this.hasFlooded) this.#resolve('output');
-    const hasNews = stream === 'stderr' ? this.#complain(chunk) : this.#listen(chunk);
+    const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk);
     if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
     return ready(observers);
   }
 
-  #complain(chunk: Buffer): boolean {
-    const fresh = this.#reader.complain(chunk);
+  #readStderr(chunk: Buffer): boolean {
+    const fresh = this.#reader.readStderr(chunk);
     const { observers } = this.#driver.ports;
     if (fresh.length > 0) for (const observer of observers) observer.complained?.(this.#run, fresh);
     return false;
   }
 
-  #listen(chunk: Buffer): boolean {
+  #readStdout(chunk: Buffer): boolean {
     const hasNews = this.#reader.read(chunk);
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {

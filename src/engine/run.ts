@@ -5,7 +5,7 @@
  * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
  *    the grace, at a time limit, at the output limit, or when it is not wanted any more.
  * 3. However a run ends, everything that it started is ended before `run.ended` is written.
- * 4. A run whose owner leaves goes on, and nothing is written but what was read of it.
+ * 4. A run whose owner leaves keeps running; only what was read of it is journaled.
  */
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';
@@ -103,7 +103,7 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
     const reader = driver.ports.workspace.read(open, driver.state);
     live.follow((chunk, stream) => {
       if (stream === 'stdout') reader.read(chunk);
-      else reader.complain(chunk);
+      else reader.readStderr(chunk);
     });
     await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
   } catch {
@@ -179,7 +179,7 @@ async function finish(
   if (open === null) return;
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
-  for (const change of driver.ports.workspace.family(driver.state)) driver.append(change);
+  for (const change of driver.ports.workspace.childChanges(driver.state)) driver.append(change);
   recordEnd(driver, ending(code), strays);
 }
 

@@ -15,7 +15,7 @@ export async function diffSince(
   const now = await writeTree(repository, scratch);
   const options = ['diff-tree', '-r', '-p', '-M', '--no-ext-diff', '--no-textconv', '--no-color'];
   const args = [...options, '--src-prefix=a/', '--dst-prefix=b/', start, now, '--', '.'];
-  const answer = await execGit(repository, args, {}, { enoughBytes: bytes, patienceMs: TIMEOUT_MS });
+  const answer = await execGit(repository, args, {}, { stopAfterBytes: bytes, timeoutMs: TIMEOUT_MS });
   return answer.code === 0 ? answer.stdout : EMPTY;
 }
 

@@ -24,13 +24,13 @@ export async function execGit(
   { command, folder, env, interrupt }: Repository,
   args: readonly string[],
   extraEnv: Readonly<Record<string, string>> = {},
-  options: Pick<Parameters<typeof exec>[1], 'input' | 'enoughBytes' | 'patienceMs'> = {},
+  options: Pick<Parameters<typeof exec>[1], 'input' | 'stopAfterBytes' | 'timeoutMs'> = {},
 ): Promise<Execution> {
   const [program, ...programOptions] = command;
   const answer = await exec([program, ...programOptions, ...args], {
     cwd: folder,
     env: { ...env, ...extraEnv },
-    patienceMs: TIMEOUT_MS,
+    timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     ...options,
     ...(interrupt === undefined ? {} : { interrupt }),

@@ -30,8 +30,7 @@ export interface Call {
 
 export interface Performed {
   readonly events: readonly object[];
-  /** For stderr. */
-  readonly complaint: string;
+  readonly stderr: string;
   readonly code: number;
 }
 
@@ -94,9 +93,9 @@ export class FunctionCall {
     };
   }
 
-  #record({ events, complaint, code }: Performed): void {
+  #record({ events, stderr, code }: Performed): void {
     if (!this.#isOpen) return;
-    this.#write(this.#stderr, complaint);
+    this.#write(this.#stderr, stderr);
     for (const event of events) this.#writeEvent(event);
     this.status = code;
     try {

@@ -27,7 +27,7 @@ const open = (perform: Performer) =>
     processes,
   );
 const REQUEST = { run: '1.1', receipt: null };
-const RESULT = { events: [{ type: 'result', ok: true }], complaint: 'hm', code: 0 };
+const RESULT = { events: [{ type: 'result', ok: true }], stderr: 'hm', code: 0 };
 
 /** The exit code, stdout and stderr of a run, once it has ended. */
 async function readToEnd(run: HostedRun): Promise<unknown[]> {

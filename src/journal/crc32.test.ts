@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { crc32 } from './crc32.ts';
 
-it('is what zlib says, also in pieces, for short texts and for long ones', () => {
+it('equals the checksum of zlib for short and long data, whole and in pieces', () => {
   fc.assert(
     fc.property(fc.string(), fc.string({ unit: 'binary' }), (a, b) => {
       expect(crc32(a)).toBe(zlib(a));

@@ -1,17 +1,14 @@
-/**
- * The checksum that zlib computes. For short texts by a table, since loading zlib takes longer than most commands take to
- * run; for long ones by zlib itself.
- */
+/** CRC-32 as zlib computes it. Short data uses a table, since loading zlib takes longer than most commands run. */
 export function crc32(data: string | Buffer, value = 0): number {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-  if (bytes.length > LONG) return process.getBuiltinModule('node:zlib').crc32(bytes, value);
+  if (bytes.length > USE_ZLIB_ABOVE) return process.getBuiltinModule('node:zlib').crc32(bytes, value);
   let sum = ~value;
-  // Not `for of`: this runs when nothing is compiled yet.
+  // `for of` is slower here, because this runs before the code is optimized.
   for (let at = 0; at < bytes.length; at++) sum = (TABLE[(sum ^ (bytes[at] ?? 0)) & 0xff] ?? 0) ^ (sum >>> 8);
   return ~sum >>> 0;
 }
 
-const LONG = 16 * 1024;
+const USE_ZLIB_ABOVE = 16 * 1024;
 
 const TABLE = new Int32Array(256);
 for (let byte = 0; byte < 256; byte++) {

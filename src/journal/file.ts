@@ -1,11 +1,11 @@
 /**
- * The journal as a file: one event a line, with its number and a checksum of its text.
+ * The journal as a file: one event per line, with its number and a checksum of its text.
  *
- * 1. An event that was appended and synced is there after any crash; one that was half written is not.
- * 2. A torn last line is cut when the owner opens the file; any other damage is reported with its line, and nothing
- *    is overwritten.
- * 3. The file is written by one owner. If it is not as long as the owner left it, somebody else wrote: fenced.
- * 4. An agent that removes the folder does not remove the journal: it is still open, and is written anew from there.
+ * 1. An event that was appended and synced survives any crash; an event that was written in part does not.
+ * 2. When the owner opens the file, it cuts off a torn last line. Any other damage is reported with its line number, and
+ *    nothing is overwritten.
+ * 3. Only the owner writes. If the file is not as long as the owner left it, another process wrote: fenced.
+ * 4. If an agent removes the loop's folder, the journal is not lost: it is still open, and the owner writes it again.
  */
 import {
   closeSync,
@@ -23,34 +23,38 @@ import {
 import { dirname } from 'node:path';
 import { crc32 } from './crc32.ts';
 import type { LoopEvent } from '../loop/event.ts';
+import { reasonOf } from '../user-error.ts';
 import { JournalError, type Journal } from './journal.ts';
 import type { JournalMark } from './snapshot.ts';
 
 const JOURNAL_VERSION = 1;
 
-/** Opens a journal for its owner, and makes one where there is none. */
+/** Opens a journal for its owner; creates it if there is none. */
 export function openJournal(
   path: string,
   reader: JournalReader = { take: () => {} },
-  keeper: JournalKeeper = { mayRestore: () => true, restored: () => {} },
+  guard: RestoreGuard = { mayRestore: () => true, restored: () => {} },
 ): FileJournal {
   mkdirSync(dirname(path), { recursive: true });
   let descriptor = openSync(path, 'a+');
   const content = readAll(descriptor);
-  // Only these are kept: memory must not grow with the journal.
+  // Keep no events: memory must not grow with the journal.
   let { events: length, bytes: size } = readFrom(content, path, reader);
   let sum = crc32(content.subarray(0, size));
   if (size < content.length) ftruncateSync(descriptor, size);
   const add = (text: string): void => {
-    size += write(descriptor, text, size);
+    size += write(descriptor, path, text, size);
     sum = crc32(text, sum);
   };
   if (size === 0) add(header());
-  const putBack = (): void => {
-    if (!keeper.mayRestore())
-      throw new JournalError('fenced', `${path} was removed, and somebody else owns it now`);
-    descriptor = restore(descriptor, path);
-    keeper.restored();
+  const restore = (): void => {
+    if (!guard.mayRestore())
+      throw new JournalError(
+        'fenced',
+        `cannot write ${path}: it was removed, and another process owns the loop now`,
+      );
+    descriptor = writeAgain(descriptor, path);
+    guard.restored();
   };
 
   return {
@@ -62,50 +66,55 @@ export function openJournal(
     },
     append(event, expected) {
       if (expected !== length) {
-        throw new JournalError('fenced', `the journal has ${length} events, the writer knows of ${expected}`);
+        throw new JournalError(
+          'fenced',
+          `cannot append to ${path}: it has ${length} events, the writer expected ${expected}`,
+        );
       }
       const { nlink, size: actual } = fstatSync(descriptor);
-      if (actual !== size) throw new JournalError('fenced', `${path} was written by somebody else`);
-      if (nlink === 0) putBack();
+      if (actual !== size)
+        throw new JournalError('fenced', `cannot write ${path}: another process has changed it`);
+      if (nlink === 0) restore();
       add(lineOf(event, length + 1));
       length++;
     },
     look() {
-      if (fstatSync(descriptor).nlink === 0) putBack();
+      if (fstatSync(descriptor).nlink === 0) restore();
     },
     sync() {
       try {
         fdatasyncSync(descriptor);
       } catch (error) {
-        throw new JournalError('disk-full', `${path} cannot be written any more`, null, error);
+        throw new JournalError('disk-full', `cannot write ${path}: ${reasonOf(error)}`, null, error);
       }
     },
     close: () => closeSync(descriptor),
   };
 }
 
-/** Told when somebody has removed the file and it is written anew. */
-export interface JournalKeeper {
-  /** Whether the loop is still ours. */
+/** Decides whether a journal that was removed may be written again. */
+export interface RestoreGuard {
+  /** Whether this process still owns the loop. */
   mayRestore(): boolean;
+  /** Called after the journal was written again. */
   restored(): void;
 }
 
 export interface FileJournal extends Journal {
-  /** Where it stands now. */
+  /** Its present end. */
   readonly mark: JournalMark;
 }
 
-/** Gets the events of a journal in their order. */
+/** Receives the events of a journal in their order. */
 export interface JournalReader {
-  /** What it knows already: where that is really how the journal begins, it gets only what comes after it. */
+  /** The part that the reader knows already. If the journal begins with it, the reader receives only later events. */
   readonly knownMark?: JournalMark | null;
-  /** Told before the first event whether it was. */
+  /** Called before the first event; `isKnown` says whether the journal begins with the known part. */
   begin?(isKnown: boolean): void;
   take(event: LoopEvent): void;
 }
 
-/** Reads a journal without owning it: a torn last line is left out and left alone. */
+/** Reads a journal without owning it. Skips a torn last line and does not change it. */
 export function readJournal(path: string, reader: JournalReader): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -142,12 +151,12 @@ function hex(sum: number): string {
   return sum.toString(16).padStart(SUM_LENGTH, '0');
 }
 
-/** Hands over the events behind a mark and tells how many bytes of the content are whole lines. */
+/** Passes on the events after a mark and returns how many bytes of the content are complete lines. */
 function parse(content: Buffer, path: string, from: JournalMark, take: (event: LoopEvent) => void): number {
   let size = from.bytes;
   for (let line = size === 0 ? 1 : from.events + 2; size < content.length; line++) {
     const end = content.indexOf(10, size);
-    // Without its line end the last line was never finished.
+    // A last line without a newline was not finished.
     if (end < 0) break;
     const bytes = content.subarray(size, end);
     const event = line === 1 ? checkHeader(bytes.toString('utf8'), path) : readLine(bytes, line - 1);
@@ -155,7 +164,7 @@ function parse(content: Buffer, path: string, from: JournalMark, take: (event: L
       if (end === content.length - 1 && line > 1) break;
       throw new JournalError(
         'damaged',
-        `${path}:${line}: this is not what was written; nothing was changed`,
+        `${path}:${line}: this line is damaged: its number or checksum is wrong; nothing was changed`,
         line,
       );
     }
@@ -169,13 +178,13 @@ function checkHeader(text: string, path: string): 'header' | null {
   const version = /^\{"journal":(\d+)\}$/.exec(text)?.[1];
   if (version === undefined) return null;
   if (Number(version) > JOURNAL_VERSION) {
-    const message = `${path} was written by a newer version of ralph (journal ${version}, this one reads ${JOURNAL_VERSION})`;
+    const message = `${path} was written by a newer version of ralph (journal version ${version}, this ralph reads ${JOURNAL_VERSION}); update ralph`;
     throw new JournalError('newer', message, 1);
   }
   return 'header';
 }
 
-/** The event in the line with this number; null when it is not what was written. */
+/** The event in the line with this number; null if the line is damaged. */
 export function readLine(line: Buffer, number: number): LoopEvent | null {
   const start = `{"n":${number},"sum":"`;
   const at = start.length + SUM_LENGTH + MIDDLE.length;
@@ -184,7 +193,7 @@ export function readLine(line: Buffer, number: number): LoopEvent | null {
   const text = line.subarray(at, -1);
   if (head.slice(start.length, start.length + SUM_LENGTH) !== hex(crc32(text, crc32(`${number}:`))))
     return null;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum says that we wrote it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum proves that Ralph wrote it
   const event = JSON.parse(text.toString('utf8')) as LoopEvent | OldSharedLimit;
   return event.type === 'limit.heard' ? { ...event, type: 'limit.shared' } : event;
 }
@@ -210,35 +219,39 @@ function readAll(descriptor: number): Buffer {
   return content.subarray(0, at);
 }
 
-/** Writes all of it or nothing of it. */
-function write(descriptor: number, text: string, size: number): number {
+/** Writes the whole text or nothing. */
+function write(descriptor: number, path: string, text: string, size: number): number {
   const bytes = Buffer.from(text);
   try {
     for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at);
   } catch (error) {
     ftruncateSync(descriptor, size);
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new JournalError('disk-full', `the journal cannot be written any more: ${reason}`, null, error);
+    throw new JournalError('disk-full', `cannot write ${path}: ${reasonOf(error)}`, null, error);
   }
   return bytes.length;
 }
 
-/** The file was removed under us: what is still open is all of it. */
-function restore(descriptor: number, path: string): number {
+/** Writes a removed journal to its path again, from the descriptor that is still open. */
+function writeAgain(descriptor: number, path: string): number {
   const content = readAll(descriptor);
   mkdirSync(dirname(path), { recursive: true });
-  const aside = `${path}.${process.pid}`;
-  const fresh = openSync(aside, 'ax+');
+  const temporary = `${path}.${process.pid}`;
+  const fresh = openSync(temporary, 'ax+');
   for (let at = 0; at < content.length;) at += writeSync(fresh, content, at);
   fdatasyncSync(fresh);
-  // Whoever has put another journal there in the meantime is the owner now, and nothing of theirs is overwritten.
+  // `link` fails if another owner has made a new journal meanwhile, which must not be overwritten.
   try {
-    linkSync(aside, path);
+    linkSync(temporary, path);
   } catch (error) {
-    renameSync(aside, `${path}.lost-${Date.now()}`);
-    throw new JournalError('fenced', `${path} was removed and made anew by somebody else`, null, error);
+    renameSync(temporary, `${path}.lost-${Date.now()}`);
+    throw new JournalError(
+      'fenced',
+      `cannot write ${path}: another process has removed it and created a new one`,
+      null,
+      error,
+    );
   }
-  unlinkSync(aside);
+  unlinkSync(temporary);
   closeSync(descriptor);
   return fresh;
 }

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { LoopEvent } from '../loop/event.ts';
 import { readLine } from './file.ts';
 
-/** Reads a journal that somebody else writes, as far as it is written, every time it is told to look. */
+/** Follows a journal that another process writes. */
 export class JournalFollower {
   readonly #path: string;
   #offset = 0;
@@ -13,7 +13,7 @@ export class JournalFollower {
     this.#path = path;
   }
 
-  /** The events that have come since the last look. */
+  /** The events that were written since the last look. */
   look(): readonly LoopEvent[] {
     const events: LoopEvent[] = [];
     const content = Buffer.concat([this.#rest, this.#readOn()]);
@@ -30,7 +30,7 @@ export class JournalFollower {
 
   #readOn(): Buffer {
     const descriptor = openOrNull(this.#path);
-    // Somebody has removed it; its owner writes it anew within a second.
+    // It was removed; its owner writes it again within a second.
     if (descriptor === null) return Buffer.alloc(0);
     const chunks: Buffer[] = [];
     for (;;) {

@@ -57,7 +57,7 @@ describe.each([
     },
   ],
 ])('a journal %s', (_, open) => {
-  it('gives back what was written, in order', () => {
+  it('returns the written events in order', () => {
     const { journal, written } = open();
     filled(journal);
     expect(written()).toEqual(events(3));
@@ -66,7 +66,7 @@ describe.each([
     journal.close();
   });
 
-  it('refuses a writer that does not know how far it is', () => {
+  it('rejects a writer that expects another number of events', () => {
     const journal = filled(open().journal);
     expect(trouble(() => journal.append(event(9), 2))).toEqual({ reason: 'fenced', line: null });
     expect(trouble(() => journal.append(event(9), 4))?.reason).toBe('fenced');
@@ -78,7 +78,7 @@ describe.each([
 describe('a journal file', () => {
   const close = (journal: Journal): void => journal.close();
 
-  it('is there again after it was closed, and goes on', () => {
+  it('can be opened again and continued', () => {
     close(filled(openJournal(path)));
     const found: LoopEvent[] = [];
     const again = openJournal(path, { take: (next) => void found.push(next) });
@@ -88,7 +88,7 @@ describe('a journal file', () => {
     expect(read(path)).toEqual(events(4));
   });
 
-  it('loses nothing but a torn last line, wherever it was torn', () => {
+  it('loses only a torn last line, wherever it was torn', () => {
     close(filled(openJournal(path)));
     const whole = readFileSync(path);
     const secondEnds = whole.lastIndexOf(10, whole.length - 2) + 1;
@@ -103,7 +103,7 @@ describe('a journal file', () => {
     }
   });
 
-  it('reports damage in the middle with its line and changes nothing', () => {
+  it('reports damage in the middle with its line number and changes nothing', () => {
     close(filled(openJournal(path)));
     const lines = readFileSync(path, 'utf8').split('\n');
     const damaged = [
@@ -116,20 +116,20 @@ describe('a journal file', () => {
     expect(readFileSync(path, 'utf8')).toBe(damaged);
   });
 
-  it('reports a line that is missing or stands twice', () => {
+  it('reports a missing line and a duplicate line', () => {
     close(filled(openJournal(path)));
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
     writeFileSync(path, `${[lines[0], lines[1], lines[3]].join('\n')}\n${lines[3]}\n`);
     expect(trouble(() => openJournal(path))).toEqual({ reason: 'damaged', line: 3 });
   });
 
-  it('refuses one of a newer version', () => {
+  it('rejects a journal of a newer version', () => {
     close(openJournal(path));
     writeFileSync(path, '{"journal":2}\n');
     expect(trouble(() => openJournal(path))).toEqual({ reason: 'newer', line: 1 });
   });
 
-  it('reads a shared limit under the name that earlier versions gave it', () => {
+  it('reads a shared limit under its name of earlier versions', () => {
     close(openJournal(path));
     const text = JSON.stringify({ type: 'limit.heard', resetsAt: 5, message: 'theirs', jitter: 0.5, at: 1 });
     const sum = crc32(text, crc32('1:')).toString(16).padStart(8, '0');
@@ -139,14 +139,14 @@ describe('a journal file', () => {
     ]);
   });
 
-  it('notices when somebody else has written', () => {
+  it('rejects an event after another process has written', () => {
     const journal = filled(openJournal(path));
     appendFileSync(path, 'x');
     expect(trouble(() => journal.append(event(3), 3))?.reason).toBe('fenced');
     close(journal);
   });
 
-  it('survives that its folder is removed', () => {
+  it('is written again after its folder was removed', () => {
     const journal = filled(openJournal(path));
     rmSync(join(folder, 'loops'), { recursive: true });
     journal.append(event(3), 3);
@@ -156,24 +156,24 @@ describe('a journal file', () => {
     expect(read(path)).toEqual(events(5));
   });
 
-  it('does not overwrite the journal of somebody who began anew after that', () => {
+  it('does not overwrite the new journal of another owner after its folder was removed', () => {
     const journal = filled(openJournal(path));
     rmSync(join(folder, 'loops'), { recursive: true });
     close(filled(openJournal(path), 1));
     expect(trouble(() => journal.append(event(3), 3))?.reason).toBe('fenced');
     close(journal);
     expect(read(path)).toEqual(events(1));
-    // What we knew is kept, under another name.
-    const [, ours = ''] = readdirSync(join(folder, 'loops', 'a')).toSorted();
-    expect(ours).toMatch(/^journal\.jsonl\.lost-/);
-    expect(read(join(folder, 'loops', 'a', ours))).toEqual(events(3));
+    // The old events are kept under another name.
+    const [, lost = ''] = readdirSync(join(folder, 'loops', 'a')).toSorted();
+    expect(lost).toMatch(/^journal\.jsonl\.lost-/);
+    expect(read(join(folder, 'loops', 'a', lost))).toEqual(events(3));
   });
 
-  it('is put back when somebody looks, and not when it is somebody else’s now', () => {
-    let isOurs = true;
+  it('is restored by `look`, unless another process owns the loop now', () => {
+    let isOwner = true;
     let restored = 0;
     const journal = filled(
-      openJournal(path, undefined, { mayRestore: () => isOurs, restored: () => void restored++ }),
+      openJournal(path, undefined, { mayRestore: () => isOwner, restored: () => void restored++ }),
     );
     journal.look();
     expect(restored).toBe(0);
@@ -182,13 +182,13 @@ describe('a journal file', () => {
     expect(restored).toBe(1);
     expect(read(path)).toEqual(events(3));
     rmSync(join(folder, 'loops'), { recursive: true });
-    isOurs = false;
+    isOwner = false;
     expect(trouble(() => journal.look())?.reason).toBe('fenced');
     close(journal);
     expect(existsSync(path)).toBe(false);
   });
 
-  it('starts anew where not even the header was written', () => {
+  it('starts again if even the header is incomplete', () => {
     close(openJournal(path));
     truncateSync(path, 5);
     close(filled(openJournal(path)));

@@ -1,14 +1,14 @@
 import type { LoopEvent } from '../loop/event.ts';
 
-/** The truth about one loop: its events, in order, and nothing that was not written. */
+/** The events of one loop, in order: the only record that the loop's state is computed from. */
 export interface Journal {
-  /** How many events there are. */
+  /** The number of events. */
   readonly length: number;
-  /** Writes the next event; refused when `expected` is not the number of events so far. */
+  /** Writes the next event; throws if `expected` is not the number of events so far. */
   append(event: LoopEvent, expected: number): void;
-  /** Looks whether it is still where it was, and puts it back if it can. */
+  /** Checks that the journal was not removed; restores it if it was. */
   look(): void;
-  /** Returns when everything that was appended would survive a crash of the machine. */
+  /** Returns when all appended events would survive a crash of the machine. */
   sync(): void;
   close(): void;
 }
@@ -27,11 +27,11 @@ export class JournalError extends Error {
 }
 
 export type JournalTrouble =
-  /** A line in the middle is not what was written; nothing was changed. */
+  /** A line in the middle is damaged; nothing was changed. */
   | 'damaged'
-  /** A later version wrote it. */
+  /** A newer version of Ralph wrote it. */
   | 'newer'
-  /** Somebody else has written: whoever appends is not the owner any more. */
+  /** Another process has written to it, so the writer is not the owner any more. */
   | 'fenced'
-  /** Nothing more can be written; what was written before is intact. */
+  /** No more events can be written; those written before are intact. */
   | 'disk-full';

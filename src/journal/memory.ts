@@ -1,7 +1,7 @@
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError, type Journal } from './journal.ts';
 
-/** A journal that is gone with the process: for tests and for callers that keep nothing. */
+/** A journal in memory, for tests. */
 export function memoryJournal(events: LoopEvent[] = []): Journal {
   return {
     get length() {
@@ -9,7 +9,10 @@ export function memoryJournal(events: LoopEvent[] = []): Journal {
     },
     append(event, expected) {
       if (expected !== events.length)
-        throw new JournalError('fenced', `expected event ${events.length}, got ${expected}`);
+        throw new JournalError(
+          'fenced',
+          `cannot append: the journal has ${events.length} events, the writer expected ${expected}`,
+        );
       events.push(event);
     },
     look() {},

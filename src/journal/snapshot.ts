@@ -1,28 +1,30 @@
 /**
- * A short cut through a long journal: what its first events fold to. It is only believed while those events are, byte
- * for byte, the ones that it was made from, so that damage is found as without it; and it can be removed at any time.
+ * A snapshot: the state after the first events of a long journal, so that opening the journal stays fast.
+ *
+ * 1. It is used only if those events are, byte for byte, the ones that it was made from. So damage is still found.
+ * 2. It can be removed at any time.
  */
 import { readFileSync } from 'node:fs';
 import { NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 
 export interface Snapshot extends Knowledge {
   readonly mark: JournalMark;
-  /** How much of `iterations.log` and how many entries of `progress.md` belong to these events. */
+  /** The bytes of `iterations.log` and the entries of `progress.md` that these events produced. */
   readonly logBytes: number;
   readonly entries: number;
 }
 
-/** A place in a journal: so many events, in so many bytes, with this checksum of all of them. */
+/** A position in a journal: the number of events before it, their bytes, and the checksum of these bytes. */
 export interface JournalMark {
   readonly events: number;
   readonly bytes: number;
   readonly sum: number;
 }
 
-/** Raised when the fold of the same events gives another state than before. */
+/** Increased whenever the same events fold to another state than before. */
 const FOLD_VERSION = 2;
 
-/** The names of everything in a state: one that has other parts was made by another version. */
+/** The keys of the state and the report: a snapshot with other keys was made by another version. */
 const { state, report } = NOTHING_KNOWN;
 const SHAPE = `${FOLD_VERSION} ${[state, state.turn, report].map((part) => Object.keys(part).join()).join(' ')}`;
 
@@ -38,7 +40,6 @@ export function readSnapshot(path: string): Snapshot | null {
   }
 }
 
-/** The content of its file. */
 export function snapshotText(snapshot: Snapshot): string {
   return `${JSON.stringify({ shape: SHAPE, ...snapshot })}\n`;
 }

@@ -1,4 +1,4 @@
-/** A moment on the wall clock of this machine, to the second: `2024-01-15T10:30:00`. */
+/** A moment in the local time zone, to the second: `2024-01-15T10:30:00`. */
 export function localTime(moment: number): string {
   const date = new Date(moment);
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -14,11 +14,11 @@ export function preciseLocalTime(moment: number): string {
   return `${localTime(moment)}.${String(moment % 1000).padStart(3, '0')}000`;
 }
 
-/** `42s`, `3m42s`, `1h15m`; `blank` stands between the parts. */
-export function duration(ms: number, blank = ''): string {
+/** `42s`, `3m42s`, `1h15m`, with `separator` between the parts. */
+export function duration(ms: number, separator = ''): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m${blank}${seconds % 60}s`;
-  return `${Math.floor(minutes / 60)}h${blank}${minutes % 60}m`;
+  if (minutes < 60) return `${minutes}m${separator}${seconds % 60}s`;
+  return `${Math.floor(minutes / 60)}h${separator}${minutes % 60}m`;
 }

@@ -86,7 +86,7 @@ function ended(result: unknown): Performed {
   const answer = text === '' ? [] : [{ type: 'text', message: 'last', text }];
   return {
     events: [...answer, { type: 'result', ok, text, costUsd, tokens, steps, error }],
-    complaint: '',
+    stderr: '',
     code: exitCode ?? (ok ? 0 : 1),
   };
 }
@@ -96,7 +96,7 @@ function failed(thrown: unknown): Performed {
   const stack = thrown instanceof Error ? thrown.stack : undefined;
   return {
     events: [{ type: 'result', ok: false, steps: 0, error, kind: kindOf(thrown) }],
-    complaint: `${stack ?? error}\n`,
+    stderr: `${stack ?? error}\n`,
     code: field(thrown, 'exitCode') ?? 1,
   };
 }

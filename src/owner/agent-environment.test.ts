@@ -25,7 +25,7 @@ describe('the environment of an agent', () => {
       agentNamed(agent.kind),
     );
 
-  it('has what its adapter sets, and not what the loop drops', () => {
+  it('has the variables of its adapter, and not those that the loop drops', () => {
     const agent = { ...claude, env: { IS_SANDBOX: '1' }, drop: ['HIDDEN'] };
     const seen = see(agent, { HIDDEN: 'x', OTHER: 'y', CLAUDECODE: '1' }, 'default');
     expect(seen).toMatchObject({ IS_SANDBOX: '1', OTHER: 'y' });
@@ -33,7 +33,7 @@ describe('the environment of an agent', () => {
     expect(seen).not.toHaveProperty('CLAUDECODE');
   });
 
-  it('S1.67 has no key of anybody else in the preset conductor', () => {
+  it('S1.67 has no API key of another agent in the preset conductor', () => {
     const names = [
       'ANTHROPIC_API_KEY',
       'OPENAI_API_KEY',
@@ -50,7 +50,7 @@ describe('the environment of an agent', () => {
     expect(keys({ kind: 'custom', argv: ['sh'] }, 'conductor')).toEqual(names);
   });
 
-  it('S1.67 has the folder of ralph in front of its PATH, and only once', () => {
+  it('S1.67 has the folder of the ralph command first in PATH, unless PATH contains it', () => {
     const [node = '', program = ''] = process.argv;
     onTestFinished(() => void process.argv.splice(0, 2, node, program));
     process.argv.splice(1, 1, '/opt/bin/ralph');
@@ -61,7 +61,7 @@ describe('the environment of an agent', () => {
 });
 
 describe('an account', () => {
-  it('is another one with another agent, key or home', () => {
+  it('differs by agent, key, home and custom command', () => {
     const account = (agent: Spec['agent'], env: Record<string, string>): string =>
       accountOf(spec(agent), env);
     const mine = account(claude, { HOME: '/h', ANTHROPIC_API_KEY: 'a' });

@@ -1,4 +1,4 @@
-/** How the runs of a loop reach its agent: as processes with a command line, or as calls of a function. */
+/** Builds the host of a loop's agent: a process with a command line for each run, or a call of a function. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PromptVia } from '../agents/agent.ts';
@@ -10,14 +10,13 @@ import { processHost, type ProcessSpec } from '../hosts/process.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { linkBeside, nameBeside, promptAlias } from '../store/aliases.ts';
+import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { runMarker } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { agentEnvironment } from './agent-environment.ts';
 
-/** The host of a loop's agent; `state` gives the present state of the loop. */
 export function agentHost(loop: HostedLoop, perform: Performer | undefined, state: () => LoopState): Host {
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
@@ -35,7 +34,7 @@ export interface HostedLoop {
 /** The agent's command line and the variables that are set for it, without secrets. */
 export function shownCommand({ spec, folder, env }: HostedLoop, state: LoopState): string {
   const agent = agentNamed(spec.agent.kind);
-  const line = argvOf(
+  const argv = argvOf(
     { spec, folder, promptFile: '<prompt>' },
     '1.1',
     promptWay(agent, spec.agent, 0),
@@ -43,7 +42,7 @@ export function shownCommand({ spec, folder, env }: HostedLoop, state: LoopState
     () => '<prompt>',
   );
   const variables = Object.entries(spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
-  return [...variables, ...redact(line, env)].map(shellQuote).join(' ');
+  return [...variables, ...redact(argv, env)].map(shellQuote).join(' ');
 }
 
 function asProcess(
@@ -54,17 +53,17 @@ function asProcess(
 ): ProcessSpec {
   const agent = agentNamed(spec.agent.kind);
   const prompt = promptOf(folder, run);
-  const way = promptWay(agent, spec.agent, statSync(prompt, { throwIfNoEntry: false })?.size ?? 0);
+  const via = promptWay(agent, spec.agent, statSync(prompt, { throwIfNoEntry: false })?.size ?? 0);
   return {
     folder: folder.run(run),
     argv: () => {
-      const promptFile = promptFileFor({ spec, folder }, run, way, state);
-      return argvOf({ spec, folder, promptFile }, run, way, state, () => readFileSync(prompt, 'utf8'));
+      const promptFile = promptFileFor({ spec, folder }, run, via, state);
+      return argvOf({ spec, folder, promptFile }, run, via, state, () => readFileSync(prompt, 'utf8'));
     },
     cwd: treeOf(spec),
     env,
-    // A known agent that gets its prompt as a file reads stdin as well: the name of the file alone is no prompt.
-    stdin: way === 'stdin' || (way === 'file' && agent.call !== null) ? prompt : null,
+    // With `--prompt-via file` a known agent also gets the prompt on stdin, since a file name alone is not a prompt.
+    stdin: via === 'stdin' || (via === 'file' && agent.call !== null) ? prompt : null,
     marker: runMarker(spec, run),
   };
 }
@@ -83,7 +82,7 @@ function promptOf(folder: LoopFolder, run: string): string {
   return join(folder.run(run), 'prompt.md');
 }
 
-/** The path under which the agent opens its prompt: document 001 wants a name beside the settings. */
+/** The path under which the agent opens its prompt: the alias of document 001, or the file itself. */
 function promptFileFor(
   { spec, folder }: Pick<HostedLoop, 'spec' | 'folder'>,
   run: string,
@@ -91,10 +90,10 @@ function promptFileFor(
   { policy }: LoopState,
 ): string {
   const file = promptOf(folder, run);
-  // From a worktree a name relative to the workspace leads nowhere.
+  // A path relative to the workspace is wrong in a worktree.
   if (!policy.aliases || via !== 'file' || spec.worktree !== undefined) return file;
-  linkBeside(spec.workspace, promptAlias(run), file);
-  return nameBeside(spec.workspace, promptAlias(run), file);
+  linkAlias(spec.workspace, promptAlias(run), file);
+  return aliasOrPath(spec.workspace, promptAlias(run), file);
 }
 
 function argvOf(
@@ -105,7 +104,7 @@ function argvOf(
   prompt: () => string,
 ): readonly string[] {
   return commandLine(agentNamed(spec.agent.kind), spec.agent, {
-    // A commit message is read as text: a line of a stream would make a poor one.
+    // Ralph reads a commit message as plain text.
     output: state.turn.messageRun?.id === run ? 'text' : 'stream',
     folder: folder.run(run),
     via,

@@ -14,30 +14,33 @@ beforeEach(() => {
 afterEach(() => rmSync(bin, { recursive: true, force: true }));
 
 const nothing: AgentChoice = { agent: null, model: null, command: [], promptVia: null, drop: [], given: [] };
-const POWER = ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'];
+const PERMISSION_FLAGS = ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'];
 
 describe('an agent', () => {
   const choose = (choice: Partial<AgentChoice>, calls: Policy['calls'] = 'autonomous') =>
     chooseAgent({ ...nothing, ...choice }, calls, { PATH: `${bin}:/usr/bin:/bin` }, bin);
 
-  it('is called the same by its name and by its bare command', async () => {
-    expect(await choose({ agent: 'codex' })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
-    expect(await choose({ command: ['codex'] })).toEqual({ kind: 'codex', argv: ['codex', ...POWER] });
+  it('is called the same way by its name and by its bare command', async () => {
+    expect(await choose({ agent: 'codex' })).toEqual({ kind: 'codex', argv: ['codex', ...PERMISSION_FLAGS] });
+    expect(await choose({ command: ['codex'] })).toEqual({
+      kind: 'codex',
+      argv: ['codex', ...PERMISSION_FLAGS],
+    });
     expect(await choose({ command: ['codex', '--full-auto'] })).toEqual({
       kind: 'codex',
       argv: ['codex', '--full-auto'],
     });
   });
 
-  it('keeps its model apart from its flags, for the price', async () => {
+  it('has its model in the spec too, for the price', async () => {
     expect(await choose({ agent: 'codex', model: 'gpt-5' })).toEqual({
       kind: 'codex',
-      argv: ['codex', ...POWER, '--model', 'gpt-5'],
+      argv: ['codex', ...PERMISSION_FLAGS, '--model', 'gpt-5'],
       model: 'gpt-5',
     });
   });
 
-  it('S2.36 has the flags of document 001 where the program knows them, and those of its adapter where it does not', async () => {
+  it('S2.36 has the flags of document 001 if the program supports them, else those of its adapter', async () => {
     const codex = (help: string): void => {
       writeFileSync(join(bin, 'codex'), `#!/bin/sh\necho '${help}'\n`);
       chmodSync(join(bin, 'codex'), 0o755);
@@ -52,8 +55,10 @@ describe('an agent', () => {
       argv: ['codex', '--full-auto', '--model', 'o'],
     });
     codex('Usage: codex exec [--json]');
-    expect(await choose({ agent: 'codex' }, 'documented')).toMatchObject({ argv: ['codex', ...POWER] });
-    // Whoever does not answer with a help has not said that it knows them not.
+    expect(await choose({ agent: 'codex' }, 'documented')).toMatchObject({
+      argv: ['codex', ...PERMISSION_FLAGS],
+    });
+    // An answer that is not a help text does not prove that a flag is missing.
     codex('hello');
     expect(await choose({ agent: 'codex' }, 'documented')).toMatchObject({ argv: ['codex', '--full-auto'] });
   });

@@ -1,4 +1,4 @@
-/** Which agent works, and how it is called: from what a user wrote, or a message that says what is wrong with it. */
+/** Chooses the agent of a loop and its command line from the flags and settings of the user, or says what is wrong with them. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
 import { flagsFrom, mayAskForPermission } from '../agents/call.ts';
@@ -7,19 +7,19 @@ import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
-import { documentedFlags, documentedWay } from './documented-call.ts';
+import { documentedFlags, documentedPromptVia } from './documented-call.ts';
 import { closest } from '../config/closest.ts';
 import type { AgentSettings } from '../config/config.ts';
 
 export interface AgentChoice {
-  /** The adapter's name; null where the command tells it. */
+  /** The name of the adapter; null if the command determines it. */
   readonly agent: string | null;
   readonly model: string | null;
-  /** What stands behind `--`. */
+  /** The command after `--`. */
   readonly command: readonly string[];
   readonly promptVia: PromptVia | null;
   readonly drop: readonly string[];
-  /** The names of variables that come with it. */
+  /** The names of the variables given with `--env`. */
   readonly given: readonly string[];
 }
 
@@ -32,17 +32,17 @@ export async function chooseAgent(
   const { command, model, drop, given } = choice;
   const { agent, program, flags } = callOf(choice, env, workspace);
   checkProgram(agent, program, env, workspace, command.length > 0);
-  const modelFlags = model === null ? [] : modelOf(agent, model);
+  const modelFlags = model === null ? [] : flagsForModel(agent, model);
   const isDocumented = calls === 'documented';
   const documented = isDocumented ? await documentedFlags(agent, program, env, workspace) : null;
-  const power = documented ?? (flags === null ? (agent.call?.autonomous ?? []) : []);
-  const promptVia = choice.promptVia ?? (isDocumented ? documentedWay(agent) : null);
-  const own = agent.call?.env(process.getuid?.() ?? -1) ?? {};
+  const permissionFlags = documented ?? (flags === null ? (agent.call?.autonomous ?? []) : []);
+  const promptVia = choice.promptVia ?? (isDocumented ? documentedPromptVia(agent) : null);
+  const agentEnv = agent.call?.env(process.getuid?.() ?? -1) ?? {};
   return {
     kind: agent.name,
     argv: [
       program,
-      ...power.filter((flag) => flags?.includes(flag) !== true),
+      ...permissionFlags.filter((flag) => flags?.includes(flag) !== true),
       ...(flags ?? []),
       ...modelFlags,
     ],
@@ -50,39 +50,39 @@ export async function chooseAgent(
     ...(promptVia === null ? {} : { promptVia }),
     ...(drop.length === 0 ? {} : { drop }),
     ...(given.length === 0 ? {} : { given }),
-    ...(Object.keys(own).length === 0 ? {} : { env: own }),
+    ...(Object.keys(agentEnv).length === 0 ? {} : { env: agentEnv }),
   };
 }
 
-/** What the command line leaves open, as the settings files say; they speak of the agent that they name. */
+/** Completes the choice of the command line from the settings, unless they are for another agent. */
 export function withSettings(choice: AgentChoice, settings: AgentSettings): AgentChoice {
   const { name = null, command = null, flags, model = null, promptVia = null } = settings;
-  if (choice.command.length > 0 || speaksOfAnother(settings, choice.agent)) return choice;
+  if (choice.command.length > 0 || isForOtherAgent(settings, choice.agent)) return choice;
   const agent = choice.agent ?? name;
   const program = command ?? (agent === null ? null : (agentFor(agent).call?.command ?? null));
   const hasCommand = program !== null && (command !== null || flags !== undefined);
   return {
     ...choice,
     agent,
-    // `--model opus` is two words to whoever gets it.
+    // A flag such as `--model opus` is two arguments.
     command: hasCommand ? [program, ...(flags ?? []).flatMap((flag) => splitWords(flag) ?? [flag])] : [],
     model: choice.model ?? model,
     promptVia: choice.promptVia ?? promptVia,
   };
 }
 
-/** Whether settings name another agent than the one that was chosen. */
-export function speaksOfAnother({ name, command }: AgentSettings, chosen: string | null): boolean {
+/** Whether the settings are for another agent than the chosen one. */
+export function isForOtherAgent({ name, command }: AgentSettings, chosen: string | null): boolean {
   const named = name ?? (command === undefined ? null : agentFor(command).name);
   return chosen !== null && named !== null && named !== chosen;
 }
 
-/** What a user should know of the agent that they have chosen. */
+/** What the user should know about the chosen agent. */
 export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
   const agent = agentNamed(kind);
   return agent.call !== null && mayAskForPermission(agent, argv)
     ? [
-        `note: ${kind} has to ask before it does anything, and nobody answers; --agent ${kind} lets it work (${agent.call.autonomous.join(' ')})`,
+        `note: ${kind} asks for permission before it acts, and a loop has no one to answer; --agent ${kind} turns that off (${agent.call.autonomous.join(' ')})`,
       ]
     : [];
 }
@@ -90,7 +90,7 @@ export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
 interface Call {
   readonly agent: Agent;
   readonly program: string;
-  /** Those of the user; null where there are none. */
+  /** The flags of the user; null if there are none. */
   readonly flags: readonly string[] | null;
 }
 
@@ -102,17 +102,17 @@ function callOf(
   if (name !== null) checkName(name);
   const [program, ...more] = command;
   const agent = name === null ? (program === undefined ? null : agentFor(program)) : agentNamed(name);
-  if (agent === null) throw noAgent(env, workspace);
+  if (agent === null) throw noAgentSelected(env, workspace);
   if (program === undefined) {
     if (agent.call === null) {
       throw new UserError(
-        `the agent ${agent.name} needs its command behind --, for example: ralph run "fix the tests" --agent ${agent.name} -- ./my-agent`,
+        `the agent ${agent.name} needs a command after --, for example: ralph run "fix the tests" --agent ${agent.name} -- ./my-agent`,
       );
     }
     return { agent, program: agent.call.command, flags: null };
   }
   if (agent.call === null) return { agent, program, flags: more };
-  // Named and nothing else: called as with --agent. With flags of one's own: those, and no others that give it power.
+  // `-- claude` means `--agent claude`. Flags of the user replace those that grant permissions.
   if (more.length === 0) return { agent, program, flags: null };
   const flags = flagsFrom(agent, more);
   return flags === null ? { agent: agentNamed('custom'), program, flags: more } : { agent, program, flags };
@@ -121,14 +121,13 @@ function callOf(
 function checkName(name: string): void {
   const names = AGENTS.map((agent) => agent.name);
   if (names.includes(name)) return;
-  // It is for demonstrations, tests and those who have read of it.
+  // The agent `scripted` is for demos and tests.
   const shown = names.filter((known) => known !== 'scripted');
   const near = closest(name, shown);
   const guess = near === null ? '' : ` (did you mean ${near}?)`;
-  throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known are ${shown.join(', ')}`);
+  throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known agents: ${shown.join(', ')}`);
 }
 
-/** The agents that we know and that are there. */
 function installedAgents(env: Readonly<Record<string, string>>, workspace: string): readonly string[] {
   return AGENTS.flatMap(({ name, call }) =>
     call !== null && findCommand(call.command, env['PATH'] ?? '', workspace).found === 'executable'
@@ -141,34 +140,34 @@ export function firstInstalled(env: Readonly<Record<string, string>>, workspace:
   return installedAgents(env, workspace)[0] ?? null;
 }
 
-function noAgent(env: Readonly<Record<string, string>>, workspace: string): UserError {
+function noAgentSelected(env: Readonly<Record<string, string>>, workspace: string): UserError {
   const installed = installedAgents(env, workspace);
   const hint =
     installed.length === 0
-      ? 'none that ralph knows is installed; ralph agents tells how'
-      : `installed here: ${installed.join(', ')}`;
+      ? 'no known agent is installed; to install one, see: ralph agents'
+      : `installed: ${installed.join(', ')}`;
   return new UserError(
-    `no agent: say which with --agent ${installed[0] ?? 'claude'}, or put a command behind --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`,
+    `no agent selected: pass --agent ${installed[0] ?? 'claude'} or a command after --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`,
   );
 }
 
-function modelOf(agent: Agent, model: string): readonly string[] {
+function flagsForModel(agent: Agent, model: string): readonly string[] {
   const flags = agent.call?.model ?? null;
   if (flags !== null) return flags(model);
   throw new UserError(
     agent.call === null
-      ? '--model works with agents that ralph knows; put the model into the command behind --'
-      : `${agent.name} has no option for a model`,
+      ? 'cannot use --model with a custom command; put the model into the command after --'
+      : `cannot use --model: ${agent.name} has no option for a model`,
   );
 }
 
-/** Says before anything is made that an agent cannot be started. */
+/** Refuses a program that cannot be started, before anything is created for the loop. */
 function checkProgram(
   agent: Agent,
   program: string,
   env: Readonly<Record<string, string>>,
   workspace: string,
-  isGiven: boolean,
+  isUsersCommand: boolean,
 ): void {
   const found = findCommand(program, env['PATH'] ?? '', workspace);
   if (found.found === 'not-executable') {
@@ -181,6 +180,6 @@ function checkProgram(
     throw new UserError(`agent command not found: ${shown} (${where}); install it or give its path`);
   }
   throw new UserError(
-    `${isGiven ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
+    `${isUsersCommand ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
   );
 }

@@ -1,4 +1,4 @@
-/** Taking a name for a new loop: one made from its prompt, or the one that was asked for, with an earlier loop archived. */
+/** Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it. */
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Policy } from '../loop/policy.ts';
@@ -72,7 +72,7 @@ async function takeName(request: NameRequest, name: string, notes: string[]): Pr
   for (;;) {
     const owner = existsSync(folder.journal) ? liveOwner(folder) : null;
     if (owner !== null) throw alreadyOwned(name, owner);
-    // oxlint-disable-next-line no-await-in-loop -- again only after an earlier loop was archived
+    // oxlint-disable-next-line no-await-in-loop -- repeats only after an earlier loop was archived
     const lock = await takeLock(folder.lock, thisProcess());
     if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
     try {

@@ -1,7 +1,7 @@
 /**
  * Creating a loop and becoming its owner.
  *
- * 1. Everything that can be refused is refused before the name is taken.
+ * 1. Every reason to refuse is checked before the name is taken.
  * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
  */
 import { randomUUID } from 'node:crypto';
@@ -12,7 +12,7 @@ import type { Performer } from '../hosts/function.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
-import { announce } from '../store/children.ts';
+import { announceChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { unregister } from '../store/registry.ts';
@@ -111,7 +111,7 @@ async function writeLoop(
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const noRecord = wantsSetUp(spec, policy) ? null : await recordStart({ spec, folder, env, policy });
   if (noRecord !== null) notes.push(noRecord);
-  if (request.parent !== null) announce(new LoopFolder(request.parent.folder), spec.id, folder);
+  if (request.parent !== null) announceChild(new LoopFolder(request.parent.folder), spec.id, folder);
 
   const loop = new OwnedLoop({ spec, folder, env, release, perform });
   // Without a record of the start there is no point in trying after every iteration.

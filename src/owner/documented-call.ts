@@ -1,9 +1,9 @@
-/** How document 001 calls an agent: with the flags of its table, as long as the installed program knows them. */
+/** How document 001 calls an agent: with the flags of its table, as long as the installed program supports them. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
 
-/** The table's flags; those of the adapter where the program has dropped one of them; null for an agent without either. */
+/** The flags of the table; those of the adapter if the program does not support them any more; null if it is not in the table. */
 export async function documentedFlags(
   agent: Agent,
   program: string,
@@ -19,17 +19,17 @@ export async function documentedFlags(
   const help = await exec([found.path, ...(command === undefined ? [] : [command]), '--help'], {
     cwd,
     env,
-    patienceMs: PATIENCE_MS,
+    timeoutMs: TIMEOUT_MS,
   });
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
-  // Only a help says what there is not.
+  // Only a help text proves that a flag is missing.
   const isDropped = /\busage\b/i.test(text) && flags.some((flag) => !text.includes(flag));
   return isDropped ? call.autonomous : flags;
 }
 
-/** Where the prompt goes: an agent that nobody knows gets it as its last argument. */
-export function documentedWay({ call }: Agent): PromptVia | null {
+/** How the agent gets its prompt: a custom command gets it as the last argument. */
+export function documentedPromptVia({ call }: Agent): PromptVia | null {
   return call === null ? 'argument' : (call.documented?.promptVia ?? null);
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;

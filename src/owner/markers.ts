@@ -1,9 +1,9 @@
-/** Marker files: `DONE` and its like, in the loop's folder or where the policy puts them. */
+/** Marker files such as `DONE`, in the loop's folder or where the policy puts them. */
 import { existsSync, renameSync, statSync } from 'node:fs';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopFolder } from '../store/store.ts';
 
-/** Looks for a marker. That it exists is enough; a folder of its name, or a path that cannot be read, is a problem. */
+/** Looks for a marker. Its content does not matter; a folder with its name or an unreadable path is a problem. */
 export function findMarker(
   path: string,
   name: string,
@@ -22,7 +22,7 @@ export function findMarker(
   }
 }
 
-/** Keeps markers that do not count under another name, since a person may want to read them. */
+/** Renames rejected markers, so that a person can still read them. */
 export function moveAside(folder: LoopFolder, markers: readonly string[]): void {
   for (const name of markers) {
     const path = folder.marker(name);
@@ -33,7 +33,7 @@ export function moveAside(folder: LoopFolder, markers: readonly string[]): void 
   }
 }
 
-/** Moves markers aside that were there before the loop began, where the policy says so. */
+/** Moves markers aside that existed before the loop began, if the policy says so. */
 export function moveStaleMarkers(folder: LoopFolder, { completion }: Policy): void {
   if (completion.staleMarkers !== 'move-aside') return;
   moveAside(

@@ -9,15 +9,15 @@ import type { LoopObserver } from './observer.ts';
 
 export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec['agent']): Promise<void> {
   const wantsCost = typeof limits.costUsd === 'number';
-  const { tells, name } = agentNamed(spec.kind);
+  const { reports, name } = agentNamed(spec.kind);
   const instead = 'limit --max-iterations or --max-time instead';
-  if (tells === 'nothing' && (wantsCost || typeof limits.tokens === 'number')) {
+  if (reports === 'nothing' && (wantsCost || typeof limits.tokens === 'number')) {
     const option = wantsCost ? '--max-cost' : '--max-tokens';
     throw new UserError(
       `cannot enforce ${option}: the agent ${name} does not report what it uses; choose an agent that does (see: ralph agents), or ${instead}`,
     );
   }
-  if (!wantsCost || tells === 'cost') return;
+  if (!wantsCost || reports === 'cost') return;
   if (spec.model === undefined) {
     throw new UserError(
       `cannot enforce --max-cost: ${name} reports tokens but not their cost; pass --model, so that Ralph can estimate the cost, or limit --max-tokens`,
@@ -33,7 +33,7 @@ export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec
 
 /** The price of an agent's tokens. Agents that report a cost do so at their end, which may be too late for a limit. */
 export async function priceFor(spec: Spec['agent']): Promise<Price> {
-  if (agentNamed(spec.kind).tells === 'nothing') return () => null;
+  if (agentNamed(spec.kind).reports === 'nothing') return () => null;
   const price = await loadPrices();
   const stated = spec.model ?? null;
   return (model, tokens) => price(model ?? stated, tokens) ?? price(stated, tokens);

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('S2.78 tells what the agent does with its time, tools with their id, the result with cost and tokens', async () => {
+it('S2.78 passes on agent events with their time, tool calls with their id, and the result with cost and tokens', async () => {
   const tokens = { input_tokens: 10, output_tokens: 2 };
   const usage = { ...tokens, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
   const tool = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'make' } };

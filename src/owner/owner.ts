@@ -2,7 +2,7 @@
  * A loop and its owner: the one process that drives it until it ends, rests or is left.
  *
  * 1. The owner holds the loop's lock from before its first event until `close`.
- * 2. Projections are brought up to date before any other observer hears of an event.
+ * 2. Projections get an event before any other observer does.
  * 3. Observers only watch; what they show or send changes nothing in the loop.
  */
 import { randomUUID } from 'node:crypto';
@@ -88,7 +88,7 @@ export class OwnedLoop {
     this.#engine.sync();
   }
 
-  /** Lets an ended loop go on. */
+  /** Reopens an ended loop. */
   reopen(policy: Policy | null): void {
     this.#append({ type: 'loop.reopened', policy });
   }
@@ -263,14 +263,15 @@ export class OwnedLoop {
   }
 
   #append(happening: Happening): void {
-    if (!this.#engine.append(happening)) throw new Error(`${happening.type} is not admitted`);
+    if (!this.#engine.append(happening))
+      throw new Error(`internal error: ${happening.type} is not admitted now`);
   }
 }
 
 export interface OwnedLoopSpec {
   readonly spec: Spec;
   readonly folder: LoopFolder;
-  /** The environment of whoever started the loop. */
+  /** The environment of the loop's starter. */
   readonly env: Readonly<Record<string, string>>;
   /** Releases the lock. */
   readonly release: () => void;

@@ -3,7 +3,7 @@ import { hasKey, hideKeys, secretIn } from '../store/secrets.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
-/** Refuses checks, set-up commands, SCM tasks and prompts that hold a secret: they are written to the journal and to logs. */
+/** Refuses checks, set-up commands, SCM tasks and prompts with a secret, because they end up in the journal and in logs. */
 export function refuseSecrets({ policy, prompt, env, worktree }: RequestWithTexts): void {
   const { checks, commit, worktree: tree } = policy;
   for (const command of worktree === true ? tree.setup : []) refuseKey('a set-up command', command, env);
@@ -33,7 +33,7 @@ function refuseSecret(
   throw new UserError(`${what} contains the value of $${name}; ${instead}, to keep it out of the logs`);
 }
 
-/** Refuses the same, and every text that looks like a key of somebody. */
+/** Also refuses a text that looks like a key. */
 function refuseKey(what: string, command: string, env: Readonly<Record<string, string>>): void {
   refuseSecret(what, command, env);
   if (!hasKey(command)) return;

@@ -2,7 +2,7 @@ import { waitAfter } from '../loop/limits.ts';
 import { shareLimit, unshareLimit } from '../store/shared-limits.ts';
 import type { LoopObserver } from './observer.ts';
 
-/** Tells the other loops of an account about a usage limit, so that they do not run into it too. */
+/** Shares a usage limit with the other loops of the account, so that they do not hit it too. */
 export function shareLimits(account: string): LoopObserver {
   return {
     appended(event, state) {

@@ -11,8 +11,8 @@ import { PARENT_RUN } from '../store/run-environment.ts';
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /**
- * Starts an owner for a loop in a session of its own and with a fresh environment: the clean-up after the run that we
- * are in must not find it. Resolves when it owns the loop.
+ * Starts a background owner for a loop and resolves when it owns the loop. It gets its own session and a clean environment,
+ * because the run that this process may belong to ends everything that it started.
  */
 export async function startOwner(
   folder: LoopFolder,
@@ -46,7 +46,7 @@ export async function startOwner(
   if (loop?.owner === null && loop.state.outcome === null) {
     const log = join(folder.path, 'owner.log');
     throw new UserError(
-      `"${folder.name}" has no owner: its background process has ended (see ${log}); continue it with: ralph resume ${folder.name}`,
+      `the background process of "${folder.name}" exited before the loop ended; its log is ${log}; continue the loop with: ralph resume ${folder.name}`,
       3,
     );
   }

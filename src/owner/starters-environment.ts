@@ -1,9 +1,9 @@
 /**
- * The environment that a loop's agent and checks get: the one of whoever started the loop, kept in the user's state
- * folder until the loop ends.
+ * The environment of a loop's agent and checks: the one that the loop was started with, kept in the user's state folder
+ * until the loop ends.
  *
  * 1. An owner in the background uses only the kept environment, never its own.
- * 2. A person who resumes a loop whose environment is not kept any more gives it theirs, and is told so.
+ * 2. If it is not kept any more, a person who resumes the loop gives it their own environment, and a note says so.
  */
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { keep, kept } from '../store/kept-environment.ts';

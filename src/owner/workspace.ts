@@ -1,4 +1,4 @@
-/** The engine's view of the workspace and of the loop's own files, on this machine's file system. */
+/** The engine's workspace port on the file system: the workspace and the loop's own files. */
 import { join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
@@ -12,8 +12,8 @@ import type { CheckResult } from '../loop/event.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopScm } from '../scm/scm.ts';
-import { checkAlias, linkBeside } from '../store/aliases.ts';
-import { family } from '../store/children.ts';
+import { checkAlias, linkAlias } from '../store/aliases.ts';
+import { childChanges } from '../store/children.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
@@ -40,7 +40,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
-        // A commit message makes no claim.
+        // A run that writes a commit message makes no claim.
         run.purpose === 'work' ? agent : inTextMode(agent),
         run.purpose === 'work' ? policy.completion.detectors : [],
         {
@@ -61,7 +61,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
-    family: (state) => family(folder, state),
+    childChanges: (state) => childChanges(folder, state),
     edits: (state) => loop.edits(state),
   };
 }
@@ -70,23 +70,23 @@ export interface WorkspaceSpec extends PromptedLoop {
   readonly agent: Agent;
   readonly show: (event: AgentEvent) => void;
   readonly recall: (event: AgentEvent) => void;
-  /** Estimates what tokens cost. */
+  /** The price of tokens. */
   readonly price: Price;
-  /** Who pays for the agent. */
+  /** The account that pays for the agent. */
   readonly account: string;
   readonly edits: Workspace['edits'];
 }
 
 async function check(
-  { spec, folder, env, policy: present }: WorkspaceSpec,
+  { spec, folder, env, policy: currentPolicy }: WorkspaceSpec,
   effect: EffectOf<'check'>,
   graceMs: number,
   interrupt: AbortSignal,
 ): Promise<CheckResult | null> {
   const { iteration, key, index, timeoutMs } = effect;
-  const policy = present();
+  const policy = currentPolicy();
   const run = effect.run ?? `${iteration}.1`;
-  // Everybody sees the name of a log, so it must not hold a key.
+  // The name of a log is shown in many places, so it must not contain a key.
   const commands = policy.checks.commands.map(({ command }) => hideKeys(command));
   const place = iteration === 0 ? folder.baseline : join(folder.run(run), 'checks');
   const log = join(place, `${checkSlug(commands, index)}.log`);
@@ -96,17 +96,17 @@ async function check(
     env: runEnvironment({ spec, folder, env, policy, run }),
     marker: checkMarker(spec, key),
     log,
-    // From a worktree a path relative to the workspace leads nowhere.
+    // A path relative to the workspace is wrong in a worktree.
     shownAs: spec.worktree === undefined ? relative(spec.workspace, log) : log,
     timeoutMs,
     graceMs,
   };
   const result = await runCheck(checking, processes, interrupt);
-  if (policy.aliases) linkBeside(spec.workspace, checkAlias(iteration, log), log);
+  if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, log), log);
   return result;
 }
 
-/** Turns a refusal of the file system into a sentence: it becomes the reason why the loop ended. */
+/** Turns an error of the file system into the message with which the loop ends. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

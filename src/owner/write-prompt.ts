@@ -5,7 +5,7 @@ import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import { diffForPrompt } from '../scm/checkpoints.ts';
-import { checkAlias, nameBeside } from '../store/aliases.ts';
+import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
@@ -23,7 +23,7 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
       ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
       : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
   }
-  // A command-line argument cannot hold a NUL.
+  // A command-line argument cannot contain a NUL.
   const text = renderPrompt(withoutKeys(effect.plan), await gather(loop, effect, base)).replaceAll(
     '\0',
     '\uFFFD',
@@ -41,13 +41,13 @@ export interface PromptedLoop {
   readonly folder: LoopFolder;
   readonly env: Readonly<Record<string, string>>;
   readonly policy: () => Policy;
-  /** Is called with the beginning of the prompt, without secrets. */
+  /** Called with the beginning of the prompt, without secrets. */
   readonly prompted: (text: () => string) => void;
-  /** The progress file with everything that has happened until now. */
+  /** The progress file, up to date. */
   readonly readProgress: () => string;
 }
 
-/** The agent reads the commands of the checks, and must not see the keys in them. */
+/** Masks keys in the commands of the checks, which the agent reads. */
 function withoutKeys({ sections }: PromptPlan): PromptPlan {
   return {
     sections: sections.map((section) => {
@@ -67,17 +67,17 @@ interface Base {
   readonly isSpecification: boolean;
 }
 
-/** Reads the base of the prompt, anew for every run; when a specification's file is gone, the task's own text is used. */
+/** Reads the base of the prompt for each run; uses the text if the file of a specification is gone. */
 function readBase(prompt: Spec['prompt']): Base {
   if ('spec' in prompt) {
-    const specification = readIfThere(prompt.spec);
+    const specification = readOrNull(prompt.spec);
     if (specification !== null) return { text: specification, isSpecification: true };
   }
   const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
   return { text, isSpecification: false };
 }
 
-function readIfThere(path: string): string | null {
+function readOrNull(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -85,7 +85,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** Gathers what the sections of the plan need, and nothing else. */
+/** Gathers only what the sections of the plan need. */
 async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base): Promise<PromptInputs> {
   const { spec, env, policy, readProgress } = loop;
   const failed = plan.sections.flatMap((section) => {
@@ -101,7 +101,7 @@ async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base)
   );
   const checkLog =
     policy().aliases && spec.worktree === undefined
-      ? Object.fromEntries(failed.map(({ index, log }) => [index, aliasOf(spec.workspace, log)]))
+      ? Object.fromEntries(failed.map(({ index, log }) => [index, shownLog(spec.workspace, log)]))
       : {};
   const diff = plan.sections.find((section) => section.kind === 'diff');
   const progress = has('progress') ? masked(readProgress(), env) : '';
@@ -116,8 +116,8 @@ async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base)
   };
 }
 
-/** The name of a check's log beside the settings, for document 001. */
-function aliasOf(workspace: string, log: string): string {
+/** The path of a check's log for document 001: its alias if there is one. */
+function shownLog(workspace: string, log: string): string {
   const iteration = Number.parseInt(basename(dirname(dirname(log))), 10);
-  return nameBeside(workspace, checkAlias(iteration, log), resolve(workspace, log));
+  return aliasOrPath(workspace, checkAlias(iteration, log), resolve(workspace, log));
 }

@@ -2,9 +2,9 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
 /** Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started. */
 export function exec(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
-  const { cwd, env, maxBytes = MAX_OUTPUT_BYTES, enoughBytes = Infinity, patienceMs, interrupt } = options;
+  const { cwd, env, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes = Infinity, timeoutMs, interrupt } = options;
   const [program, ...args] = argv;
-  const hasOwnGroup = patienceMs !== undefined;
+  const hasOwnGroup = timeoutMs !== undefined;
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd,
@@ -16,12 +16,12 @@ export function exec(argv: readonly [string, ...string[]], options: ExecOptions)
     // SIGTERM lets git remove its lock files.
     const terminate = (): void => signal(child, hasOwnGroup, 'SIGTERM');
     // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
-    const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), patienceMs ?? DEFAULT_TIMEOUT_MS);
+    const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), timeoutMs ?? DEFAULT_TIMEOUT_MS);
     interrupt?.addEventListener('abort', terminate);
     if (interrupt?.aborted === true) terminate();
     // A program that exits without reading its input closes the pipe, which is not an error.
     child.stdin.on('error', () => {}).end(options.input ?? '');
-    const output = collectOutput(child, { maxBytes, enoughBytes }, terminate);
+    const output = collectOutput(child, { maxBytes, stopAfterBytes }, terminate);
     const finish = (code: number | null): void => resolve(output.result(code));
     child.once('error', () => {
       clearTimeout(timeout);
@@ -47,12 +47,12 @@ export interface ExecOptions {
   /** Output beyond this size is dropped. */
   readonly maxBytes?: number;
   /** Once stdout has this many bytes the program is terminated; stdout is cut there and the exit code is 0. */
-  readonly enoughBytes?: number;
+  readonly stopAfterBytes?: number;
   /** For its stdin. */
   readonly input?: string | Buffer;
   /** The timeout of a program that may take long or is not ours: its whole process group is killed. */
-  readonly patienceMs?: number;
-  /** Terminates the program; with `patienceMs`, its process group. */
+  readonly timeoutMs?: number;
+  /** Terminates the program; with `timeoutMs`, its process group. */
   readonly interrupt?: AbortSignal;
 }
 
@@ -77,7 +77,7 @@ function signal({ pid }: ChildProcessWithoutNullStreams, isGroup: boolean, name:
 
 function collectOutput(
   child: ChildProcessWithoutNullStreams,
-  { maxBytes, enoughBytes }: { readonly maxBytes: number; readonly enoughBytes: number },
+  { maxBytes, stopAfterBytes }: { readonly maxBytes: number; readonly stopAfterBytes: number },
   terminate: () => void,
 ): { readonly result: (code: number | null) => Execution } {
   const stdout: Buffer[] = [];
@@ -90,15 +90,15 @@ function collectOutput(
   };
   child.stdout.on('data', keepIn(stdout)).on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;
-    if (stdoutBytes < enoughBytes) return;
+    if (stdoutBytes < stopAfterBytes) return;
     child.stdout.destroy();
     terminate();
   });
   child.stderr.on('data', keepIn(stderr));
   return {
     result: (code) => ({
-      code: stdoutBytes >= enoughBytes ? 0 : code,
-      stdout: Buffer.concat(stdout).subarray(0, enoughBytes),
+      code: stdoutBytes >= stopAfterBytes ? 0 : code,
+      stdout: Buffer.concat(stdout).subarray(0, stopAfterBytes),
       stderr: Buffer.concat(stderr).toString('utf8'),
     }),
   };

@@ -33,7 +33,7 @@ export class IterationsLog {
     else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.bytes);
   }
 
-  /** The file was written anew by another object; nothing is pending any more. */
+  /** Takes over from an object that has written the whole file again: nothing is pending any more. */
   replaceBy({ bytes }: IterationsLog): void {
     this.bytes = bytes;
     this.#pending = '';
@@ -131,8 +131,8 @@ function runEntries(
   }
   if (as === 'failure') {
     const backoff = Math.round((waitAfter(state, run).until - state.turn.at) / 1000);
-    const most = state.policy.limits.failures;
-    const attempt = `${state.failures.consecutive}${most === null ? '' : `/${most}`}`;
+    const max = state.policy.limits.failures;
+    const attempt = `${state.failures.consecutive}${max === null ? '' : `/${max}`}`;
     lines.push(`[FAIL] iteration ${iteration} exit=${exit} attempt=${attempt} backoff=${backoff}s`);
   }
   return lines;

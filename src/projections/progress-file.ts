@@ -13,7 +13,7 @@ import type { GrowingFile } from './growing-file.ts';
 export class ProgressFile {
   readonly #file: GrowingFile;
   readonly #context: ProgressContext;
-  /** Rendered late: the log of a check is read when the entry is written. */
+  /** Functions, because the log of a check is read only when its entry is written. */
   #pending: (() => string)[] = [];
   /** The entries that are written, or were when the snapshot was taken. */
   entries = 0;
@@ -39,7 +39,7 @@ export class ProgressFile {
     this.#pending = missing > 0 ? this.#pending.slice(-missing) : [];
   }
 
-  /** The file was written anew by another object; nothing is pending any more. */
+  /** Takes over from an object that has written the whole file again: nothing is pending any more. */
   replaceBy({ entries }: ProgressFile): void {
     this.entries = entries;
     this.#pending = [];
@@ -83,11 +83,11 @@ export function completesIteration(event: LoopEvent, state: LoopState, report: L
   return closes && as !== undefined && !isCutShort(as) && report.iterations.length > 0;
 }
 
-/** The entry of `progress.md` for the iteration that is being closed; `complaintIn` reads what a check complained of. */
+/** The entry of `progress.md` for the iteration that is being closed; `errorIn` reads the error from the log of a check. */
 export function progressEntry(
   state: LoopState,
   report: LoopReport,
-  complaintIn: (log: string) => string,
+  errorIn: (log: string) => string,
 ): string {
   const last = report.iterations.at(-1);
   if (last === undefined) return '';
@@ -101,7 +101,7 @@ export function progressEntry(
   const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
   const lines = checks.map(({ command, result }) => {
     if (result.code === 0) return `  - ${command}: PASS`;
-    const why = result.timedOut ? 'Timeout' : complaintIn(result.log);
+    const why = result.timedOut ? 'Timeout' : errorIn(result.log);
     return `  - ${command}: FAIL${why === '' ? '' : ` — ${why}`}`;
   });
   return [

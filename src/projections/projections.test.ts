@@ -101,7 +101,7 @@ const lived = (count: number = events.length) => {
 };
 
 describe('the projections', () => {
-  it('S4.28 state.json has the eleven fields of its document, and times of this place', () => {
+  it('S4.28 state.json has the eleven fields of its document, with local times', () => {
     const { state, report } = lived(9);
     const about = { workspace: '/w', promptFile: '/w/PROMPT.md', end: null };
     expect(stateContent(state, report, about)).toMatchObject({
@@ -126,7 +126,7 @@ describe('the projections', () => {
     });
   });
 
-  it('S4.30 S4.98 iterations.log has a line for what happened, in the forms of its document', () => {
+  it('S4.30 S4.98 iterations.log has the lines of its document', () => {
     expect(lived().log).toEqual([
       '2024-01-15T10:30:00 [START] iteration 1/100',
       '2024-01-15T10:30:15 [END] iteration 1 exit=0 duration=15s',
@@ -157,7 +157,7 @@ describe('the projections', () => {
     expect(lived().progress).toHaveLength(2);
   });
 
-  it('the account says what a person wants to know', () => {
+  it('the report counts runs and lists stray processes', () => {
     expect(lived().report).toMatchObject({
       runs: 2,
       strays: [{ pid: 7, command: 'daemon' }],
@@ -202,12 +202,12 @@ describe('a snapshot', () => {
     return { isUsed, state };
   };
 
-  it('saves the fold of what comes before it, and the result is the same', () => {
+  it('replaces the fold of its events with the same result', () => {
     expect(read(write())).toEqual({ isUsed: true, state: lived().state });
     expect(read(null)).toEqual({ isUsed: false, state: lived().state });
   });
 
-  it('lets its journal go on as if it had been read whole', () => {
+  it('lets a journal be opened as if it had been read completely', () => {
     const snapshot = write();
     const known = snapshot?.mark ?? null;
     const short = openJournal(path, { knownMark: known, take: () => {} });
@@ -217,7 +217,7 @@ describe('a snapshot', () => {
     for (const journal of [short, whole]) journal.close();
   });
 
-  it('is not believed when the journal is another one, and damage is found as without it', () => {
+  it('is not used if the journal has changed, so that damage is still found', () => {
     const snapshot = write();
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"name":"agent"', '"name":"agenT"'));
@@ -226,7 +226,7 @@ describe('a snapshot', () => {
     expect(read(snapshot).isUsed).toBe(false);
   });
 
-  it('of another version is none', () => {
+  it('is not used if another version wrote it', () => {
     write();
     const file = join(folder, 'snapshot.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('"shape":"2 ', '"shape":"0 '));
@@ -236,7 +236,7 @@ describe('a snapshot', () => {
   });
 });
 
-it('S4.102 times read as people write them', () => {
+it('S4.102 formats times and durations for people', () => {
   expect([42_900, 222_000, 4_500_000].map((ms) => duration(ms, ' '))).toEqual(['42s', '3m 42s', '1h 15m']);
   expect(duration(342_000)).toBe('5m42s');
   expect(localTime(AT)).toBe('2024-01-15T10:30:00');

@@ -3,7 +3,7 @@
  * and the snapshot. Every owner brings them up to date from the journal, so nothing depends on them.
  *
  * 1. The journal is the truth: a projection that cannot be written must not stop the loop.
- * 2. What an earlier owner has written is not written again.
+ * 2. An entry that an earlier owner has written is not written again.
  * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
  */
 import { mkdirSync } from 'node:fs';
@@ -111,14 +111,14 @@ export class Projections implements JournalReader {
     this.flush();
   }
 
-  /** Writes the files anew from the whole journal, after they were removed. */
+  /** Writes the files again from the whole journal, after they were removed. */
   rebuild(): void {
-    const anew = new Projections(this.#folder, this.#context);
-    readJournal(this.#folder.journal, { take: (event) => anew.take(event) });
-    anew.goLive();
-    this.#log.replaceBy(anew.#log);
-    this.#progress.replaceBy(anew.#progress);
-    this.#stateFile.replaceBy(anew.#stateFile);
+    const rebuilt = new Projections(this.#folder, this.#context);
+    readJournal(this.#folder.journal, { take: (event) => rebuilt.take(event) });
+    rebuilt.goLive();
+    this.#log.replaceBy(rebuilt.#log);
+    this.#progress.replaceBy(rebuilt.#progress);
+    this.#stateFile.replaceBy(rebuilt.#stateFile);
   }
 
   /** The progress file with every entry until now: the next prompt must not miss the last one. */

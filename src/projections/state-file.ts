@@ -14,7 +14,7 @@ export class StateFile {
   readonly #path: string;
   /** A limit that a person wrote into the file and that is not journaled yet. */
   #editedLimit: number | null = null;
-  /** What this process, or an earlier owner, wrote last: that is nobody's edit. */
+  /** The limit that this process or an earlier owner wrote last: not an edit. */
   #writtenLimit: number | null = null;
   #writtenAt: number | null = null;
 
@@ -29,7 +29,7 @@ export class StateFile {
     this.#writtenLimit = written;
   }
 
-  /** The file was written anew by another object. */
+  /** Takes over from an object that has written the file again. */
   replaceBy(other: StateFile): void {
     this.#writtenLimit = other.#writtenLimit;
   }
@@ -47,7 +47,7 @@ export class StateFile {
     replaceFile(this.#path, `${JSON.stringify(content, null, 2)}\n`);
   }
 
-  /** The file is as this process wrote it. */
+  /** Remembers when this process wrote the file, to recognise a later edit. */
   settle(): void {
     this.#writtenAt = timeOf(this.#path);
   }
@@ -134,7 +134,7 @@ function time(moment: number | null): string | null {
   return moment === null ? null : preciseLocalTime(moment);
 }
 
-/** Document 003's four words. */
+/** The four statuses of document 003. */
 function loopStatus({ control, outcome }: LoopState): 'running' | 'paused' | 'stopped' | 'failed' {
   if (outcome !== null) return endedStatus(outcome);
   return control.paused ? 'paused' : 'running';

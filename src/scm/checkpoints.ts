@@ -11,7 +11,8 @@ import type { Repository } from '../git/git.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
-import { bytesFor, fewOf } from '../store/excerpts.ts';
+import { bytesFor } from '../store/excerpts.ts';
+import { shortList } from '../store/short-list.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { startRef, userGit } from './start.ts';
 
@@ -44,7 +45,7 @@ export async function checkpoint(
 }
 
 function unreadable(paths: readonly string[]): string {
-  return `git cannot read ${fewOf(paths, MAX_NAMES)}; make them readable, or add them to .gitignore`;
+  return `git cannot read ${shortList(paths, MAX_NAMES)}; make them readable, or add them to .gitignore`;
 }
 
 const MAX_NAMES = 3;

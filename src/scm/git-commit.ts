@@ -24,7 +24,7 @@ import { differences, type Difference } from '../git/differences.ts';
 import { GitError, resolveRevision, utf8, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
-import { fewOf } from '../store/excerpts.ts';
+import { shortList } from '../store/short-list.ts';
 import { explainGitError } from './scm-spec.ts';
 
 export interface GitCommitOrder {
@@ -133,7 +133,7 @@ async function changedAfterChecks(
   const now = await writeTree(repository, join(folder, 'index'));
   const files = (await differences(repository, tree, now)).map(({ path }) => path);
   if (files.length === 0) return null;
-  const names = fewOf(files.map(utf8), MAX_NAMES);
+  const names = shortList(files.map(utf8), MAX_NAMES);
   return `not committed, because the agent changed them after the checks, when asked for a commit message: ${names}`;
 }
 

@@ -14,7 +14,7 @@ import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-messa
 import { isCommit, splitWords } from '../loop/words.ts';
 import { runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
-import { refusal } from '../store/excerpts.ts';
+import { gitErrorIn } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { treeOf } from '../store/spec.ts';
@@ -154,7 +154,7 @@ class ScmTasks {
     const how = result.timedOut
       ? `timed out after ${(commit.timeoutMs ?? 0) / 1000} s`
       : `exit code ${result.code ?? 'unknown'}`;
-    const reason = refusal(log, 3);
+    const reason = gitErrorIn(log, 3);
     return { error: `SCM task "${task}" failed: ${how}${reason === '' ? '' : `: ${reason}`}` };
   }
 }

@@ -4,10 +4,7 @@ import { readJournal } from '../journal/file.ts';
 import { watchFolder } from '../process/watch.ts';
 import { liveOwner, type LoopReading } from './read-loop.ts';
 
-/** How long an owner that is there may take to hear. */
-const HEARD_WITHIN_MS = 5000;
-
-/** Puts a control into a loop's inbox and waits until its owner, if there is one, has taken it. */
+/** Puts a control into a loop's inbox. If the loop has an owner, waits until the owner has taken it. */
 export async function deliver(loop: LoopReading, control: Control): Promise<Delivery> {
   const { folder } = loop;
   const id = post(folder.inbox, control, Date.now());
@@ -18,7 +15,7 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Deli
       stopWatching();
       resolve(taken);
     };
-    const timer = setTimeout(() => finish(false), HEARD_WITHIN_MS);
+    const timer = setTimeout(() => finish(false), OWNER_TIMEOUT_MS);
     const look = (): void => {
       if (!isQueued(folder.inbox, id)) finish(true);
     };
@@ -26,17 +23,23 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Deli
     setImmediate(look);
   });
   if (!isTaken) return liveOwner(folder) === null ? 'queued' : 'unanswered';
-  let isKnown = false;
+  let isJournaled = false;
   readJournal(folder.journal, {
     take(event) {
-      isKnown ||= event.type === 'control.received' && event.id === id;
+      isJournaled ||= event.type === 'control.received' && event.id === id;
     },
   });
-  return isKnown ? 'delivered' : 'refused';
+  return isJournaled ? 'delivered' : 'refused';
 }
 
-/**
- * What became of a control: it waits for an owner; its owner has journaled it; it was impossible; its owner is there
- * and does not take it.
- */
-export type Delivery = 'queued' | 'delivered' | 'refused' | 'unanswered';
+export type Delivery =
+  /** It waits in the inbox for the next owner. */
+  | 'queued'
+  /** The owner has journaled it. */
+  | 'delivered'
+  /** The owner has taken it, and the loop cannot obey it. */
+  | 'refused'
+  /** The owner runs and did not take it in time. */
+  | 'unanswered';
+
+const OWNER_TIMEOUT_MS = 5000;

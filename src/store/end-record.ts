@@ -1,7 +1,6 @@
-import { relative } from 'node:path';
-import { LoopFolder } from './store.ts';
-import { type Spec } from './spec.ts';
+import { loopName } from './names.ts';
 import { hideKeys } from './secrets.ts';
+import type { Spec } from './spec.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, type Outcome } from '../loop/outcome.ts';
@@ -9,10 +8,10 @@ import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { cut } from '../loop/excerpt.ts';
 
-/** The one honest record of where a loop stands: in text, in `state.json` and with `--json`. */
+/** The final report of a loop, or where it stands: shown as text, in `state.json` and with `--json`. */
 export interface EndRecord {
   readonly name: string;
-  /** Null while it has not ended: it is paused, or nobody drives it. */
+  /** Null if the loop has not ended: it is paused, or no process owns it. */
   readonly outcome: Outcome | null;
   readonly status: Outcome['type'] | 'paused' | 'unfinished';
   readonly reason: string;
@@ -22,41 +21,41 @@ export interface EndRecord {
   readonly runs: number;
   readonly failures: number;
   readonly usageLimits: number;
-  /** Times that the provider did not serve the agent. */
+  /** Runs that failed because the provider was unavailable. */
   readonly outages: number;
   /** The checks that failed when they were last run. */
   readonly failingChecks: readonly {
     readonly command: string;
-    /** Null where nobody saw it, and when it took too long. */
+    /** Null if it timed out or its exit code is unknown. */
     readonly exit: number | null;
     readonly timedOut: boolean;
     readonly log: string;
-    /** Whether it failed before the first iteration too; null where nobody looked. */
+    /** Whether it failed before the first iteration too; null if it was not run then. */
     readonly failedBefore: boolean | null;
   }[];
   /** The checks that failed before the first iteration and passed when they were last run. */
   readonly fixedChecks: readonly string[];
   readonly rejectedClaims: number;
-  /** Every check passed after the last iteration that was allowed, and nobody claimed to be done. */
+  /** Every check passed after the last allowed iteration, but the agent did not claim to be done. */
   readonly unclaimed: boolean;
   readonly commits: number;
   readonly lastCommit: string | null;
-  /** What went wrong with the last commit or one of its tasks; null if nothing did. */
+  /** Why the last commit or one of its tasks failed; null if it did not. */
   readonly commitError: string | null;
   readonly tokens: Tokens;
   readonly costUsd: number | null;
   readonly costSource: 'reported' | 'estimated' | null;
-  /** Runs that did not say what they cost. */
+  /** Runs whose cost is unknown. */
   readonly runsOfUnknownCost: number;
   readonly durationMs: number;
   readonly activeMs: number;
   readonly childrenLeft: readonly string[];
-  /** Processes that may have got away from the agent. */
+  /** Processes that the agent may have left running. */
   readonly strays: readonly StrayProcess[];
   readonly folder: string;
-  /** Where the work is, and the branch that it is on; null where it was done in the workspace. */
+  /** The worktree and its branch; null if the loop worked in the workspace. */
   readonly worktree: { readonly path: string; readonly branch: string } | null;
-  /** The command to go on; null where there is nothing left to do. */
+  /** The command that resumes the loop; null if it is done. */
   readonly next: string | null;
 }
 
@@ -116,57 +115,34 @@ function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
 
 function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: LoopReport): boolean {
   if (outcome?.type !== 'iterations-exhausted' || policy.completion.until === 'checks') return false;
-  // After a run that failed there may be only the results of an earlier one.
+  // After a failed run the results may be those of an earlier run.
   if (checks.length === 0 || failures.consecutive > 0) return false;
   return checks.length === policy.checks.commands.length && checks.every(({ result }) => result.code === 0);
 }
 
 function failedBefore({ baseline, checks }: LoopReport, index: number): boolean | null {
   const before = baseline[index];
-  // Other checks than those that were run before, since the settings were changed.
+  // The settings changed, so this check was not run before.
   if (before === undefined || before.command !== checks[index]?.command) return null;
   return before.result.code !== 0;
-}
-
-/** How a check failed, in a few words. */
-export function howItFailed(exit: number | null, timedOut: boolean): string {
-  if (timedOut) return 'Timeout';
-  const why = exit === null ? undefined : SHELL_CODES.get(exit);
-  return `exit ${exit ?? 'unknown'}${why === undefined ? '' : `: ${why}`}`;
-}
-
-/** What a shell exits with where it is not the command that has failed. */
-const SHELL_CODES: ReadonlyMap<number, string> = new Map([
-  [126, 'not executable'],
-  [127, 'command not found'],
-]);
-
-/** The raw output of a run, as people find it from the workspace. */
-export function logOf(name: string, run: string): string {
-  return `.ralph/loops/${name}/${relative('/', new LoopFolder('/').run(run))}/stdout.log`;
-}
-
-/** A loop by the name that people know it by: its id without what makes it unique. */
-export function loopName(id: string): string {
-  return id.replace(/-[0-9a-f]{8}$/, '');
 }
 
 function reason(state: LoopState): string {
   const { outcome, policy, control } = state;
   if (outcome !== null) return `${explain(outcome, policy)}${lastFailure(state)}`;
-  return control.paused ? 'paused until somebody says resume' : 'nobody drives it any more';
+  return control.paused ? 'paused until it is resumed' : 'not finished, and no process runs it';
 }
 
-/** What went wrong at last, where failures are what ended it: their number alone helps nobody. */
+/** The last failure of a loop that failures ended: their number alone does not say what to fix. */
 function lastFailure({ outcome, turn: { run } }: LoopState): string {
   if (outcome?.type !== 'failures-exhausted' || run === null || run.ended === null) return '';
   const [why = ''] = (failureText(run.ended.ending, run.ended.as) ?? '').split('\n', 1);
-  return why === '' ? '' : `; the last: ${cut(why, LONGEST_REASON)}`;
+  return why === '' ? '' : `; the last: ${cut(why, MAX_REASON_LENGTH)}`;
 }
 
-const LONGEST_REASON = 300;
+const MAX_REASON_LENGTH = 300;
 
-/** A loop that has used something up needs more of it to go on. */
+/** A loop that hit a limit can only be resumed with a higher one. */
 function nextCommand({ outcome, iteration, policy }: LoopState, name: string): string {
   switch (outcome?.type) {
     case 'iterations-exhausted':

@@ -2,17 +2,17 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { cut, type Excerpt } from '../loop/excerpt.ts';
 
-/** As much of a file as an excerpt of it can need: its beginning or its end, however long it is. */
+/** Reads as much of a file as an excerpt of it can need: its beginning or its end. */
 export function readExcerpt(path: string, excerpt: Excerpt): string {
   return readPart(path, excerpt.side, bytesFor(excerpt));
 }
 
-/** So many bytes have all the characters that an excerpt can need, and more: a secret at the edge must be seen whole. */
+/** How many bytes an excerpt can need. The margin is there because a secret at the edge can only be masked as a whole. */
 export function bytesFor({ chars }: Excerpt): number {
-  return chars === null ? WHOLE_BYTES : (chars + 2) * MOST_BYTES_A_CHARACTER + MARGIN_BYTES;
+  return chars === null ? MAX_BYTES : (chars + 2) * MAX_BYTES_PER_CHARACTER + MARGIN_BYTES;
 }
 
-/** The first line that says something. */
+/** The first line that is not blank. */
 export function firstLine(path: string): string {
   const line = readPart(path, 'head', 4096)
     .split('\n')
@@ -20,31 +20,31 @@ export function firstLine(path: string): string {
   return (line ?? '').trim().slice(0, 200);
 }
 
-/** The last lines that say something, as one. */
+/** The last lines that are not blank, joined to one line. */
 export function lastLines(path: string, count: number): string {
-  return asOne(telling(path).slice(-count));
+  return joined(messageLines(path).slice(-count));
 }
 
-/** Why git or a remote of it has refused, in its own words; else the last lines. */
-export function refusal(path: string, count: number): string {
-  const lines = telling(path);
-  const causes = lines.filter((line) => /^(?:fatal:|error:|remote:|! \[)\s*\S/.test(line));
-  return asOne((causes.length === 0 ? lines : causes).slice(-count));
+/** The error lines of git or its remote in a log; without any, the last lines. */
+export function gitErrorIn(path: string, count: number): string {
+  const lines = messageLines(path);
+  const errors = lines.filter((line) => /^(?:fatal:|error:|remote:|! \[)\s*\S/.test(line));
+  return joined((errors.length === 0 ? lines : errors).slice(-count));
 }
 
-/** The last lines that say something, to be shown below each other; `hide` sees them before they are cut. */
+/** The last lines that are not blank, for a terminal; `hide` masks secrets before the lines are cut. */
 export function endOf(
   path: string,
   { lines, chars }: { readonly lines: number; readonly chars: number },
   hide: (text: string) => string,
 ): readonly string[] {
   const read = readPart(path, 'tail', 2 * MARGIN_BYTES);
-  // Of a line whose beginning is missing nobody knows whether it begins in a secret.
+  // Skip an incomplete first line: it may start in the middle of a secret.
   const from = Buffer.byteLength(read) < 2 * MARGIN_BYTES ? 0 : read.indexOf('\n') + 1 || MARGIN_BYTES;
   return hide(stripVTControlCharacters(read.slice(from)))
     .split('\n')
     .map((line) =>
-      lastState(line)
+      afterOverwrites(line)
         .replaceAll('\t', '  ')
         .replaceAll(/\p{Cc}/gu, '')
         .trimEnd(),
@@ -54,32 +54,26 @@ export function endOf(
     .map((line) => cut(line, chars));
 }
 
-/** What is left to see of a line that was written over again and again. */
-function lastState(line: string): string {
+/** What a terminal shows of a line that was overwritten, for example by a progress bar. */
+function afterOverwrites(line: string): string {
   return line.split('\r').findLast((part) => part.trim() !== '') ?? '';
 }
 
-/** The first of some names, and how many more there are. */
-export function fewOf(names: readonly string[], most: number): string {
-  const more = names.length > most ? ` and ${names.length - most} more` : '';
-  return `${names.slice(0, most).join(', ')}${more}`;
-}
-
-function telling(path: string): readonly string[] {
+function messageLines(path: string): readonly string[] {
   return stripVTControlCharacters(readPart(path, 'tail', 4096))
     .split(/[\n\r]/)
     .map((line) => line.replaceAll(/\p{Cc}/gu, '').trim())
     .filter((line) => line !== '' && !line.startsWith('hint:'));
 }
 
-function asOne(lines: readonly string[]): string {
+function joined(lines: readonly string[]): string {
   return lines.join('; ').slice(-1000);
 }
 
-const MOST_BYTES_A_CHARACTER = 4;
+const MAX_BYTES_PER_CHARACTER = 4;
 const MARGIN_BYTES = 16 * 1024;
-/** What "everything" means for a log that nobody can read whole. */
-const WHOLE_BYTES = 1024 * 1024;
+/** The most that is read of a file for an excerpt without a limit. */
+const MAX_BYTES = 1024 * 1024;
 
 function readPart(path: string, side: Excerpt['side'], bytes: number): string {
   let descriptor: number;

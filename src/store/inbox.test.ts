@@ -13,14 +13,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the inbox', () => {
-  it('gives messages back in the order in which they were posted', () => {
+  it('lists messages in the order in which they were posted', () => {
     post(inbox, { type: 'tell', text: 'first' }, 9);
     post(inbox, { type: 'pause' }, 10);
     post(inbox, { type: 'resume', now: true }, 100);
     expect(list(inbox).map(({ control }) => control.type)).toEqual(['tell', 'pause', 'resume']);
   });
 
-  it('knows whether a message still waits', () => {
+  it('holds a message until it is removed', () => {
     const id = post(inbox, { type: 'pause' }, 1);
     expect(list(inbox)).toEqual([{ id, control: { type: 'pause' } }]);
     expect(isQueued(inbox, id)).toBe(true);
@@ -30,11 +30,11 @@ describe('the inbox', () => {
     expect(list(inbox)).toEqual([]);
   });
 
-  it('is empty where there is none', () => {
+  it('is empty if its folder does not exist', () => {
     expect(list(join(folder, 'nowhere'))).toEqual([]);
   });
 
-  it('leaves what is no message, and does not see what is not finished', () => {
+  it('ignores unfinished files and files that are not messages, and keeps them', () => {
     const id = post(inbox, { type: 'pause' }, 1);
     writeFileSync(join(inbox, '.half'), '{');
     writeFileSync(join(inbox, 'zz.json'), '{"type":"dance"}');

@@ -1,7 +1,9 @@
 /**
- * What people and programs want of a loop, one file a message. A file is written aside and renamed in, so that it is
- * whole when it is seen; names sort by the time they were made. The owner journals a message before it removes the
- * file, and a message whose id the journal knows is dropped: so the sender can be told queued, delivered or used.
+ * The inbox of a loop: controls that people and programs send to it, one file per message.
+ *
+ * 1. A message appears complete, because its file is written elsewhere and renamed. File names sort by time.
+ * 2. The owner journals a message before it removes the file, and drops a message whose id is in the journal. So every
+ *    message counts once, and its sender can see whether it is queued or delivered.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +16,7 @@ export interface Message {
   readonly control: Control;
 }
 
-/** Puts a message into the inbox and tells its id. */
+/** Puts a message into the inbox and returns its id. */
 export function post(folder: string, control: Control, now: number): string {
   mkdirSync(folder, { recursive: true });
   const id = `${String(now).padStart(15, '0')}-${randomUUID()}`;
@@ -22,7 +24,7 @@ export function post(folder: string, control: Control, now: number): string {
   return id;
 }
 
-/** The messages that lie in the inbox, oldest first; what is none is left lying there. */
+/** The messages in the inbox, oldest first. Other files are ignored. */
 export function list(folder: string): readonly Message[] {
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   return names.flatMap((name) => {
@@ -32,12 +34,11 @@ export function list(folder: string): readonly Message[] {
   });
 }
 
-/** Whether a message still waits to be heard. */
 export function isQueued(folder: string, id: string): boolean {
   return existsSync(join(folder, `${id}.json`));
 }
 
-/** Removes a message that the journal knows. */
+/** Removes a message; the journal must have it. */
 export function remove(folder: string, id: string): void {
   rmSync(join(folder, `${id}.json`), { force: true });
 }
@@ -49,7 +50,7 @@ function readControl(path: string): Control | null {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof value !== 'object' || value === null || !('type' in value) || !TYPES.has(String(value.type)))
       return null;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `post`; the gate of the journal judges its values
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `post`; `admits` validates its values
     return value as Control;
   } catch {
     return null;

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { processes } from '../process/process.ts';
 
-/** What others are told about who owns a loop; the lock does not depend on it. */
+/** The owner of a loop, as the lock file shows it to other processes. The lock itself does not depend on it. */
 export interface LockOwner {
   readonly pid: number;
-  /** When that process was born, so that it can be told from another with its pid. */
+  /** When the process started, which distinguishes it from a later process with the same pid. */
   readonly since: string;
 }
 
-/** Who took the lock last; they may be gone. */
+/** The process that took the lock last; it may have exited. */
 export function readOwner(path: string): LockOwner | null {
   try {
     const owner: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -19,7 +19,6 @@ export function readOwner(path: string): LockOwner | null {
   }
 }
 
-/** This process, as others see it when they want the lock. */
 export function thisProcess(): LockOwner {
   return { pid: process.pid, since: processes.birth(process.pid)?.startTime ?? '' };
 }

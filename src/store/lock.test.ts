@@ -44,7 +44,7 @@ const me = { pid: process.pid, since: 'today' };
 const gone = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
 
 describe('the lock of a loop', () => {
-  it('is taken by one and names it to the others', async () => {
+  it('has one owner, which other processes can see', async () => {
     const mine = await takeLock(path, me);
     expect(mine.taken).toBe(true);
     expect(await contend().line()).toBe(`refused ${process.pid}`);
@@ -52,19 +52,19 @@ describe('the lock of a loop', () => {
     expect(await contend().line()).toBe('taken');
   });
 
-  it('is given to one of fifty who want it at once', { timeout: 60_000 }, async () => {
+  it('goes to exactly one of fifty processes that want it at once', { timeout: 60_000 }, async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => contend().line()));
     expect(answers.filter((answer) => answer === 'taken')).toHaveLength(1);
   });
 
-  it('stays with an owner that is stopped', async () => {
+  it('stays with an owner that was stopped with SIGSTOP', async () => {
     const owner = contend();
     expect(await owner.line()).toBe('taken');
     owner.child.kill('SIGSTOP');
     expect(await takeLock(path, me)).toEqual({ taken: false, owner: { pid: owner.child.pid, since: 'now' } });
   });
 
-  it('is free as soon as its owner is killed, also while an agent of it lives', async () => {
+  it('is free as soon as its owner is killed, even while the agent of that owner runs', async () => {
     const owner = contend('300');
     const agent = Number((await owner.line()).replace('agent ', ''));
     expect(await owner.line()).toBe('taken');
@@ -85,7 +85,7 @@ describe('the lock of a loop', () => {
     if (first.taken) first.release();
   });
 
-  it('is that of the file that is there now', async () => {
+  it('can be taken again after its file was removed', async () => {
     const old = await takeLock(path, me);
     rmSync(path);
     const fresh = await takeLock(path, me);

@@ -1,8 +1,9 @@
 /**
- * One owner per loop, by a kernel lock on a file that the owner keeps open.
+ * The lock of a loop: a kernel lock on a file that the owner keeps open, so that a loop has only one owner.
  *
- * 1. A stopped owner keeps it, a dead one loses it at once, whatever its agent does: the descriptor is not inherited.
- * 2. It is the lock of the file that stands at the path now; one that was removed meanwhile is no lock.
+ * 1. An owner that is stopped (SIGSTOP) keeps the lock. One that dies loses it at once, even while its agent still runs,
+ *    because the agent does not inherit the descriptor.
+ * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -18,13 +19,13 @@ import {
 import { dirname } from 'node:path';
 import { readOwner, type LockOwner } from './lock-owner.ts';
 
-/** Takes the lock, or says who has it. */
+/** Takes the lock, or returns the process that has it. */
 export async function takeLock(path: string, owner: LockOwner): Promise<LockResult> {
   mkdirSync(dirname(path), { recursive: true });
   for (;;) {
     const descriptor = process.platform === 'darwin' ? openExclusively(path) : openSync(path, 'a+');
     if (descriptor === null) return { taken: false, owner: readOwner(path) };
-    // oxlint-disable-next-line no-await-in-loop -- again only if the file was removed in between
+    // oxlint-disable-next-line no-await-in-loop -- repeats only if the file was removed meanwhile
     const release = process.platform === 'darwin' ? () => {} : await lock(descriptor, path);
     if (release === null) {
       closeSync(descriptor);
@@ -36,7 +37,7 @@ export async function takeLock(path: string, owner: LockOwner): Promise<LockResu
       return {
         taken: true,
         release: () => {
-          // Whoever lives on after this is not the owner any more.
+          // This process may live on, and must not be shown as the owner.
           ftruncateSync(descriptor, 0);
           release();
           closeSync(descriptor);
@@ -52,29 +53,32 @@ export type LockResult =
   | { readonly taken: true; readonly release: () => void }
   | { readonly taken: false; readonly owner: LockOwner | null };
 
-/** Locks an open file; the lock stays with our descriptor when the program that set it has gone. */
+/** Locks an open file; returns how to release it, or null if another process has the lock. */
 async function lock(descriptor: number, path: string): Promise<(() => void) | null> {
   const taken = flock(descriptor);
   if (taken === null) return listen(path);
   return taken ? () => {} : null;
 }
 
-/** Whether the lock could be had; null where there is no `flock` program. Any other trouble is no answer. */
+/** Whether the lock was free; null without a `flock` program. The lock stays on our descriptor after `flock` exits. */
 function flock(descriptor: number): boolean | null {
   const { status, error } = spawnSync('flock', ['-n', '3'], {
     stdio: ['ignore', 'ignore', 'ignore', descriptor],
   });
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return null;
   if (error !== undefined) throw error;
-  if (status !== 0 && status !== 1) throw new Error(`flock ended with ${status ?? 'a signal'}`);
+  if (status !== 0 && status !== 1)
+    throw new Error(
+      `cannot lock the loop: flock ${status === null ? 'was ended by a signal' : `exited with ${status}`}`,
+    );
   return status === 0;
 }
 
-/** Takes the lock again after its file was removed; false when somebody else has it. It is held until this process ends. */
+/** Takes the lock again after its file was removed; false if another process has it. It is held until this process ends. */
 export function retakeLock(path: string, owner: LockOwner): boolean {
   mkdirSync(dirname(path), { recursive: true });
   const descriptor = process.platform === 'darwin' ? openExclusively(path) : openSync(path, 'a+');
-  // A socket's name does not go with a file.
+  // Without `flock` the lock is a socket, which the removal of the file does not affect.
   const taken = descriptor !== null && (process.platform === 'darwin' || (flock(descriptor) ?? true));
   if (!taken || !isAt(descriptor, path)) {
     if (descriptor !== null) closeSync(descriptor);
@@ -85,7 +89,7 @@ export function retakeLock(path: string, owner: LockOwner): boolean {
   return true;
 }
 
-/** Where there is no `flock` program: an abstract socket, whose name the kernel gives to one process only. */
+/** The lock without a `flock` program: an abstract socket, whose name the kernel gives to only one process. */
 async function listen(path: string): Promise<(() => void) | null> {
   const [{ createServer }, { createHash }] = await Promise.all([import('node:net'), import('node:crypto')]);
   const name = `\0ralph-${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;

@@ -1,16 +1,17 @@
-/** What is wrong with a loop's name, or null. A name is a folder's name, so it must not lead anywhere else. */
+/** Why a loop cannot have this name; null if it can. The name becomes a folder, so it must not be a path. */
 export function problemWithName(name: string): string | null {
   if (name === '') return 'it is empty';
-  if (name.length > LONGEST) return `it has ${name.length} characters, at most ${LONGEST} are allowed`;
+  if (name.length > MAX_NAME_LENGTH)
+    return `it has ${name.length} characters; the maximum is ${MAX_NAME_LENGTH}`;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
-    return 'it must begin with a letter or digit and have only letters, digits, ".", "_" and "-"';
+    return 'it must start with a letter or digit and contain only letters, digits, ".", "_" and "-"';
   }
   return null;
 }
 
-const LONGEST = 64;
+const MAX_NAME_LENGTH = 64;
 
-/** The beginning of a name made from what a loop is about: `fix-the-parser`. */
+/** The first part of a generated name, from the words of the prompt: `fix-the-parser`. */
 export function nameFrom(text: string): string {
   const words = text
     .toLowerCase()
@@ -20,4 +21,9 @@ export function nameFrom(text: string): string {
     .slice(0, 4)
     .join('-');
   return words.slice(0, 30).replace(/-+$/, '') || 'loop';
+}
+
+/** The name in a loop's id: the id without its random suffix. */
+export function loopName(id: string): string {
+  return id.replace(/-[0-9a-f]{8}$/, '');
 }

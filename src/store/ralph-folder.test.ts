@@ -12,14 +12,14 @@ afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 const at = (file: string): string => join(workspace, '.ralph', file);
 const read = (file: string): string => readFileSync(at(file), 'utf8');
 
-it('git sees nothing of the folder but the shared settings', () => {
+it('excludes everything but the shared settings from git', () => {
   prepareFolder(workspace);
   expect(read('.gitignore')).toBe('*\n!settings.json\n');
   prepareFolder(workspace);
   expect(readdirSync(at('.'))).toEqual(['.gitignore']);
 });
 
-it('an ignore file of before is brought up to date, one that somebody wrote is not', () => {
+it('updates the .gitignore of an earlier version and keeps one that the user wrote', () => {
   mkdirSync(at('.'));
   writeFileSync(at('.gitignore'), '*\n');
   prepareFolder(workspace);
@@ -29,7 +29,7 @@ it('an ignore file of before is brought up to date, one that somebody wrote is n
   expect(read('.gitignore')).toBe('loops\n');
 });
 
-it('settings are indented by two and end with their line; those of before are kept', () => {
+it('writes settings with an indent of two and a final newline, and backs up earlier ones', () => {
   expect(writeSettings(workspace, { maxFailures: 3 })).toEqual({ backup: null });
   expect(read('settings.json')).toBe('{\n  "maxFailures": 3\n}\n');
   expect(writeSettings(workspace, { maxFailures: 4 })).toEqual({ backup: '.ralph/settings.json.bak' });
@@ -37,7 +37,7 @@ it('settings are indented by two and end with their line; those of before are ke
   expect(read('settings.json.bak')).toBe('{\n  "maxFailures": 3\n}\n');
 });
 
-it('S2.25 says what cannot be written, and why', () => {
+it('S2.25 says which file cannot be written, and why', () => {
   writeFileSync(at('.'), 'a file in the way');
   expect(() => writeSettings(workspace, {})).toThrow('cannot write .ralph/settings.json: ');
   expect(readFileSync(at('.'), 'utf8')).toBe('a file in the way');

@@ -1,23 +1,25 @@
-/** The folder of a workspace that is ralph's: what git sees of it, and the settings in it. */
+/** The `.ralph` folder of a workspace: its `.gitignore` and the shared settings. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS_FILE } from '../config/config.ts';
 import { replaceFile } from './replace-file.ts';
 import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 
-/** `.ralph` with its own ignore file: no diff and no commit has it, except for the settings that a team shares. */
+/** Creates `.ralph` with a `.gitignore` that excludes everything but the settings that a team shares. */
 export function prepareFolder(workspace: string): void {
   const folder = join(workspace, '.ralph');
   const ignore = join(folder, '.gitignore');
   mkdirSync(folder, { recursive: true });
-  // What somebody has written there themselves is left alone.
-  if (!existsSync(ignore) || readFileSync(ignore, 'utf8') === ALL) replaceFile(ignore, ALL_BUT_SETTINGS);
+  // Keep a file that the user wrote.
+  if (!existsSync(ignore) || readFileSync(ignore, 'utf8') === IGNORE_ALL)
+    replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);
 }
 
-const ALL = '*\n';
-const ALL_BUT_SETTINGS = '*\n!settings.json\n';
+/** What earlier versions wrote. */
+const IGNORE_ALL = '*\n';
+const IGNORE_ALL_BUT_SETTINGS = '*\n!settings.json\n';
 
-/** Writes the shared settings. What was there before is kept beside them; its name is told. */
+/** Writes the shared settings; `backup` is the path of the copy of earlier settings. */
 export function writeSettings(workspace: string, settings: object): { readonly backup: string | null } {
   const path = join(workspace, SETTINGS_FILE);
   const backup = existsSync(path) ? freeName(workspace, `${SETTINGS_FILE}.bak`) : null;
@@ -26,20 +28,19 @@ export function writeSettings(workspace: string, settings: object): { readonly b
     if (backup !== null) copyFileSync(path, join(workspace, backup));
     replaceFile(path, `${JSON.stringify(settings, null, 2)}\n`, { flush: true });
   } catch (error) {
-    // The file aside that could not be written means nothing to anybody.
+    // The error names a temporary file, which means nothing to the user.
     throw unwritable(error, SETTINGS_FILE);
   }
   return { backup };
 }
 
-/** Nothing that was kept is written over. */
 function freeName(workspace: string, name: string): string {
   let free = name;
   for (let number = 1; existsSync(join(workspace, free)); number++) free = `${name}.${number}`;
   return free;
 }
 
-/** What the system says when something cannot be written, in words for a user; anything else as it is. */
+/** An error of the file system as a message for the user; any other error as it is. */
 export function cannotWrite(error: unknown, path: string): unknown {
   const isNamed = error instanceof Error && 'path' in error && typeof error.path === 'string';
   return unwritable(error, isNamed ? String(error.path) : path);

@@ -11,54 +11,53 @@ import { readSnapshot } from '../journal/snapshot.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { processes } from '../process/process.ts';
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+import { shortList } from './short-list.ts';
 
 /** A loop as its files describe it to a process that does not own it. */
 export interface LoopReading extends Knowledge {
   readonly folder: LoopFolder;
   readonly spec: Spec;
-  /** The pid of the process that drives it now. */
+  /** The pid of the process that drives it now; null if none does. */
   readonly owner: number | null;
   /** Why its journal cannot be read; the state is then the initial one. */
   readonly trouble: string | null;
 }
 
-/** The loop of this name; a message that says which there are, if there is none. */
+/** Reads a loop by its name; throws with the names of the known loops if there is none. */
 export function readLoop(workspace: string, name: string): LoopReading {
   const folder = loopFolder(workspace, name);
   const loop = readLoopAt(folder);
   if (loop !== null) return loop;
-  // What is left of one can still be removed.
+  // The remains of a loop can still be removed.
   if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal)) throw unknownLoop(name, folder);
-  const trouble = `${folder.path} is what is left of a loop; remove it with: ralph rm ${name}`;
+  const trouble = `${folder.path} contains only the remains of a loop; remove it with: ralph rm ${name}`;
   const spec = { ...UNREADABLE_SPEC, name, workspace };
   return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble };
 }
 
-/** The loop whose folder this is. */
+/** Reads a loop by its folder; throws if there is none. */
 export function readLoopIn(path: string): LoopReading {
   const loop = readLoopAt(new LoopFolder(path));
-  if (loop === null) throw new UserError(`there is no loop in ${path}`);
+  if (loop === null) throw new UserError(`no loop found in ${path}`);
   return loop;
 }
 
 export function unknownLoop(name: string, folder: LoopFolder): UserError {
   const parent = dirname(folder.path);
   const others = existsSync(parent) ? readdirSync(parent).filter((other) => other !== name) : [];
-  const some = others.toSorted().slice(0, 8).join(', ');
-  const more = others.length > 8 ? `, and ${others.length - 8} more` : '';
-  const known = others.length === 0 ? 'there are none here' : `known here: ${some}${more}`;
+  const known =
+    others.length === 0 ? 'there are none here' : `known here: ${shortList(others.toSorted(), 8)}`;
   return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
 }
 
-/** Everything that a loop's journal says. */
 export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
   const events: LoopEvent[] = [];
   readJournal(folder.journal, { knownMark: null, begin() {}, take: (event) => void events.push(event) });
   return events;
 }
 
-/** Reads a loop; null when there is none. */
+/** Reads a loop; null if there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
   if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
   let known: Knowledge = NOTHING_KNOWN;
@@ -78,13 +77,13 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     if (!(error instanceof JournalError)) throw error;
     trouble = error.message;
   }
-  // Whoever made the folder died before the loop's first event.
+  // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
   let spec = UNREADABLE_SPEC;
   try {
     spec = readSpec(folder.spec);
-  } catch {
-    trouble ??= `${folder.spec} cannot be read`;
+  } catch (error) {
+    trouble ??= `cannot read ${folder.spec}: ${reasonOf(error)}`;
     spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
   }
   return { folder, spec, ...known, owner: liveOwner(folder), trouble };
@@ -101,7 +100,7 @@ const UNREADABLE_SPEC: Spec = {
   parent: null,
 };
 
-/** The process that owns a loop now; null when nobody does. */
+/** The pid of the process that owns a loop now; null if none does. */
 export function liveOwner(folder: LoopFolder): number | null {
   const owner = readOwner(folder.lock);
   if (owner === null) return null;
@@ -118,14 +117,13 @@ export function readLoops(workspace: string): readonly LoopReading[] {
     .flatMap((name) => readLoopAt(loopFolder(workspace, name)) ?? []);
 }
 
-/** The loops of all workspaces of this user that are still there. */
+/** The loops of all workspaces of this user; forgets those whose folder is gone. */
 export function readAllLoops(): readonly LoopReading[] {
   return registered()
     .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
     .flatMap(({ id, folder }) => {
       const loop = readLoopAt(new LoopFolder(folder));
       if (loop !== null && loop.spec.id === id) return [loop];
-      // Removed by hand, with its workspace or without.
       unregister(id);
       forget(id);
       return [];

@@ -31,7 +31,7 @@ describe('the registry', () => {
     expect(registered(folder)).toEqual([loop('b')]);
   });
 
-  it("keeps the starter's environment for this user only, and only as long as it is needed", () => {
+  it("keeps the starter's environment readable for this user only, until it is forgotten", () => {
     const secrets = { env: { TOKEN: 'x' }, argv: ['agent', '--key', 'y'] };
     keep('a', secrets, folder);
     expect(kept('a', folder)).toEqual(secrets);
@@ -58,7 +58,7 @@ describe('the spec', () => {
     return readSpec(path).agent.argv;
   };
 
-  it('hides what looks like a secret or is one in the environment, and nothing else', () => {
+  it('masks arguments that look like a secret or are one in the environment, and nothing else', () => {
     expect(written(['claude', '-p', '--max-tokens', '500', '--model', 'opus'])).toEqual([
       'claude',
       '-p',
@@ -83,20 +83,20 @@ describe('the spec', () => {
     expect(readFileSync(join(folder, 'spec.json'), 'utf8')).not.toContain('correct horse');
   });
 
-  it('finds the variable whose value stands in a text', () => {
+  it('finds the variable whose value a text contains', () => {
     expect(secretIn('curl -H "x: hunter22222"', { PASSWORD: 'hunter22222' })).toBe('PASSWORD');
     expect(secretIn('curl -H "x: $PASSWORD"', { PASSWORD: 'hunter22222' })).toBeNull();
   });
 });
 
-describe('names', () => {
-  it.each(['../x', '', '.hidden', 'a/b', 'a b', '-x', 'x'.repeat(65), 'ä'])('%j is none', (name) => {
+describe('a name', () => {
+  it.each(['../x', '', '.hidden', 'a/b', 'a b', '-x', 'x'.repeat(65), 'ä'])('cannot be %j', (name) => {
     expect(problemWithName(name)).not.toBeNull();
   });
-  it.each(['a', 'fix-parser-1', 'A.b_c', '7'])('%j is one', (name) => {
+  it.each(['a', 'fix-parser-1', 'A.b_c', '7'])('can be %j', (name) => {
     expect(problemWithName(name)).toBeNull();
   });
-  it('are made from what a loop is about', () => {
+  it('is made from the words of a prompt', () => {
     expect(nameFrom('Fix the parser, please, and more')).toBe('fix-the-parser-please');
     expect(nameFrom('???')).toBe('loop');
     expect(nameFrom(`${'x'.repeat(29)} y`)).toBe('x'.repeat(29));

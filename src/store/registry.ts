@@ -1,9 +1,6 @@
-/**
- * The loops of all workspaces of this user, and what must be kept for them but may not lie in a workspace: one file
- * each, so that many can be written at once. Under the XDG state folder.
- */
+/** The registry of all loops of this user, in the state folder: one file per loop, so that loops can register in parallel. */
 import { join } from 'node:path';
-import { namesIn, readJson, removeQuietly, stateFolder, writeAside } from './state-folder.ts';
+import { jsonFilesIn, readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 export interface RegisteredLoop {
   readonly id: string;
@@ -14,17 +11,17 @@ export interface RegisteredLoop {
 }
 
 export function register(loop: RegisteredLoop, state: string = stateFolder()): void {
-  writeAside(join(state, 'loops'), loop.id, loop, 0o644);
+  writeJson(join(state, 'loops'), loop.id, loop, 0o644);
 }
 
 export function unregister(id: string, state: string = stateFolder()): void {
   removeQuietly(join(state, 'loops', `${id}.json`));
 }
 
-/** All loops that were ever registered and not removed, in no order. */
+/** All registered loops, in no particular order. Their folders may be gone. */
 export function registered(state: string = stateFolder()): readonly RegisteredLoop[] {
   const folder = join(state, 'loops');
-  return namesIn(folder).flatMap((file) => {
+  return jsonFilesIn(folder).flatMap((file) => {
     const value = readJson(join(folder, file));
     return isRegistered(value) ? [value] : [];
   });

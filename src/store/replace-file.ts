@@ -1,20 +1,20 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Writes a file aside and renames it in: whoever reads it sees all of the old one or all of the new one. */
+/** Writes a temporary file and renames it: a reader sees either the old file or the new one, never a part. */
 export function replaceFile(path: string, content: string, options: ReplaceOptions = {}): void {
-  const aside = join(dirname(path), `.${basename(path)}.${process.pid}`);
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}`);
   try {
-    writeFileSync(aside, content, options);
-    renameSync(aside, path);
+    writeFileSync(temporary, content, options);
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
 
 export interface ReplaceOptions {
   readonly mode?: number;
-  /** It must survive a crash of the machine, too. */
+  /** Sync the content to disk, so that it survives a crash of the machine. */
   readonly flush?: boolean;
 }

@@ -4,14 +4,14 @@ import type { Spec } from './spec.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 
-/** Set for everything that a run starts, so that the sweep finds it. */
+/** Set for every process of a run, so that orphans can be found. */
 const RUN_MARKER = 'RALPH_RUN_ID';
 export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
 const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
-/** The umask of whoever started the loop, in octal; the shim sets it, where the owner has another one. */
+/** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';
 
-/** The environment of an agent or a check: that of whoever started the loop, and what belongs to the run. */
+/** The environment of an agent or a check: the one of the loop's starter, and the variables of the run. */
 export function runEnvironment({
   spec,
   folder,
@@ -56,9 +56,9 @@ export function setUpMarker(spec: Spec): { name: string; value: string } {
   return checkMarker(spec, 'setup');
 }
 
-/** The environment of whoever starts a loop, without the variables of a run that they may be inside of. */
+/** The environment of a loop's starter, without the variables of the run that it may itself belong to. */
 export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const own = new Set([
+  const ofRun = new Set([
     RUN_MARKER,
     PARENT_RUN,
     LOOP_FOLDER,
@@ -68,15 +68,15 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     'RALPH_DONE_FILE',
   ]);
   const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
-    value === undefined || own.has(name) ? [] : [[name, value]],
+    value === undefined || ofRun.has(name) ? [] : [[name, value]],
   );
   const starters: Record<string, string> = Object.fromEntries(kept);
-  // Git sets GIT_DIR for its hooks. A user who sets it for everything sets GIT_WORK_TREE too.
+  // Git sets GIT_DIR for its hooks. A user who sets it on purpose sets GIT_WORK_TREE too.
   const elsewhere = env['GIT_WORK_TREE'] === undefined ? withoutGitLocation(starters) : starters;
   return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
 }
 
-/** Adds the folder of the `ralph` command, so that an agent finds it. */
+/** PATH with the folder of the `ralph` command, so that an agent finds it. */
 function searchPath(path: string): string {
   const command = process.argv[1] ?? '';
   const folder = dirname(command);

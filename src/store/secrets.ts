@@ -1,6 +1,5 @@
-/** Which texts hold a secret, and the same texts without it. */
+/** Finds secrets in texts and masks them. */
 
-/** Stands for a secret that is kept elsewhere. */
 export const REDACTED = '<redacted>';
 
 const SECRET_WORD = String.raw`(?:api[-_]?key|token(?!s)|secret|passw(?:or)?d|credential)`;
@@ -8,7 +7,7 @@ const SECRET_NAME = new RegExp(SECRET_WORD, 'i');
 const SECRET_VALUE =
   /\b(?:Bearer|Basic)\s+[\w+/=.~-]{8,}|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_][\w-]{12,}|\bAKIA\w{12,}/;
 
-/** The arguments without anything that looks like a secret or is one in the environment. */
+/** Masks arguments that contain a secret of the environment or look like a secret. */
 export function redact(argv: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
   return argv.map((argument, index) => {
     if (secretIn(argument, env) !== null || SECRET_VALUE.test(argument)) return REDACTED;
@@ -21,7 +20,7 @@ export function redact(argv: readonly string[], env: Readonly<Record<string, str
   });
 }
 
-/** A text without the values of secret variables. */
+/** Masks the values of secret variables. */
 export function hideSecrets(text: string, env: Readonly<Record<string, string>>): string {
   let hidden = text;
   for (const [name, value] of Object.entries(env)) {
@@ -32,15 +31,12 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
 
 const SECRET_VALUES = new RegExp(SECRET_VALUE, 'g');
 
-/** A command without what looks like a secret, whoever's it is. */
+/** Masks everything in a command that looks like a secret. */
 export function hideKeys(text: string): string {
   return hideAssigned(text, SECRET_ASSIGNED);
 }
 
-/**
- * The same for code and for sentences: they are full of words like `token`, and only what stands behind them like a key
- * is one.
- */
+/** The same for code and prose, where words like `token` are common: masks only what is assigned to them and looks like a key. */
 export function hideLikelyKeys(text: string): string {
   return hideAssigned(text, KEY_ASSIGNED);
 }
@@ -55,24 +51,24 @@ function hideAssigned(text: string, assigned: RegExp): string {
 /** `https://bob:secret@host`. */
 const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
 
-/** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is no secret. */
+/** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is not a secret. */
 const SECRET_ASSIGNED = new RegExp(
   String.raw`(${SECRET_WORD}[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}`,
   'gi',
 );
 
-/** Letters and digits, and neither the name of something nor a call. */
+/** A value with letters and digits that is neither an identifier nor a call. */
 const KEY_ASSIGNED = new RegExp(
   String.raw`(${SECRET_WORD}[\w-]*)(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
   'gi',
 );
 
-/** Whether something stands in a text that can hardly be anything but a key. */
+/** Whether a text contains what is almost certainly a key. */
 export function hasKey(text: string): boolean {
   return SECRET_VALUE.test(text);
 }
 
-/** The environment variable whose secret value stands in a text; null if there is none. */
+/** The name of a secret environment variable whose value the text contains; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(env)) {
     if (value.length >= 8 && SECRET_NAME.test(name) && text.includes(value)) return name;
@@ -80,12 +76,12 @@ export function secretIn(text: string, env: Readonly<Record<string, string>>): s
   return null;
 }
 
-/** Words as they may be told to others. */
+/** A text without secrets, for logs, prompts and reports. */
 export function masked(text: string, env: Readonly<Record<string, string>>): string {
   return hideLikelyKeys(hideSecrets(text, env));
 }
 
-/** A value as it may be shown: no secrets of the environment, nothing that looks like a key. */
+/** A JSON value without secrets: neither those of the environment nor what looks like a key. */
 export function withoutSecrets(value: unknown, env: Readonly<Record<string, string>>): unknown {
   if (typeof value === 'string') return hideKeys(hideSecrets(value, env));
   if (Array.isArray(value)) {

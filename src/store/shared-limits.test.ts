@@ -10,17 +10,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(state, { recursive: true, force: true }));
 
-describe('a limit that is shared', () => {
+describe('a shared limit', () => {
   const limit = { resetsAt: 5000, message: 'later', metAt: 1000 };
 
-  it('is known to the same account until it is over, or is taken back', () => {
+  it('holds for the same account until it resets or is removed', () => {
     const account = accountKey('claude', ['key']);
     expect(sharedLimit(account, 0, state)).toBeNull();
     shareLimit(account, limit, state);
     expect(sharedLimit(account, 4999, state)).toEqual(limit);
     expect(sharedLimit(account, 5000, state)).toBeNull();
     expect(sharedLimit(accountKey('claude', ['other']), 0, state)).toBeNull();
-    // One that began before the limit was met says nothing about it.
+    // A run that started before the limit was hit proves nothing.
     unshareLimit(account, 999, state);
     expect(sharedLimit(account, 0, state)).toEqual(limit);
     unshareLimit(account, 1000, state);
@@ -29,7 +29,7 @@ describe('a limit that is shared', () => {
     expect(sharedLimit(account, 0, state)).toBeNull();
   });
 
-  it('gives no key away, and whatever is there instead is none', () => {
+  it('does not reveal a key, and ignores files that it cannot read or write', () => {
     const account = accountKey('claude', ['sk-very-secret']);
     shareLimit(account, limit, state);
     expect(readdirSync(join(state, 'limits'))).toEqual([`${account}.json`]);
@@ -37,7 +37,7 @@ describe('a limit that is shared', () => {
     expect(statSync(join(state, 'limits')).mode & 0o777).toBe(0o700);
     writeFileSync(join(state, 'limits', `${account}.json`), '{"resetsAt":"soon"');
     expect(sharedLimit(account, 0, state)).toBeNull();
-    // A state folder that is a file.
+    // The state folder is a file.
     const file = join(state, 'file');
     writeFileSync(file, '');
     shareLimit(account, limit, file);

@@ -1,19 +1,19 @@
 /**
- * Usage limits that loops of one account have met: one file an account under the XDG state folder, so that the others need
- * not run into the same wall. Nothing depends on it; a file that cannot be read or written is none.
+ * Usage limits that loops of the same account share, so that each does not have to hit the limit itself: one file per
+ * account in the state folder. Sharing is optional: a file that cannot be read or written is ignored.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { readJson, removeQuietly, stateFolder, writeAside } from './state-folder.ts';
+import { readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 export interface SharedLimit {
   readonly resetsAt: number;
   readonly message: string;
-  /** When it was met. */
+  /** When a loop hit it. */
   readonly metAt: number;
 }
 
-/** A name for whoever pays, that gives nothing away. */
+/** An identifier for an account that does not reveal its credentials. */
 export function accountKey(agent: string, credentials: readonly string[]): string {
   const sum = createHash('sha256').update(JSON.stringify([agent, ...credentials]));
   return `${agent}-${sum.digest('hex').slice(0, 16)}`;
@@ -21,29 +21,29 @@ export function accountKey(agent: string, credentials: readonly string[]): strin
 
 export function shareLimit(account: string, limit: SharedLimit, state: string = stateFolder()): void {
   try {
-    writeAside(folderIn(state), account, limit, 0o600);
+    writeJson(folderIn(state), account, limit, 0o600);
   } catch {
-    // Then each finds out for itself.
+    // Then the other loops hit the limit themselves.
   }
 }
 
-/** The limit that is not over yet. */
+/** The limit of an account, if it has not reset yet. */
 export function sharedLimit(account: string, now: number, state: string = stateFolder()): SharedLimit | null {
   const value = readJson(fileOf(account, state));
   if (typeof value !== 'object' || value === null) return null;
   const { resetsAt, message, metAt } = value as Partial<Record<keyof SharedLimit, unknown>>;
   if (typeof resetsAt !== 'number' || typeof message !== 'string' || typeof metAt !== 'number') return null;
-  return resetsAt > now && resetsAt < metAt + LONGEST ? { resetsAt, message, metAt } : null;
+  return resetsAt > now && resetsAt < metAt + MAX_WAIT_MS ? { resetsAt, message, metAt } : null;
 }
 
-/** Whoever began at this moment was served: a limit that was met before is over. */
-export function unshareLimit(account: string, began: number, state: string = stateFolder()): void {
+/** Removes a limit after a run that started at `startedAt` succeeded: a limit that was hit before that is over. */
+export function unshareLimit(account: string, startedAt: number, state: string = stateFolder()): void {
   const known = sharedLimit(account, 0, state);
-  if (known === null || known.metAt <= began) removeQuietly(fileOf(account, state));
+  if (known === null || known.metAt <= startedAt) removeQuietly(fileOf(account, state));
 }
 
-/** Nobody limits anybody for longer: whatever says so is no limit. */
-const LONGEST = 40 * 86_400_000;
+/** No provider limits for longer, so a file that says so is wrong. */
+const MAX_WAIT_MS = 40 * 86_400_000;
 
 function folderIn(state: string): string {
   return join(state, 'limits');

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { replaceFile } from './replace-file.ts';
 import { redact } from './secrets.ts';
 
-/** What a loop is, besides its policy: which agent works on what, and where. */
+/** `spec.json`, what defines a loop besides its policy: the agent, the prompt and the place. */
 export interface Spec {
   readonly version: 1;
-  /** Unique, even when the name is used again. */
+  /** Unique, even if another loop gets the same name. */
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
@@ -13,23 +13,23 @@ export interface Spec {
   readonly agent: {
     readonly kind: string;
     /**
-     * The program and its flags: the user's, or else those that let it work without asking. The adapter adds the flags
-     * that make it headless and readable. The command of an agent without an adapter is complete.
+     * The program and its flags: those of the user, else those that let it work without asking for permission. The adapter
+     * adds the flags that make it headless and its output readable. Without an adapter this is the complete command.
      */
     readonly argv: readonly string[];
     readonly model?: string;
     readonly promptVia?: 'stdin' | 'file' | 'argument';
-    /** Variables that are set for it and are not secret. */
+    /** Environment variables for it that are not secret. */
     readonly env?: Readonly<Record<string, string>>;
-    /** The names of variables that were given with `--env` and are not kept after the end. */
+    /** The names of the variables given with `--env`; their values are not kept after the loop ends. */
     readonly given?: readonly string[];
-    /** Variables that are removed from its environment. */
+    /** Variables to remove from its environment. */
     readonly drop?: readonly string[];
   };
   readonly prompt: PromptSource;
-  /** Where the loop belongs: in a terminal, in a background process, or in a session of an agent. Absent: foreground. */
+  /** Where the loop runs: in a terminal (the default), in a background process, or in a session of an agent. */
   readonly place?: 'foreground' | 'background' | 'session';
-  /** The loop's own worktree; absent where the loop works in the workspace. */
+  /** The loop's own worktree; absent if it works in the workspace. */
   readonly worktree?: Worktree;
   /** The run that started this loop, and the folder of that run's loop. */
   readonly parent: { readonly run: string; readonly folder: string } | null;
@@ -49,7 +49,7 @@ export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
 }
 
-/** A text, a file, or a specification file with the text that is used once that file is gone. */
+/** A text, a file, or a specification file with a text to use if that file is gone. */
 export type PromptSource =
   | { readonly text: string }
   | { readonly file: string }

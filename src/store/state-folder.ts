@@ -3,34 +3,34 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { replaceFile } from './replace-file.ts';
 
-/** `$XDG_STATE_HOME/ralph`, or its place in the home folder. */
+/** `$XDG_STATE_HOME/ralph`, by default `~/.local/state/ralph`. */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
-  const stated = env['XDG_STATE_HOME'];
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(home(), '.local', 'state');
+  const configured = env['XDG_STATE_HOME'];
+  const base =
+    configured !== undefined && isAbsolute(configured) ? configured : join(home(), '.local', 'state');
   return join(base, 'ralph');
 }
 
-/** Loaded when it is needed: `status` does without it. */
+/** Loads `node:os` only when needed, to keep `ralph status` fast. */
 function home(): string {
   return process.getBuiltinModule('node:os').homedir();
 }
 
-/** What is not there, or cannot be there, need not be removed. */
 export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A home that is no folder has nothing in it.
+    // A state folder that is not a folder has no files to remove.
   }
 }
 
-/** A small file of the state folder; nobody sees half of it. */
-export function writeAside(folder: string, id: string, value: unknown, mode: number): void {
+/** Writes `<id>.json`; a reader never sees a part of it. */
+export function writeJson(folder: string, id: string, value: unknown, mode: number): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode });
 }
 
-export function namesIn(folder: string): readonly string[] {
+export function jsonFilesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   } catch {
@@ -38,7 +38,7 @@ export function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** What a file says; null where it says nothing that can be read. */
+/** The content of a JSON file; null if it is missing or invalid. */
 export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
-/** Where the files of a loop are. */
+/** The paths of a loop's files. */
 export class LoopFolder {
   readonly path: string;
 
@@ -11,7 +11,7 @@ export class LoopFolder {
   get name(): string {
     return basename(this.path);
   }
-  /** The workspace that holds the folder; `spec.json` may name another one where a workspace was moved or copied. */
+  /** The workspace that contains the folder; `spec.json` names another one after the workspace was moved or copied. */
   get workspace(): string {
     return dirname(dirname(dirname(this.path)));
   }
@@ -54,7 +54,7 @@ export class LoopFolder {
     return join(this.path, 'TASK-MESSAGE-BUS.md');
   }
 
-  /** Exact copies of files before a rewind, where git's record of them (`rewind-1`) is not exact. */
+  /** Exact copies of files before a rewind, if git's record of them (`rewind-1`) is not exact. */
   rewind(record: string): string {
     return join(this.path, 'rewinds', record);
   }
@@ -63,7 +63,7 @@ export class LoopFolder {
     return join(this.path, 'rewinds', 'scratch');
   }
 
-  /** A marker is a file of this folder, unless the policy gives an absolute path. */
+  /** The path of a marker: in this folder, unless the policy gives an absolute path. */
   marker(name: string): string {
     return isAbsolute(name) ? name : join(this.path, name);
   }
@@ -74,6 +74,11 @@ export class LoopFolder {
     const padded = iteration.padStart(4, '0');
     return join(this.path, 'runs', number === '1' ? padded : `${padded}.${number}`);
   }
+}
+
+/** The stdout log of a run, relative to the workspace. */
+export function logOf(name: string, run: string): string {
+  return join(loopFolder('', name).run(run), 'stdout.log');
 }
 
 export function loopsFolder(workspace: string): string {

@@ -17,7 +17,7 @@ export interface AgentSurvey {
   /** The command line of a run. */
   readonly calledAs: string;
   /** Whether it reports cost or tokens. */
-  readonly tells: Agent['tells'];
+  readonly tells: Agent['reports'];
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -25,8 +25,8 @@ type Environment = Readonly<Record<string, string>>;
 /** The supported agents, and which of them are installed. */
 export async function surveyAgents(env: Environment, cwd: string): Promise<readonly AgentSurvey[]> {
   return Promise.all(
-    AGENTS.flatMap(({ name, call, tells }) => (call === null ? [] : [{ name, call, tells }])).map(
-      async ({ name, call, tells }) => {
+    AGENTS.flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }])).map(
+      async ({ name, call, reports }) => {
         const found = findCommand(call.command, env['PATH'] ?? '', cwd);
         const path = found.found === 'executable' ? found.path : null;
         return {
@@ -36,7 +36,7 @@ export async function surveyAgents(env: Environment, cwd: string): Promise<reado
           triedVersion: call.triedVersion,
           install: call.install,
           calledAs: [call.command, ...streamArgs(call)].join(' '),
-          tells,
+          tells: reports,
         };
       },
     ),
@@ -49,12 +49,12 @@ function streamArgs(call: AgentCall): readonly string[] {
 
 /** The first version number in the output of `--version`. */
 async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
-  const answer = await exec([path, '--version'], { cwd, env, patienceMs: PATIENCE_MS });
+  const answer = await exec([path, '--version'], { cwd, env, timeoutMs: TIMEOUT_MS });
   return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
 }
 
 /** The slowest agent takes two seconds. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export interface Finding {
   readonly what: string;
@@ -126,7 +126,7 @@ async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): 
   }
   const [first = ''] = streamArgs(call);
   const asks: [string, ...string[]] = first.startsWith('-') ? [path, '--help'] : [path, first, '--help'];
-  const help = await exec(asks, { cwd, env, patienceMs: PATIENCE_MS });
+  const help = await exec(asks, { cwd, env, timeoutMs: TIMEOUT_MS });
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   const missing = streamArgs(call).filter((word) => word.startsWith('--') && !text.includes(word));
   if (missing.length > 0) {

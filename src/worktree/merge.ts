@@ -22,7 +22,7 @@ import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import { UserError } from '../user-error.ts';
-import { howItFailed } from '../store/end-record.ts';
+import { howItFailed } from '../store/how-it-failed.ts';
 import { lastLines } from '../store/excerpts.ts';
 import { withIdleLoop } from '../recovery/idle-loop.ts';
 import { shellQuote } from '../process/shell-quote.ts';

@@ -6,7 +6,7 @@ it('docs/agents.md describes every agent', async () => {
 });
 
 function page(): string {
-  const known = AGENTS.flatMap(({ name, call, tells }) => (call === null ? [] : [{ name, call, tells }]));
+  const known = AGENTS.flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }]));
   return [
     '<!-- Made by `npm run docs` from src/agents/. Do not edit. -->',
     '',
@@ -17,12 +17,12 @@ function page(): string {
     '',
     '| agent | install with | tested version | called as | reports | API keys |',
     '| --- | --- | --- | --- | --- | --- |',
-    ...known.map(({ name, call, tells }) => {
+    ...known.map(({ name, call, reports }) => {
       const line = [
         call.command,
         ...call.args({ output: 'stream', flags: call.autonomous, prompt: null, folder: '<run>' }),
       ];
-      const told = tells === 'cost' ? 'cost and tokens' : 'tokens';
+      const told = reports === 'cost' ? 'cost and tokens' : 'tokens';
       const keys = call.credentials.map((key) => `\`${key}\``).join(', ');
       return `| \`${name}\` | \`${call.install}\` | ${call.triedVersion} | \`${line.join(' ')}\` | ${told} | ${keys} |`;
     }),

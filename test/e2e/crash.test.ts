@@ -158,9 +158,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     expect(rig.turns).toBe(1);
     expect(rig.loop('a').all('owner.changed')).toMatchObject([{ owner: String(owner.pid) }]);
     for (const candidate of candidates.filter((other) => other !== owner)) {
-      expect(candidate.said).toMatch(
-        /is not paused|is already running \((?:process \d+|another process)\)/,
-      );
+      expect(candidate.said).toMatch(/is not paused|is already running \((?:process \d+|another process)\)/);
     }
   });
 

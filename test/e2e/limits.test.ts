@@ -233,7 +233,7 @@ describe('a spending limit', () => {
     expect(await refused('--max-cost', '5', ...plain)).toContain(
       'cannot enforce --max-cost: the agent custom does not report what it uses',
     );
-    expect(await refused('--max-tokens', '5', ...plain)).toContain('cannot enforce --max-tokens');
+    expect(await refused('--max-tokens', '5', ...plain)).toContain('cannot enforce --max-tokens: ');
     expect(await refused('--max-cost', '5', '--agent', 'codex')).toContain('pass --model');
     expect(await refused('--max-cost', '5', '--agent', 'codex', '--model', 'no-such')).toContain(
       'no price is known for the model "no-such"',

@@ -16,7 +16,7 @@ describe('the owner of a loop', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const refused = await rig.does('run', 'task', '--name', 'a', ...more, '--', ...rig.agent);
       expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(`(process ${program.pid});`);
+      expect(refused.stderr).toContain(`is already running (process ${program.pid});`);
     }
     const kept = await rig.does('rm', 'a');
     expect(kept).toMatchObject({ code: 2 });

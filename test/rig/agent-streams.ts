@@ -100,7 +100,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
     (event) => void events.push(event),
   );
   for (const piece of pieces) reader.read(piece);
-  if (stderr !== '') reader.complain(Buffer.from(stderr));
+  if (stderr !== '') reader.readStderr(Buffer.from(stderr));
   reader.end();
   const snapshot = reader.snapshot(true);
   return { reader, events, snapshot, heard: heardIn(reader, events, snapshot, code) };

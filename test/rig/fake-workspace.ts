@@ -56,7 +56,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.touches(effect.key);
       return life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null }));
     },
-    family({ children }) {
+    childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
       return [
         ...living
@@ -103,7 +103,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
       seen = world.output(process, chunk.readDoubleLE());
       return endsByClaim(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
     },
-    complain: (chunk) => chunk,
+    readStderr: (chunk) => chunk,
     end() {},
     snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,

@@ -56,8 +56,8 @@ describe('the agent command', () => {
     const stage = openStage();
     writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
     const cases: readonly Case[] = [
-      [['run', '-p', 'x'], 'no agent: say which with --agent'],
-      [['run', '-p', 'x', '--'], 'no agent: say which with --agent'],
+      [['run', '-p', 'x'], 'no agent selected: pass --agent'],
+      [['run', '-p', 'x', '--'], 'no agent selected: pass --agent'],
       [['run', '-p', 'x', '--', ''], 'agent command not found: ""'],
       [['run', '-p', 'x', '--', 'no-such-agent'], 'agent command not found: no-such-agent'],
       [['run', '-p', 'x', '--', './no/agent'], 'agent command not found: ./no/agent'],
@@ -65,10 +65,10 @@ describe('the agent command', () => {
       [['run', '-p', 'x', '--', '.'], 'agent command not found: .'],
       [
         run('-p', 'x', '--agent', 'cluade'),
-        /unknown agent "cluade" \(did you mean claude\?\); known are .*custom/,
+        /unknown agent "cluade" \(did you mean claude\?\); known agents: .*custom/,
       ],
-      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known are claude, codex, .*, custom$/m],
-      [['run', '-p', 'x', '--agent', 'custom'], 'needs its command behind --'],
+      [run('-p', 'x', '--agent', 'zzz'), /unknown agent "zzz"; known agents: claude, codex, .*, custom$/m],
+      [['run', '-p', 'x', '--agent', 'custom'], 'needs a command after --'],
     ];
     expect(await wrongAnswers(stage, cases)).toEqual([]);
   });
@@ -119,10 +119,10 @@ describe('the command line', () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--name', '../x'), /bad name "\.\.\/x": .*only letters/],
       [run('-p', 'x', '--name', 'a/b'), /bad name "a\/b": .*only letters/],
-      [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must begin with/],
-      [run('-p', 'x', '--name=-x'), /bad name "-x": it must begin with/],
+      [run('-p', 'x', '--name', '.hidden'), /bad name "\.hidden": it must start with/],
+      [run('-p', 'x', '--name=-x'), /bad name "-x": it must start with/],
       [run('-p', 'x', '--name', ''), 'bad name "": it is empty'],
-      [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters, at most 64 are allowed'],
+      [run('-p', 'x', '--name', 'x'.repeat(300)), 'it has 300 characters; the maximum is 64'],
       [run('-p', 'x', '--name', 'zwei wörter'), 'bad name "zwei wörter"'],
       [['status', '../../x'], 'invalid loop name "../../x"'],
       [['rm', '..'], 'invalid loop name ".."'],
@@ -208,7 +208,7 @@ function run(...args: readonly string[]): readonly string[] {
 async function wrongAnswers(stage: Stage, cases: readonly Case[]): Promise<readonly object[]> {
   const wrong: object[] = [];
   for (const [args, message] of cases) {
-    const isAboutAgent = typeof message === 'string' && /agent command|no agent:/.test(message);
+    const isAboutAgent = typeof message === 'string' && /agent command|no agent selected/.test(message);
     const agent = args.at(-1) === '--' && !isAboutAgent ? [stage.agent] : [];
     // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
     const { code, stdout, stderr } = await stage.ralph(...args, ...agent).ended;

@@ -41,8 +41,9 @@ async function answers(stage: Stage, message: RegExp): Promise<readonly object[]
 const refusals = COMMANDS.map(([command]) => ({ command, code: 2, hasMessage: true, lines: 1 }));
 
 describe('a journal', () => {
-  const newer = /journal\.jsonl was written by a newer version of ralph \(journal 99, this one reads 1\)/;
-  const damaged = /journal\.jsonl:4: this is not what was written/;
+  const newer =
+    /journal\.jsonl was written by a newer version of ralph \(journal version 99, this ralph reads 1\)/;
+  const damaged = /journal\.jsonl:4: this line is damaged/;
   const fromNewerVersion = (lines: string[]) => ['{"journal":99}', ...lines.slice(1)];
   const withDamage = (lines: string[]) =>
     lines.map((line, index) => (index === 3 ? line.replace('"type"', '"tpye"') : line));

@@ -3,14 +3,14 @@ import { hideKeys, hideLikelyKeys, REDACTED } from './secrets.ts';
 
 const KEY = `sk-${'a1b2'.repeat(6)}`;
 
-describe('what an agent has to work with', () => {
+describe('masking secrets', () => {
   it.each([
     [`const key = "${KEY}";`, `const key = "${REDACTED}";`],
     ['+API_KEY=abc123def456', `+API_KEY=${REDACTED}`],
     ['"password": "hunter2hunter2",', `"password": "${REDACTED}",`],
     ['client-secret: 0f9e8d7c6b5a', `client-secret: ${REDACTED}`],
     ['Authorization: Bearer abcdefgh12345678', `Authorization: ${REDACTED}`],
-  ])('goes without keys: %s', (text, hidden) => {
+  ])('masks a key in code and prose: %s', (text, hidden) => {
     expect(hideLikelyKeys(text)).toBe(hidden);
   });
 
@@ -22,11 +22,11 @@ describe('what an agent has to work with', () => {
     'const secret = secrets[index2];',
     'max_tokens: 4096, token_count = 12345678',
     'the next token is identifier12',
-  ])('keeps its words: %s', (text) => {
+  ])('keeps code and prose without a key: %s', (text) => {
     expect(hideLikelyKeys(text)).toBe(text);
   });
 
-  it('is not shown as a command line is, where every word behind a flag may be a secret', () => {
+  it('masks the word after a secret flag only in a command line', () => {
     expect(hideKeys('--token abcdefgh')).toBe(`--token ${REDACTED}`);
     expect(hideLikelyKeys('a token abcdefgh')).toBe('a token abcdefgh');
   });
