@@ -96,7 +96,7 @@ export function spendsWithOpenRun(known: LoopReport, state: LoopState): readonly
 }
 
 /** The report with one more event in it; `state` is the state before that event. */
-export function reportAfter(
+function reportAfter(
   before: LoopReport,
   event: LoopEvent,
   state: LoopState,

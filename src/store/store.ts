@@ -3,64 +3,48 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 /** The paths of a loop's files. */
 export class LoopFolder {
   readonly path: string;
+  readonly name: string;
+  /** The workspace that contains the folder; `spec.json` names another one after the workspace was moved or copied. */
+  readonly workspace: string;
+  readonly spec: string;
+  readonly journal: string;
+  readonly lock: string;
+  readonly snapshot: string;
+  readonly inbox: string;
+  readonly children: string;
+  readonly stateFile: string;
+  readonly iterationsLog: string;
+  readonly progressFile: string;
+  /** The progress file of the unfinished loop that this one replaced. */
+  readonly earlierProgress: string;
+  /** The logs of the checks before the first iteration. */
+  readonly baseline: string;
+  readonly bus: string;
+  /** Exists only during a rewind. */
+  readonly rewindScratch: string;
 
   constructor(path: string) {
     this.path = path;
-  }
-
-  get name(): string {
-    return basename(this.path);
-  }
-  /** The workspace that contains the folder; `spec.json` names another one after the workspace was moved or copied. */
-  get workspace(): string {
-    return dirname(dirname(dirname(this.path)));
-  }
-  get spec(): string {
-    return join(this.path, 'spec.json');
-  }
-  get journal(): string {
-    return join(this.path, 'journal.jsonl');
-  }
-  get lock(): string {
-    return join(this.path, 'lock');
-  }
-  get snapshot(): string {
-    return join(this.path, 'snapshot.json');
-  }
-  get inbox(): string {
-    return join(this.path, 'inbox');
-  }
-  get children(): string {
-    return join(this.path, 'children');
-  }
-  get stateFile(): string {
-    return join(this.path, 'state.json');
-  }
-  get iterationsLog(): string {
-    return join(this.path, 'iterations.log');
-  }
-  get progressFile(): string {
-    return join(this.path, 'progress.md');
-  }
-  /** The progress file of the unfinished loop that this one replaced. */
-  get earlierProgress(): string {
-    return join(this.path, 'earlier-progress.md');
-  }
-  /** The logs of the checks before the first iteration. */
-  get baseline(): string {
-    return join(this.path, 'baseline');
-  }
-  get bus(): string {
-    return join(this.path, 'TASK-MESSAGE-BUS.md');
+    this.name = basename(path);
+    this.workspace = dirname(dirname(dirname(path)));
+    this.spec = join(path, 'spec.json');
+    this.journal = join(path, 'journal.jsonl');
+    this.lock = join(path, 'lock');
+    this.snapshot = join(path, 'snapshot.json');
+    this.inbox = join(path, 'inbox');
+    this.children = join(path, 'children');
+    this.stateFile = join(path, 'state.json');
+    this.iterationsLog = join(path, 'iterations.log');
+    this.progressFile = join(path, 'progress.md');
+    this.earlierProgress = join(path, 'earlier-progress.md');
+    this.baseline = join(path, 'baseline');
+    this.bus = join(path, 'TASK-MESSAGE-BUS.md');
+    this.rewindScratch = join(path, 'rewinds', 'scratch');
   }
 
   /** Exact copies of files before a rewind, if git's record of them (`rewind-1`) is not exact. */
   rewind(record: string): string {
     return join(this.path, 'rewinds', record);
-  }
-  /** Exists only during a rewind. */
-  get rewindScratch(): string {
-    return join(this.path, 'rewinds', 'scratch');
   }
 
   /** The path of a marker: in this folder, unless the policy gives an absolute path. */

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { folderEdges, layers } from '../../scripts/import-graph.mjs';
+import { folderEdges, folderTable, layers, problems } from '../../scripts/import-graph.mjs';
 
 const source = new URL('../../src/', import.meta.url);
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
@@ -25,7 +25,7 @@ const outside = (folder: string) => {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loop: [],
   process: [],
-  journal: ['loop'],
+  journal: ['loop', 'user-error.ts'],
   agents: ['loop', 'process'],
   hosts: ['loop', 'process'],
   checks: ['loop', 'process'],
@@ -36,12 +36,39 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scm: ['loop', 'process', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
   recovery: ['loop', 'process', 'hosts', 'store', 'scm', 'user-error.ts'],
   worktree: ['loop', 'process', 'checks', 'git', 'store', 'scm', 'recovery', 'user-error.ts'],
+  projections: ['loop', 'journal', 'store', 'user-error.ts'],
   commands: ['loop', 'process', 'git', 'store', 'scm', 'recovery', 'worktree', 'views', 'user-error.ts'],
 };
 
+const page = new URL('../../ARCHITECTURE.md', import.meta.url);
+const TABLE = /(<!-- Made by `npm run docs`[^]*?-->\n\n)[^]*?(\n\n<!-- end of the table -->)/;
+
+describe('ARCHITECTURE.md', () => {
+  it('has the folders, what belongs in each, and what they import', () => {
+    const text = readFileSync(page, 'utf8');
+    const expected = text.replace(
+      TABLE,
+      (_, before: string, after: string) => before + folderTable() + after,
+    );
+    if (process.env['RALPH_WRITE_DOCS'] === '1') writeFileSync(page, expected);
+    expect(readFileSync(page, 'utf8')).toBe(expected);
+    expect(text).toMatch(TABLE);
+    expect(problems()).toEqual([]);
+  });
+
+  it('names only files that exist', () => {
+    const text = readFileSync(page, 'utf8');
+    const named = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+|[a-z-]+\/[a-z-]+\.ts)`/g)].map(
+      ([, path = '']) => (/^(?:src|test|docs|scripts)\//.test(path) ? path : `src/${path}`),
+    );
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
+  });
+});
+
 describe('the layers', () => {
-  it('no two folders import each other, directly or around a corner', () => {
-    expect(layers().length).toBe(folderEdges().size);
+  it('no two folders import each other, directly or through others', () => {
+    expect(layers().length).toBeGreaterThanOrEqual(folderEdges().size);
   });
 
   it.each(Object.entries(MAY_IMPORT))('%s/ imports only %j', (folder, allowed) => {
