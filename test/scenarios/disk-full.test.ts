@@ -52,7 +52,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     ]);
     expect(stdout).toContain('run 3\n');
     expect(stderr).toMatch(
-      /^ralph: error: cannot write .*\/journal\.jsonl: .*; what was written before is intact$/m,
+      /^ralph: error: cannot write .*\/journal\.jsonl: .*; the journal is intact up to here$/m,
     );
     expect(stderr).toContain('resume with: ralph resume it\n');
     expect(stdout).toContain('Status: crashed\n');
