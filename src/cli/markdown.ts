@@ -12,7 +12,7 @@ export function markdown(result: LoopResult, folds: boolean): string {
     '',
     ...totalsTable(result),
     '',
-    ...(worktreePath === '' ? [] : [`Worktree: \`${worktreePath}\``, '']),
+    ...(worktreePath === null ? [] : [`Worktree: \`${worktreePath}\``, '']),
     ...iterationsTable(iterations),
     '',
     ...failed.flatMap((check) => (folds ? foldedCheck(check) : failedCheck(check))),

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { processes } from '../process/process.ts';
-import { functionHost, type Performer } from './function.ts';
+import { functionHost } from './function.ts';
+import type { Performer } from './function-call.ts';
 import type { HostedRun } from './host.ts';
 
 let folder: string;

@@ -19,8 +19,6 @@ import { Tail } from '../process/tail.ts';
 import { FunctionCall, type CallSpec, type Performer } from './function-call.ts';
 import type { Host, HostedRun, OutputStream } from './host.ts';
 
-export type { Call, CallSpec, Performed, Performer } from './function-call.ts';
-
 /** Runs agents as function calls; `describe` returns the spec of a run. */
 export function functionHost(
   describe: (run: string) => CallSpec,

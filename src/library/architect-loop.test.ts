@@ -49,7 +49,7 @@ it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and retur
     totalCost: 0.5,
     success: true,
     stopReason: 'all_checks_passed',
-    worktreePath: '',
+    worktreePath: null,
     iterations: [
       { iteration: 1, stepsTaken: 0, cost: 0, allChecksPassed: false, completionTagFound: true, error: null },
       {

@@ -1,6 +1,6 @@
 /** An agent that is a function: its context, its result, and their translation into the lines of a run. */
 import type { TodoItem } from '../agents/agent.ts';
-import type { Call, Performed, Performer } from '../hosts/function.ts';
+import type { Call, Performed, Performer } from '../hosts/function-call.ts';
 import type { ErrorKind, Tokens } from '../loop/event.ts';
 
 /** Does the work of one run. If it throws, the run fails with that error. */

@@ -49,7 +49,7 @@ describe('a function as an agent', () => {
       totalCost: 0.5,
       success: true,
       stopReason: 'all_checks_passed',
-      worktreePath: '',
+      worktreePath: null,
       exitCode: 0,
       outcome: { type: 'done', verified: true },
     });

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withoutGitLocation } from '../git/without-git-location.ts';
-import type { Performer } from '../hosts/function.ts';
+import type { Performer } from '../hosts/function-call.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';

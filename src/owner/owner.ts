@@ -11,7 +11,7 @@ import { agentNamed } from '../agents/agents.ts';
 import type { Price } from '../agents/prices.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
-import type { Performer } from '../hosts/function.ts';
+import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
 import type { Control, Happening } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';

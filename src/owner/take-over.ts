@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import type { Performer } from '../hosts/function.ts';
+import type { Performer } from '../hosts/function-call.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { unknownLoop } from '../store/read-loop.ts';

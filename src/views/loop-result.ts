@@ -22,8 +22,8 @@ export interface LoopResult {
   readonly success: boolean;
   /** The document's stop reason, the type of the outcome if the document has none, or `paused`. */
   readonly stopReason: StopReason | Outcome['type'] | 'paused';
-  /** The path of the worktree; empty if there is none. */
-  readonly worktreePath: string;
+  /** The path of the worktree; null if there is none. */
+  readonly worktreePath: string | null;
   readonly name: string;
   /** Null if the loop is paused. */
   readonly outcome: Outcome | null;
@@ -89,7 +89,7 @@ function resultOf(
     totalDuration: account.totalDuration / 1000,
     success: account.success,
     stopReason: account.stopReason ?? account.outcome?.type ?? 'paused',
-    worktreePath: spec.worktree?.path ?? '',
+    worktreePath: spec.worktree?.path ?? null,
     name: end.name,
     outcome: account.outcome,
     reason: end.reason,

@@ -96,7 +96,7 @@ describe('the layers', () => {
     const { count, imports } = outside('library');
     expect(count).toBeGreaterThan(6);
     const known =
-      /^(node:|\.\.\/(owner\/|views\/|commands\/remove-worktree\.ts|store\/|loop\/|config\/(aliases|closest|policy|config|values)\.ts|agents\/agent\.ts|hosts\/function\.ts|user-error\.ts))/;
+      /^(node:|\.\.\/(owner\/|views\/|commands\/remove-worktree\.ts|store\/|loop\/|config\/(aliases|closest|policy|config|values)\.ts|agents\/agent\.ts|hosts\/function-call\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 

@@ -184,7 +184,7 @@ describe('ralph loop', () => {
       success: true,
       stopReason: 'all_checks_passed',
       totalIterations: 2,
-      worktreePath: '',
+      worktreePath: null,
       iterations: [
         { iteration: 1, allChecksPassed: false, completionTagFound: false, error: null },
         {
