@@ -1,6 +1,7 @@
 import type { Detector, TextSource } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy } from './policy.ts';
+import { wordings } from './wording.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -67,19 +68,6 @@ export const DEFAULT_POLICY: Policy = {
   checkpoint: true,
   children: null,
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },
-  wording: {
-    iterationLimitReason: null,
-    iterationLimitLine: null,
-    fatalRunLine: null,
-    waitLine: null,
-    signalLine: null,
-    pauseLine: null,
-    resumeLine: null,
-    alreadyPausedLine: null,
-    notPausedLine: null,
-    checkStartLine: null,
-    checkExitLine: null,
-    showFailAction: false,
-  },
+  wording: wordings.default,
   exitCodes: EXIT_CODES,
 };

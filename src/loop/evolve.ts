@@ -11,7 +11,7 @@ import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from 
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, progressAfter, spread } from './limits.ts';
 import type { Check, LimitsPolicy, Policy } from './policy.ts';
-import { completePolicy } from './presets.ts';
+import { withWording } from './wording.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
@@ -50,7 +50,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 
   switch (event.type) {
     case 'loop.created':
-      return { ...inTurn({}), created: true, name: event.name, policy: completePolicy(event.policy) };
+      return { ...inTurn({}), created: true, name: event.name, policy: withWording(event.policy) };
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'owner.changed':
@@ -110,7 +110,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 }
 
 function changePolicy(state: LoopState, written: Policy): LoopState {
-  const policy = completePolicy(written);
+  const policy = withWording(written);
   const { completion, checks } = state.policy;
   const sameChecks = same(checks.commands, policy.checks.commands);
   // Results of other checks are no evidence, and a claim that was judged by other rules is judged again.

@@ -5,6 +5,7 @@
 import { ASSISTANT_TEXT, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy, PresetName } from './policy.ts';
+import { wordings } from './wording.ts';
 
 export interface Preset {
   /** One phrase for lists and help. */
@@ -73,12 +74,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
-      wording: {
-        ...base.wording,
-        iterationLimitReason: 'max restarts exceeded',
-        fatalRunLine: 'Fatal error: {reason}',
-        waitLine: 'Wait-without-restart signal detected',
-      },
+      wording: wordings.conductor,
     },
   },
 
@@ -111,14 +107,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'head', chars: 5000, marker: '... [truncated]' },
       },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
-      wording: {
-        ...base.wording,
-        iterationLimitReason: 'Maximum iterations reached without completion response.',
-        signalLine: 'Received signal, shutting down...',
-        checkStartLine: 'Running guardrail: {command}',
-        checkExitLine: 'Guardrail exited with code {code} ({seconds})',
-        showFailAction: true,
-      },
+      wording: wordings['ralph-cli'],
     },
   },
 
@@ -167,14 +156,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       timeouts: { ...documented.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },
-      wording: {
-        ...base.wording,
-        iterationLimitLine: 'loop complete after {iterations} iterations',
-        pauseLine: 'paused ralph loop for {name}',
-        resumeLine: 'resumed ralph loop for {name}',
-        alreadyPausedLine: "worker '{name}' is already paused",
-        notPausedLine: "worker '{name}' is not paused",
-      },
+      wording: wordings.swarm,
       exitCodes: { ...EXIT_CODES, 'iterations-exhausted': 0, 'prompt-lost': 1, 'bad-input': 1 },
     },
   },
@@ -203,15 +185,6 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     },
   },
 });
-
-/** Fills in from its preset what a policy lacks because an earlier version wrote it into the journal. */
-export function completePolicy(policy: Policy): Policy {
-  // A later version may know more presets.
-  const known: Preset | undefined = presets[policy.preset];
-  const reference = known?.policy ?? base;
-  const isComplete = Object.keys(reference).every((field) => field in policy);
-  return isComplete ? policy : { ...reference, ...policy };
-}
 
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

@@ -12,11 +12,12 @@ import { openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 import { isCommit } from './words.ts';
 
-/** The report of a whole journal, with all its iterations. */
-export function report(events: Iterable<LoopEvent>): LoopReport {
+/** The report of a whole journal, with all its iterations and the time from its first event to its last. */
+export function report(events: Iterable<LoopEvent>): LoopReport & { readonly totalDuration: number } {
   let known = NOTHING_KNOWN;
   for (const event of events) known = learn(known, event, Number.POSITIVE_INFINITY);
-  return known.report;
+  const { now } = known.state;
+  return { ...known.report, totalDuration: now - (known.report.startedAt ?? now) };
 }
 
 /** What a journal says so far: the state that the core decides on, and the report for people. */
@@ -33,14 +34,13 @@ export function learn({ state, report: before }: Knowledge, event: LoopEvent, ke
 export interface LoopReport {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** From the first event to the last, in milliseconds. */
-  readonly totalDuration: number;
   readonly outcome: Outcome | null;
   readonly success: boolean;
   readonly stopReason: StopReason | null;
-  /** In order; the earlier ones may be left out, and `dropped` then has their sums. */
+  /** In order; earlier ones may be left out. */
   readonly iterations: readonly IterationReport[];
-  readonly dropped: { readonly iterations: number; readonly cost: number; readonly costIsKnown: boolean };
+  /** The sums of all iterations before the last. */
+  readonly earlier: { readonly cost: number; readonly costIsKnown: boolean };
   readonly runs: number;
   /** Sum over all runs, as far as known. */
   readonly totalCost: number;
@@ -102,36 +102,34 @@ function reportAfter(
   state: LoopState,
   keep: number = KEPT_ITERATIONS,
 ): LoopReport {
-  const startedAt = before.startedAt ?? event.at;
-  const after = inLoop({ ...before, startedAt, totalDuration: event.at - startedAt }, event);
+  if (event.type === 'iteration.started') return withIteration(before, event, keep);
+  const after = inLoop(before, event);
   const last = after.iterations.at(-1);
-  if (event.type === 'iteration.started' || last === undefined) return dropped(after, keep);
   // Events before the first iteration, such as the checks of the baseline, belong to none.
-  if ('iteration' in event && event.iteration !== last.iteration) return after;
+  if (last === undefined || ('iteration' in event && event.iteration !== last.iteration)) return after;
   const updated = inIteration(last, event, state);
   if (updated === last) return after;
-  const iterations = [
-    ...after.iterations.slice(0, -1),
-    { ...updated, duration: event.at - updated.startedAt },
-  ];
-  const cost = iterations.reduce((sum, one) => sum + one.cost, after.dropped.cost);
-  const costIsKnown = after.dropped.costIsKnown && iterations.every((one) => one.costIsKnown);
-  return { ...after, iterations, totalCost: cost, costIsKnown };
+  const duration = event.at - updated.startedAt;
+  return {
+    ...after,
+    iterations: [...after.iterations.slice(0, -1), { ...updated, duration }],
+    totalCost: after.earlier.cost + updated.cost,
+    costIsKnown: after.earlier.costIsKnown && updated.costIsKnown,
+  };
 }
 
 const KEPT_ITERATIONS = 20;
 
-function dropped(after: LoopReport, keep: number): LoopReport {
-  const excess = after.iterations.slice(0, Math.max(0, after.iterations.length - keep));
-  if (excess.length === 0) return after;
+function withIteration(
+  before: LoopReport,
+  { iteration, at }: Extract<LoopEvent, { type: 'iteration.started' }>,
+  keep: number,
+): LoopReport {
+  const kept = before.iterations.slice(Math.max(0, before.iterations.length + 1 - keep));
   return {
-    ...after,
-    iterations: after.iterations.slice(excess.length),
-    dropped: {
-      iterations: after.dropped.iterations + excess.length,
-      cost: excess.reduce((sum, { cost }) => sum + cost, after.dropped.cost),
-      costIsKnown: after.dropped.costIsKnown && excess.every(({ costIsKnown }) => costIsKnown),
-    },
+    ...before,
+    iterations: [...kept, startedIteration(iteration, at)],
+    earlier: { cost: before.totalCost, costIsKnown: before.costIsKnown },
   };
 }
 
@@ -148,10 +146,6 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
       };
     case 'loop.reopened':
       return { ...before, endedAt: null, outcome: null, success: false, stopReason: null };
-    case 'iteration.started': {
-      const started = startedIteration(event.iteration, event.at);
-      return { ...before, iterations: [...before.iterations, started] };
-    }
     case 'run.planned':
       return { ...before, runs: before.runs + 1 };
     case 'run.ended':
@@ -189,6 +183,8 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
     case 'control.received':
       return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
     case 'loop.created':
+      return { ...before, startedAt: event.at };
+    case 'iteration.started':
     case 'policy.changed':
     case 'owner.changed':
     case 'run.started':
@@ -211,12 +207,11 @@ const KEPT_STRAYS = 20;
 const EMPTY_REPORT: LoopReport = {
   startedAt: null,
   endedAt: null,
-  totalDuration: 0,
   outcome: null,
   success: false,
   stopReason: null,
   iterations: [],
-  dropped: { iterations: 0, cost: 0, costIsKnown: true },
+  earlier: { cost: 0, costIsKnown: true },
   runs: 0,
   totalCost: 0,
   costIsKnown: true,

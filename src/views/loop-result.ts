@@ -3,7 +3,7 @@ import type { EndRecord } from '../store/end-record.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { excerpt } from '../loop/excerpt.ts';
 import type { Outcome, StopReason } from '../loop/outcome.ts';
-import { report, type LoopReport } from '../loop/report.ts';
+import { report } from '../loop/report.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { readEvents } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -62,13 +62,13 @@ export function loopResult(loop: EndedLoop): LoopResult {
 }
 
 function resultOf(
-  account: LoopReport,
+  known: ReturnType<typeof report>,
   end: EndRecord,
   spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },
 ): LoopResult {
   const environment = startersEnvironment(process.env);
   return {
-    iterations: account.iterations.map((one) => ({
+    iterations: known.iterations.map((one) => ({
       iteration: one.iteration,
       stepsTaken: one.stepsTaken,
       cost: one.cost,
@@ -83,15 +83,15 @@ function resultOf(
       completionTagFound: one.completionTagFound,
       error: one.error,
     })),
-    totalIterations: account.iterations.length,
-    totalCost: account.totalCost,
-    costIsKnown: account.costIsKnown,
-    totalDuration: account.totalDuration / 1000,
-    success: account.success,
-    stopReason: account.stopReason ?? account.outcome?.type ?? 'paused',
+    totalIterations: known.iterations.length,
+    totalCost: known.totalCost,
+    costIsKnown: known.costIsKnown,
+    totalDuration: known.totalDuration / 1000,
+    success: known.success,
+    stopReason: known.stopReason ?? known.outcome?.type ?? 'paused',
     worktreePath: spec.worktree?.path ?? null,
     name: end.name,
-    outcome: account.outcome,
+    outcome: known.outcome,
     reason: end.reason,
     exitCode: end.exitCode,
   };
