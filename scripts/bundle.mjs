@@ -27,12 +27,12 @@ await build({
     dir: 'dist/cli',
     format: 'cjs',
     chunkFileNames: '[name].js',
-    // Each file costs time to load, so everything that `ralph status` and `ralph ls` need is in one.
+    // Each file costs time to load, so everything that `ralph status NAME` needs is in one.
     codeSplitting: {
       groups: [
         {
           name: 'answers',
-          test: withImports(['status', 'ls', 'errors'].map((name) => `src/cli/${name}.ts`)),
+          test: withImports(['status', 'errors'].map((name) => `src/cli/${name}.ts`)),
         },
       ],
     },

@@ -1,5 +1,5 @@
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
-import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
+import { iterationOf, summaryOf } from '../views/loop-summary.ts';
 import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
@@ -36,9 +36,4 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
     }),
   ];
   print(columns(rows));
-}
-
-/** `3/10`, or `3` without a limit. */
-export function iterationOf({ iterations, iterationLimit }: LoopSummary): string {
-  return `${iterations}${iterationLimit === null ? '' : `/${iterationLimit}`}`;
 }

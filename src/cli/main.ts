@@ -28,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
     const [{ status }, { explainError }] = await Promise.all([import('./status.ts'), import('./errors.ts')]);
     try {
-      return status(name ?? null, {});
+      return await status(name ?? null, {});
     } catch (error) {
       return explainError(error);
     }

@@ -148,7 +148,7 @@ function viewCommands(add: Add, { done }: Call): void {
     .option(...WORKSPACE)
     .action(async (name: string | undefined, options: object) => {
       const { status } = await import('./status.ts');
-      done(status(name ?? null, options));
+      done(await status(name ?? null, options));
     });
 
   add('ls', 'list the loops of the workspace')

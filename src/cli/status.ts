@@ -2,27 +2,27 @@ import { spendOf } from '../views/spend.ts';
 import type { Spend } from '../loop/state.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { iterationOf, summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { counted } from './counted.ts';
 import { findLoop } from './loops.ts';
-import { iterationOf, printTable } from './ls.ts';
 import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
-export function status(
+export async function status(
   name: string | null,
   options: { readonly json?: boolean; readonly cwd?: string },
-): number {
+): Promise<number> {
   const workspace = workspaceOf(options);
   if (name === null) {
     const loops = readLoops(workspace);
     if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
     else if (loops.length === 0)
       print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
-    else printTable(loops, false);
+    // Loaded only here: the widths of characters take a large table.
+    else (await import('./ls.ts')).printTable(loops, false);
     return 0;
   }
   const loop = findLoop(workspace, name);
