@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../agents/agent.ts';
 import { presets } from '../loop/presets.ts';
-import { createLoop } from './create-loop.ts';
+import { readSpec } from '../store/spec.ts';
+import { createLoop, type LoopRequest } from './create-loop.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -51,4 +52,46 @@ it('S2.78 passes on agent events with their time, tool calls with their id, and 
       usage: { costUsd: 0.5, parts: [{ tokens: { input: 10, output: 2, cacheRead: 3, cacheWrite: 4 } }] },
     },
   ]);
+});
+
+const request = (more: Partial<LoopRequest> = {}): LoopRequest => ({
+  workspace: folder,
+  name: 'it',
+  policy: { ...presets.default.policy, limits: { ...presets.default.policy.limits, iterations: 1 } },
+  agent: { kind: 'custom', argv: ['/bin/sh', '-c', 'echo hello'] },
+  prompt: { text: 'x' },
+  env: { PATH: process.env['PATH'] ?? '' },
+  fresh: false,
+  parent: null,
+  ...more,
+});
+
+it('calls every observer, and gives those that come before `drive` the events until then', async () => {
+  const loop = await createLoop(request());
+  const types: string[][] = [[], []];
+  loop.observe({ appended: ({ type }) => types[0]?.push(type) });
+  await loop.drive({ appended: ({ type }, _, { runs }) => types[1]?.push(`${type} ${runs}`) });
+  expect(types[0]?.[0]).toBe('loop.created');
+  expect(types[0]?.at(-1)).toBe('loop.ended');
+  expect(types[1]?.map((entry) => entry.split(' ')[0])).toEqual(types[0]);
+  expect(types[1]?.at(-1)).toBe('loop.ended 1');
+});
+
+it('refuses to leave a loop whose agent is a function', async () => {
+  const perform = async () => ({ events: [], stderr: '', code: 0 });
+  const loop = await createLoop(request({ agent: { kind: 'scripted', argv: [] }, perform }));
+  expect(() => loop.leave()).toThrow('cannot leave a loop whose agent is a function');
+  loop.close();
+});
+
+it('writes into the spec where a loop belongs, and nothing for the foreground', async () => {
+  for (const [name, more] of [
+    ['a', {}],
+    ['b', { place: 'background' }],
+  ] as const) {
+    // oxlint-disable-next-line no-await-in-loop -- one loop after the other
+    const loop = await createLoop(request({ name, ...more }));
+    expect(readSpec(loop.folder.spec).place).toBe(name === 'a' ? undefined : 'background');
+    loop.close();
+  }
 });
