@@ -299,7 +299,7 @@ describe('the settings files', () => {
     );
   });
 
-  it('hide the variables from the agent that any file or flag names', async () => {
+  it('hide from the agent the variables that any file or flag names', async () => {
     const stage = openStage();
     Object.assign(stage.env, { ONE: '1', TWO: '2', THREE: '3' });
     shared(stage, { agent: { command: stage.agent, env: { drop: ['ONE'] } } });
