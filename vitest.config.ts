@@ -7,9 +7,9 @@ const config: ViteUserConfig = defineConfig({
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
     exclude: ['test/agents/real-agents.test.ts'],
     allowOnly: false,
-    // Most tests wait for processes of their own half of the time.
+    // Most tests wait for their own processes half of the time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    // Generous: a busy machine is no failure, and what hangs is found all the same.
+    // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 30_000,
     globalSetup: ['test/rig/build.ts'],
   },

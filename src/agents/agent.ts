@@ -58,7 +58,7 @@ export interface CallForm {
 
 export type PromptVia = 'stdin' | 'file' | 'argument';
 
-/** What a parser needs besides the output. */
+/** What a parser needs in addition to the output. */
 export interface RunFacts {
   /** When the run was planned; times of day in its output are relative to it. */
   readonly startedAt: number;

@@ -185,6 +185,6 @@ describe('the setup of an agent', () => {
     expect(agentFor('Codex.exe').name).toBe('codex');
     expect(agentFor('claude-wrapper').name).toBe('custom');
     expect(agentFor('').name).toBe('custom');
-    expect(() => agentNamed('nobody')).toThrow('unknown agent: nobody; known agents: claude, codex');
+    expect(() => agentNamed('unknown')).toThrow('unknown agent: unknown; known agents: claude, codex');
   });
 });

@@ -13,7 +13,7 @@ export const claude: Agent = {
     install: 'npm install -g @anthropic-ai/claude-code',
     triedVersion: '2.1.325',
     autonomous: ['--dangerously-skip-permissions'],
-    // As root it refuses to skip permissions unless it is told that it runs in a sandbox.
+    // As root it refuses to skip permissions unless a variable says that it runs in a sandbox.
     env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
     documented: { flags: [], promptVia: 'argument' },
     model: (model) => ['--model', model],

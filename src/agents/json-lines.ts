@@ -34,7 +34,7 @@ export function jsonLines(protocol: Protocol): StreamParser {
   };
 }
 
-/** Where the stream reports success explicitly, an exit code of 0 alone is not a success. */
+/** If the stream reports success explicitly, an exit code of 0 alone is not a success. */
 export const CUT_OFF: Extract<AgentEvent, { type: 'result' }> = {
   type: 'result',
   ok: false,

@@ -56,7 +56,7 @@ export interface ReadContext extends RunFacts {
   readonly price: (model: string | null, tokens: Tokens) => number | null;
 }
 
-/** The CLI may refresh a credential between attempts; after this many it will not be accepted any more. */
+/** The CLI may refresh a credential between attempts; after this many refusals the provider will not accept it. */
 const HOPELESS_ATTEMPT = 3;
 
 /** Enough for the error message of a program that could not start. */

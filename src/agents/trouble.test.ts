@@ -179,7 +179,7 @@ describe('the kind of an error', () => {
     expect(error.kind).toBe('transient');
   });
 
-  it('follows from a status or a code if the text is not telling', () => {
+  it('follows from a status or a code if the text is ambiguous', () => {
     const kind = (status: number | null, code: string | null = null) =>
       readTrouble({ message: 'Sorry.', status, code }, START).error.kind;
     expect([401, 403, 408, 429, 500, 502, 503, 529, 400, 404, null].map((status) => kind(status))).toEqual([

@@ -16,7 +16,7 @@ import { limitSettings, viewOf, viewSettings, type LimitOptions } from './option
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
-import { warn } from './print.ts';
+import { print, warn } from './print.ts';
 
 /** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. */
 export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
@@ -61,6 +61,10 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (options.now === true || (now.outcome === null && now.control.paused)) {
     loop.receive({ type: 'resume', now: options.now === true });
   }
+  const { wording } = now.policy;
+  // Without a prescribed line, stdout has only the agent's output.
+  if (wording.resumeLine !== null && view.json !== true && view.quiet !== true)
+    print(`${textsOf(wording).resumed(name)}\n`);
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
   const parent = insideRun(process.env);
   if (parent === null) return drive(loop, view, ended);

@@ -47,7 +47,7 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Loop
     if (error instanceof UserError) throw error;
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       throw new UserError(`prompt file not found: ${file}`);
-    throw new UserError(`cannot read prompt file: ${file}: ${reasonOf(error)}`);
+    throw new UserError(`cannot access prompt file: ${file}: ${reasonOf(error)}`);
   }
   return { file: path };
 }

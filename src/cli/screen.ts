@@ -64,7 +64,7 @@ export class Screen {
     if (text.length > 0) this.#atLineStart = text.at(-1) === '\n' || text.at(-1) === 10;
   }
 
-  /** A line of its own on stderr. */
+  /** A separate line on stderr. */
   line(text: string): void {
     this.#eraseStatus();
     this.#resetColour();

@@ -49,7 +49,7 @@ const SCRIPTS = [
   ['format:check'],
 ] as const;
 
-/** Excludes the placeholder of `npm init` and scripts that watch for ever. */
+/** Excludes the placeholder of `npm init` and scripts that watch for changes. */
 function isCheck(script: unknown): boolean {
   return typeof script === 'string' && !/no test specified|--watch(?!=false|All=false)/.test(script);
 }

@@ -8,7 +8,7 @@
  * E4  The driver ends an open run that is not wanted, even one that it knows only from the journal.
  * E5  An effect that throws ends the loop as `fatal`. When the journal cannot be written, the driver ends everything in
  *     flight and does nothing more: the next owner finds the loop as the journal has it.
- * E6  `run` returns only when nothing is in flight any more.
+ * E6  `run` returns only when nothing is in flight.
  * E7  After `leave` the driver starts and ends nothing. The open run keeps running behind its shim, every other effect is
  *     interrupted, the journal is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
  *     A run that was being ended already is ended first.
@@ -35,7 +35,7 @@ export class Engine implements Driver {
   #length: number;
   /** Initially false, because an owner that died may have left unsynced events. */
   #isSynced = false;
-  /** Why the journal cannot be written any more. */
+  /** Why the journal can no longer be written. */
   #lost: unknown = null;
   #isLeaving = false;
   #failedAborts = 0;
@@ -92,7 +92,7 @@ export class Engine implements Driver {
     return 'taken';
   }
 
-  /** Writes an event and reconciles; false when the event is not admitted any more. */
+  /** Writes an event and reconciles; false if the event is no longer admitted. */
   write(happening: Happening): boolean {
     const written = this.append(happening);
     this.#reconcile();
@@ -213,7 +213,7 @@ export class Engine implements Driver {
     if (this.#tasks.size === 0) this.#stop();
   }
 
-  /** Ends a run that is not wanted any more and that no task of this driver follows. */
+  /** Ends a run that is no longer wanted and that no task of this driver follows. */
   #endRun(open: Run): void {
     const task = new Task({ type: 'rest', key: `run:${open.id}` });
     task.interrupt();
@@ -312,7 +312,7 @@ export class Engine implements Driver {
       this.#lose(error);
   }
 
-  /** The journal cannot be written any more: ends everything in flight and leaves the journal as it is. */
+  /** The journal can no longer be written: ends everything in flight and leaves the journal unchanged. */
   #lose(error: unknown): void {
     this.#lost ??= error;
     this.#reconcile();

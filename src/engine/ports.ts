@@ -38,7 +38,7 @@ export interface Workspace {
   writePrompt(effect: EffectOf<'run'>): Promise<WrittenPrompt>;
   /** Reads a run's output from the beginning; what the journal already knows of it was shown before. */
   read(run: Run, state: LoopState): RunReader;
-  /** A usage limit that another loop of the account has met and that is not over yet. */
+  /** A usage limit that another loop of the account has hit and that is not over yet. */
   knownLimit(now: number): { readonly resetsAt: number; readonly message: string } | null;
   /** When a file last changed after a moment; null if none did. */
   changedAfter(moment: number): Promise<number | null>;

@@ -5,7 +5,7 @@ import type { Run } from '../loop/state.ts';
 import type { Driver, EffectOf, Observer } from './ports.ts';
 import type { Task } from './task.ts';
 
-/** Why a run is not watched any more. */
+/** Why a run is no longer watched. */
 export type Reason =
   /** Its process has ended. */
   | 'exited'
@@ -13,7 +13,7 @@ export type Reason =
   | 'finished'
   /** It keeps retrying a request that cannot succeed. */
   | 'hopeless'
-  /** It is not wanted any more. */
+  /** It is no longer wanted. */
   | 'interrupted'
   /** Its owner leaves, and it keeps running. */
   | 'left'

@@ -3,7 +3,7 @@
  *
  * 1. `run.planned` is synced before the process starts.
  * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
- *    the grace, at a time limit, at the output limit, or when it is not wanted any more.
+ *    the grace, at a time limit, at the output limit, or when it is no longer wanted.
  * 3. However a run ends, everything that it started is ended before `run.ended` is written.
  * 4. A run whose owner leaves keeps running; only what was read of it is journaled.
  */
@@ -84,7 +84,7 @@ function endUnstarted(driver: Driver, ending: RunEnding): null {
   return null;
 }
 
-/** Whether another loop of the account has met a limit that this loop has to wait for too. */
+/** Whether another loop of the account has hit a limit that this loop has to wait for too. */
 function waitsForSharedLimit(driver: Driver): boolean {
   const { clock, workspace, chance } = driver.ports;
   const limit = workspace.knownLimit(Math.max(driver.state.now, clock.now()));
@@ -93,7 +93,7 @@ function waitsForSharedLimit(driver: Driver): boolean {
   return driver.append({ type: 'limit.shared', resetsAt, message, jitter: chance() });
 }
 
-/** Ends a run that is not wanted any more, if it ever began. */
+/** Ends a run that is no longer wanted, if it ever began. */
 export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void> {
   const live = await driver.ports.host.find({ run: id, receipt });
   if (live === null) return recordEnd(driver, { how: 'interrupted' });
@@ -122,7 +122,7 @@ function isStillWanted(driver: Driver, { key }: EffectOf<'run'>): boolean {
   return decide(driver.state).some((effect) => effect.key === key);
 }
 
-/** Watches a run and ends it, or lets go of it when the owner leaves. */
+/** Watches a run and ends it, or detaches from it when the owner leaves. */
 async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void> {
   const open = openRun(driver.state);
   if (open === null) return;

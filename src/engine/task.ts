@@ -24,7 +24,7 @@ export class Task {
     if (!this.interrupted.aborted) this.#interrupt.abort();
   }
 
-  /** Aborted when the owner leaves: the work is to be let go of, not ended. */
+  /** Aborted when the owner leaves: the task detaches from its work instead of ending it. */
   get left(): AbortSignal {
     return this.#leave.signal;
   }

@@ -3,7 +3,7 @@
  * differed when the loop started and are untouched since. Those belong to the user and stay as they are.
  *
  * A file that was changed before the loop and again by the loop belongs to the loop as a whole, because the lines cannot
- * be told apart.
+ * be distinguished.
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
 import { emptyTree, readRecord } from './tree.ts';

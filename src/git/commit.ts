@@ -14,7 +14,7 @@ import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging
 import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
- * Prepares a commit and returns the arguments and the environment for `git`. The commit is made from an index of its own
+ * Prepares a commit and returns the arguments and the environment for `git`. The commit is made from a separate index
  * that holds the last commit and the changes. The changes are also staged in the user's index, so that it fits as soon as
  * the commit exists; `cancelCommit` takes them out again if it is not made.
  */

@@ -2,7 +2,7 @@
  * Exact copies of files that git would not restore byte for byte: a filter or a line-end conversion loses something on
  * the way in, and of the permissions git keeps only the executable bit.
  *
- * The copies lie in a folder under their paths from the top of the repository. All paths are in Latin-1.
+ * The copies are in a folder under their paths from the top of the repository. All paths are in Latin-1.
  */
 import {
   chmodSync,

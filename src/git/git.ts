@@ -80,7 +80,7 @@ export async function prefixOf(repository: Repository): Promise<string> {
 
 /**
  * An absolute path that `git rev-parse` reports, in Latin-1. Cached per folder, until that path is gone or the folder
- * becomes a repository of its own.
+ * becomes a separate repository.
  */
 export async function gitPath(repository: Repository, what: readonly string[]): Promise<string> {
   const { folder, env } = repository;

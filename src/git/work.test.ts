@@ -87,7 +87,7 @@ describe('the work in a tree', () => {
 describe('a folder that is no longer a valid worktree', () => {
   it.each([
     ['has lost its .git', () => {}],
-    ['became a repository of its own', () => inTree('init', '--quiet')],
+    ['became a separate repository', () => inTree('init', '--quiet')],
     ['points elsewhere', () => put('.git', `gitdir: ${git.path('.git')}\n`)],
     [
       'was replaced by another folder',

@@ -68,7 +68,7 @@ export function hasNoWork({ changes, commits, submodules, trouble }: Work): bool
   return changes === 0 && commits === 0 && submodules.length === 0 && trouble === null;
 }
 
-/** Whether there is anything at a path besides the `.git` file of a worktree. */
+/** Whether there is anything at a path except the `.git` file of a worktree. */
 function hasContent(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true) return found !== undefined;

@@ -1,5 +1,5 @@
 /**
- * Linked worktrees of a repository, each on a branch of its own. "Tree" is short for worktree here.
+ * Linked worktrees of a repository, each on its own branch. "Tree" is short for worktree here.
  *
  * 1. The owner of a tree is noted in its admin folder (`.git/worktrees/…/ralph.json`), the owner of a branch in the
  *    branch's config section. Git removes each note together with the tree or the branch.

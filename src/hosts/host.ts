@@ -6,7 +6,7 @@ export interface Host {
   find(request: RunRequest): Promise<HostedRun | null>;
   /** Starts a run that was never started; throws `NotStarted` if its program cannot be started. */
   start(request: RunRequest): Promise<HostedRun>;
-  /** Whether a run goes on after the process that started it has exited. */
+  /** Whether a run continues after the process that started it has exited. */
   readonly outlivesOwner: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface HostedRun {
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
   /** Reads the rest of the output (with `leave`: skips it) and closes it. Resolves to the exit code; null if unknown. */
   close(rest: 'read' | 'leave'): Promise<number | null>;
-  /** Stops following a run that goes on; the next owner finds it and reads its output from the beginning. */
+  /** Stops following a run that continues; the next owner finds it and reads its output from the beginning. */
   detach(): Promise<void>;
 }
 

@@ -65,7 +65,7 @@ export class ProcessRun implements HostedRun {
 
   async close(rest: 'read' | 'leave'): Promise<number | null> {
     await this.#letGo(rest);
-    // A shim that could not start the agent has an exit code of its own.
+    // A shim that could not start the agent has its own exit code.
     const isAgentStatus = hasStarted(this.#folder) || !existsSync(this.#folder);
     return exitStatus(this.#folder) ?? (isAgentStatus ? this.#status : null);
   }

@@ -31,7 +31,7 @@ export type JournalTrouble =
   | 'damaged'
   /** A newer version of Ralph wrote it. */
   | 'newer'
-  /** Another process has written to it, so the writer is not the owner any more. */
+  /** Another process has written to it, so the writer is no longer the owner. */
   | 'fenced'
   /** No more events can be written; those written before are intact. */
   | 'disk-full';

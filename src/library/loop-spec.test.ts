@@ -44,7 +44,7 @@ describe('an invalid spec', () => {
     ],
     ['no agent', { prompt: 'a' }, 'agent must be the name of a known agent'],
     ['an unknown agent', { prompt: 'a', agent: 'claud' }, 'did you mean claude?'],
-    ['a missing command', { prompt: 'a', agent: { command: ['./nobody'] } }, 'agent command not found'],
+    ['a missing command', { prompt: 'a', agent: { command: ['./missing'] } }, 'agent command not found'],
     ['an invalid limit', { prompt: 'a', agent, maxIterations: -1 }, 'maxIterations must be'],
     ['an invalid time', { prompt: 'a', agent, maxTime: 'soon' }, 'maxTime must be a time'],
     ['an empty check', { prompt: 'a', agent, checks: [''] }, 'checks[0].command must be'],

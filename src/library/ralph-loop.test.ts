@@ -196,9 +196,9 @@ describe('run', () => {
   });
 
   it('S1.6 S1.14 fails on a fatal error, and returns when the runner asks to wait for a person', async () => {
-    const missing = Object.assign(new Error('spawn nobody ENOENT'), {
+    const missing = Object.assign(new Error('spawn missing ENOENT'), {
       code: 'ENOENT',
-      syscall: 'spawn nobody',
+      syscall: 'spawn missing',
     });
     const fatal = openTask(() => Promise.reject(missing));
     await expect(fatal.loop.run()).rejects.toBe(missing);

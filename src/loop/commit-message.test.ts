@@ -3,29 +3,37 @@ import { commitMessage, plainMessage, withoutClaims } from './commit-message.ts'
 
 describe('commitMessage', () => {
   it.each([
-    ['the first line that is not blank', '\n\n  Fix parser  \nbecause…', 'Fix parser'],
-    ['what is in the tag', 'Sure!\n<response>Fix parser</response>', 'Fix parser'],
-    ['in any case, over several lines', 'x <RESPONSE>\n\nFix parser\nand more\n</Response>', 'Fix parser'],
-    ['the first of several tags', '<response>One</response><response>Two</response>', 'One'],
-    ['behind a fence', '```text\nFix parser\n```', 'Fix parser'],
-    ['behind a line of JSON', '{"type":"system"}\n[1]\nFix parser', 'Fix parser'],
-    ['a tag in JSON', '{"type":"result","result":"<response>Fix parser</response>"}', 'Fix parser'],
-    ['everything else as it stands', '"Fix $(touch x)" `now` \'it\'', '"Fix $(touch x)" `now` \'it\''],
-    ['also a dash and a hash', '--amend # all', '--amend # all'],
-    ['no colours and no bells', '\u001B[1;32mFix\u001B[0m\u0007 the\tparser\u0000', 'Fix the parser'],
-    ['with line ends of any kind', '\r\n\rFix parser\r\nmore', 'Fix parser'],
-    ['braces that are no JSON', '{scope} Fix parser}', '{scope} Fix parser}'],
-  ])('S2.66 is %s', (_, answer, message) => {
+    ['takes the first line that is not blank', '\n\n  Fix parser  \nbecause…', 'Fix parser'],
+    ['takes the content of the tag', 'Sure!\n<response>Fix parser</response>', 'Fix parser'],
+    [
+      'accepts a tag in any case, over several lines',
+      'x <RESPONSE>\n\nFix parser\nand more\n</Response>',
+      'Fix parser',
+    ],
+    ['takes the first of several tags', '<response>One</response><response>Two</response>', 'One'],
+    ['skips a code fence', '```text\nFix parser\n```', 'Fix parser'],
+    ['skips lines of JSON', '{"type":"system"}\n[1]\nFix parser', 'Fix parser'],
+    ['finds a tag in JSON', '{"type":"result","result":"<response>Fix parser</response>"}', 'Fix parser'],
+    ['keeps quotes and shell syntax', '"Fix $(touch x)" `now` \'it\'', '"Fix $(touch x)" `now` \'it\''],
+    ['keeps a leading dash and a hash', '--amend # all', '--amend # all'],
+    [
+      'removes colours and control characters',
+      '\u001B[1;32mFix\u001B[0m\u0007 the\tparser\u0000',
+      'Fix the parser',
+    ],
+    ['accepts any line ends', '\r\n\rFix parser\r\nmore', 'Fix parser'],
+    ['keeps braces that are not JSON', '{scope} Fix parser}', '{scope} Fix parser}'],
+  ])('S2.66 %s', (_, answer, message) => {
     expect(commitMessage(answer)).toBe(message);
   });
 
   it.each([
-    ['nothing', ''],
+    ['an empty answer', ''],
     ['blanks', ' \n\t\r\n'],
-    ['fences', '```\n```'],
+    ['code fences', '```\n```'],
     ['an empty tag', 'Fix parser <response>\n</response>'],
     ['JSON', '{"type":"result","subtype":"success"}'],
-  ])('S2.66 S2.102 is none in %s', (_, answer) => {
+  ])('S2.66 S2.102 finds no message in %s', (_, answer) => {
     expect(commitMessage(answer)).toBeNull();
   });
 

@@ -105,7 +105,7 @@ export function explain(
   switch (outcome.type) {
     case 'done':
       if (!outcome.verified) return 'done, unverified: the agent claimed to be done and no check verified it';
-      // Where passed checks alone are enough, there may be no claim.
+      // If passed checks alone are enough, there may be no claim.
       return until === 'checks'
         ? 'done: every check passed after the last run'
         : 'done: the claim was accepted and every check passed after the last run';

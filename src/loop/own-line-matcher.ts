@@ -2,7 +2,7 @@ import type { Matcher } from './matcher.ts';
 import { mayBecomeTag, tagPattern } from './tag-matcher.ts';
 
 /**
- * A tag that makes a claim and does not just mention it: alone on its line (or spread over lines of its own), outside of
+ * A tag that makes a claim and does not just mention it: alone on its line (or spread over its own lines), outside of
  * code, comments and quotation. "I will not say <promise>DONE</promise> yet" is no claim, nor is the tag in a code block
  * or behind a `>`. An unclear case is no claim: a missed claim costs an iteration, a false one ends the loop too early.
  */

@@ -28,7 +28,7 @@ export type Section =
       readonly word: string;
       readonly checks: readonly string[];
     }
-  /** How to claim. The tag is never on a line of its own, so an echoed prompt is no claim. */
+  /** How to claim. The tag is never alone on a line, so an echoed prompt is no claim. */
   | {
       readonly kind: 'how-to-claim';
       readonly tag: string | null;
@@ -41,7 +41,7 @@ export type Section =
       readonly kind: 'failed-check';
       readonly action: FailAction;
     } & FailedOutput)
-  /** All failed checks under one heading; the baseline has a heading of its own. */
+  /** All failed checks under one heading; the baseline has its own heading. */
   | {
       readonly kind: 'check-errors';
       readonly isBaseline: boolean;

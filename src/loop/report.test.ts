@@ -7,7 +7,7 @@ const costs = (usd: number, steps: number) =>
   ({ output: { cost: { usd, source: 'reported' }, steps } }) as const;
 
 describe('report', () => {
-  it('counts every run once, however often its output was told', () => {
+  it('counts every run once, however often its output was reported', () => {
     const { journal, state } = play({}, { runs: [limited(2000, costs(0.1, 1)), claims(costs(0.2, 3))] });
     const { iterations, totalCost } = report(journal);
     expect(iterations).toMatchObject([
@@ -16,23 +16,23 @@ describe('report', () => {
     expect(totalCost).toBeCloseTo(state.spent.usd, 10);
   });
 
-  it('does not take what nobody has said for nothing', () => {
+  it('does not count an unknown cost as zero', () => {
     const { journal } = play({}, { runs: [limited(2000, costs(0.1, 1)), claims()] });
     expect(report(journal)).toMatchObject({ totalCost: 0.1, costIsKnown: false });
-    const { journal: told } = play({}, { runs: [claims(costs(0, 1))] });
-    expect(report(told)).toMatchObject({
+    const { journal: free } = play({}, { runs: [claims(costs(0, 1))] });
+    expect(report(free)).toMatchObject({
       totalCost: 0,
       costIsKnown: true,
       iterations: [{ costIsKnown: true, run: { cost: 0 } }],
     });
   });
 
-  it('does not take an iteration without checks for one that passed them', () => {
+  it('does not report an iteration without checks as passed', () => {
     const { journal } = play({ limits: { iterations: 1 } }, { runs: [exits(0)] });
     expect(report(journal).iterations[0]).toMatchObject({ checkResults: [], allChecksPassed: false });
   });
 
-  it('does not book on an iteration what was found before the next one, nor the failure of a commit message', () => {
+  it('leaves out of an iteration what was found after it, and the failure of a commit message', () => {
     const checks = { commands: [{ command: 'test', action: 'APPEND', hint: null }] };
     const touched = [{ after: nth('timer.fired'), world: (world: FakeWorld) => (world.doneFile = true) }];
     const { journal } = play({ preset: 'conductor', checks }, { runs: [exits(0)], checks: [1, 0] }, touched);
@@ -56,7 +56,7 @@ describe('report', () => {
     expect({ ...known.report, iterations: [] }).toEqual({ ...sums, iterations: [] });
   });
 
-  it('counts an open run only where that is asked for', () => {
+  it('counts an open run only in `spendsWithOpenRun`', () => {
     const { journal } = play({ limits: { iterations: 2 } }, { runs: [exits(0, costs(0.25, 2))] });
     const open = journal.findLastIndex(({ type }) => type === 'run.ended');
     let known = NOTHING_KNOWN;
@@ -68,7 +68,7 @@ describe('report', () => {
     ]);
   });
 
-  it('is neither a success nor a stop while the loop goes on', () => {
+  it('has no success and no stop reason while the loop runs', () => {
     const { journal } = play({}, { runs: [claims()] });
     expect(report(journal.slice(0, -1))).toMatchObject({ success: false, stopReason: null, outcome: null });
     expect(report(journal)).toMatchObject({ success: true, outcome: { type: 'done' } });

@@ -96,7 +96,7 @@ function readOn(reader: Reader, piece: Piece): Reader {
   return { detector, message: piece.message, matcher: matcher.read(piece.text) };
 }
 
-/** Where a later message can take back a claim, and on a screen, only the last message counts. */
+/** Only the last message counts on a screen, and if a later message can take back a claim. */
 function readsLastMessageOnly(detector: TextDetector): boolean {
   if (LAST_MESSAGE.has(detector.scope)) return true;
   return 'placement' in detector && detector.placement === 'own-line';

@@ -3,7 +3,7 @@ import type { Agent, PromptVia } from '../agents/agent.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
 
-/** The flags of the table; those of the adapter if the program does not support them any more; null if it is not in the table. */
+/** The flags of the table; those of the adapter if the program no longer supports them; null if it is not in the table. */
 export async function documentedFlags(
   agent: Agent,
   program: string,

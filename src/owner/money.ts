@@ -46,8 +46,8 @@ export function enforceCostLimit(send: (control: Control) => void): LoopObserver
       const limit = policy.limits.costUsd;
       if (event.type !== 'run.ended' || run?.id !== event.run || limit === null) return;
       if (run.output.cost !== null || run.output.said !== 'success') return;
-      const message = `cannot enforce --max-cost ${limit} any more: run ${run.id} did not report its cost`;
-      // A control is an event of its own: it must not be written in the middle of another.
+      const message = `can no longer enforce --max-cost ${limit}: run ${run.id} did not report its cost`;
+      // A control is a separate event: it must not be written in the middle of another.
       setImmediate(() => send({ type: 'abort', message }));
     },
   };

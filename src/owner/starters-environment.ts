@@ -3,7 +3,7 @@
  * until the loop ends.
  *
  * 1. An owner in the background uses only the kept environment, never its own.
- * 2. If it is not kept any more, a person who resumes the loop gives it their own environment, and a note says so.
+ * 2. If it is no longer kept, a person who resumes the loop gives it their own environment, and a note says so.
  */
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { keep, kept } from '../store/kept-environment.ts';
@@ -33,7 +33,7 @@ export function environmentFor(spec: Spec, owner: NewOwner): StartersEnvironment
   const known = kept(spec.id);
   if (known === null && owner.by === 'background') {
     throw new UserError(
-      `the environment of "${name}" is not kept any more, so it cannot run in the background; continue it with: ralph resume ${name}`,
+      `the environment of "${name}" is no longer kept, so it cannot run in the background; continue it with: ralph resume ${name}`,
     );
   }
   const given = owner.by === 'person' ? (owner.given ?? {}) : {};
@@ -58,7 +58,7 @@ export function environmentFor(spec: Spec, owner: NewOwner): StartersEnvironment
   };
 }
 
-/** A background process has a umask of its own, so the agent's has to be set explicitly. */
+/** A background process has its own umask, so the agent's has to be set explicitly. */
 function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
   return by === 'person' || umask === undefined ? {} : { [UMASK]: umask.toString(8).padStart(4, '0') };
 }

@@ -8,7 +8,7 @@ export interface ProcessTable {
   marked(marker: Marker): readonly number[];
   /** Live processes with a marker whose value starts with this one. */
   markedByPrefix(marker: Marker): readonly number[];
-  /** Finds what is left of a run besides its shim: its process group, processes with its marker, and strays. */
+  /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Sweep;
 }
 

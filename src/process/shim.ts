@@ -8,7 +8,7 @@
  *    process would inherit an ignored SIGINT.
  * 3. Input and output are files, so no process blocks on a pipe that another one holds. The shell's own messages ("Killed")
  *    are discarded: the files contain only the agent's output.
- * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be told from a SIGTERM, so the status is
+ * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be distinguished from a SIGTERM, so the status is
  *    only a number.
  */
 import { spawn } from 'node:child_process';

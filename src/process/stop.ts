@@ -31,7 +31,7 @@ export interface Stopped {
 /** SIGKILL has no effect on a process that waits for hardware; it is not waited for any longer than this. */
 const UNKILLABLE_MS = 10_000;
 
-/** Where other processes start and exit all the time, a sweep without any exits may never come. */
+/** If other processes start and exit all the time, there may never be a sweep without exits. */
 const MAX_EMPTY_SWEEPS = 100;
 
 /** The processes of one run that still have to end. */

@@ -33,7 +33,7 @@ export class IterationsLog {
     else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.bytes);
   }
 
-  /** Takes over from an object that has written the whole file again: nothing is pending any more. */
+  /** Takes over from an object that has written the whole file again: nothing is pending. */
   replaceBy({ bytes }: IterationsLog): void {
     this.bytes = bytes;
     this.#pending = '';

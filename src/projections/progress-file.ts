@@ -39,7 +39,7 @@ export class ProgressFile {
     this.#pending = missing > 0 ? this.#pending.slice(-missing) : [];
   }
 
-  /** Takes over from an object that has written the whole file again: nothing is pending any more. */
+  /** Takes over from an object that has written the whole file again: nothing is pending. */
   replaceBy({ entries }: ProgressFile): void {
     this.entries = entries;
     this.#pending = [];

@@ -50,7 +50,7 @@ export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[]
 
 /**
  * Records the tree at the loop's start, unless it is already recorded. If that fails, a loop that commits cannot start,
- * because its own changes could not be told apart; any other loop continues without, and the returned note says so.
+ * because its own changes could not be distinguished; any other loop continues without, and the returned note says so.
  */
 export async function recordStart(loop: StartSpec): Promise<string | null> {
   const { spec, folder, env, policy } = loop;

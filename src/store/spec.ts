@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { replaceFile } from './replace-file.ts';
 import { redact } from './secrets.ts';
 
-/** `spec.json`, what defines a loop besides its policy: the agent, the prompt and the place. */
+/** `spec.json`, what defines a loop in addition to its policy: the agent, the prompt and the place. */
 export interface Spec {
   readonly version: 1;
   /** Unique, even if another loop gets the same name. */

@@ -18,7 +18,7 @@ export interface WorktreeSummary {
   readonly path: string;
   /** `gone` if the folder was removed, `broken` if it is no valid worktree, `clean` if everything is committed. */
   readonly state: 'clean' | 'dirty' | 'broken' | 'gone';
-  /** Whether the branch has commits of its own, and all of them are merged. */
+  /** Whether the branch has its own commits, and all of them are merged. */
   readonly isMerged: boolean;
   readonly work: Work;
   /** The loop's status. */

@@ -73,7 +73,7 @@ describe('an agent that does not exit', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('is stopped by the inactivity timeout if it prints nothing', async () => {
+  it('S1.72 is stopped by the inactivity timeout if it prints nothing', async () => {
     const options = ['--inactivity-timeout', '500ms', '--kill-grace', '100ms', '--max-failures', '1'];
     const end = await rig.does(...loopWith('ignores-sigterm', ...options));
     exits(end, 1);

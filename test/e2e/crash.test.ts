@@ -68,16 +68,16 @@ describe('a loop whose owner is killed while the agent works', () => {
     await rig.loop('a').journals('run.output', ({ tokens }) => tokens?.input === 1);
     await first.says('early words');
     await first.crashes();
-    await turn.prints(line({ type: 'text', text: 'words to nobody\n' }));
+    await turn.prints(line({ type: 'text', text: 'words without a reader\n' }));
 
     const second = rig.ralph(['resume', 'a']);
-    await second.says('words to nobody');
+    await second.says('words without a reader');
     await turn.prints(line({ type: 'text', text: 'late words\n' }));
     await turn.prints(line({ type: 'result', ok: true, text: '<promise>DONE</promise>' }));
     await turn.exits(0);
     const end = await second.ended;
     exits(end, 0);
-    expect(end.stdout).toBe('words to nobody\nlate words\n');
+    expect(end.stdout).toBe('words without a reader\nlate words\n');
   });
 
   it('does not repeat earlier stderr of the agent on resume', async () => {

@@ -215,7 +215,7 @@ describe('a cost limit', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 3);
-    expect(end.stderr).toContain('cannot enforce --max-cost 1 any more: run 1.1 did not report its cost');
+    expect(end.stderr).toContain('can no longer enforce --max-cost 1: run 1.1 did not report its cost');
   });
 
   it('counts the models with a known price if another has none', async () => {

@@ -104,7 +104,7 @@ describe('an owner in the background', () => {
     const refused = await driver().ended;
     exits(refused, 2);
     expect(refused.stderr).toBe(
-      'the environment of "a" is not kept any more, so it cannot run in the background; continue it with: ralph resume a\n',
+      'the environment of "a" is no longer kept, so it cannot run in the background; continue it with: ralph resume a\n',
     );
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
 

@@ -222,7 +222,7 @@ describe('a spending limit', () => {
     expect(status).toMatch(/ {2}iteration 1: \$0\.0\d+ estimated, 6000 in, 1000 out, 4000 cache read/);
   });
 
-  it('S1 is rejected with the reason if Ralph cannot enforce it', async () => {
+  it('is rejected with the reason if Ralph cannot enforce it', async () => {
     for (const name of ['codex', 'amp']) agents.installs(name);
     const refused = async (...args: readonly string[]): Promise<string> => {
       const end = await agents.run(...args).ended;

@@ -198,7 +198,7 @@ describe('output without a reader', () => {
     await rig.loop('a').journals('run.started');
     program.loseReaders();
     program.signal('SIGHUP');
-    await turn.prints('nobody reads this\n');
+    await turn.prints('output without a reader\n');
     await turn.exits(0);
     const next = await rig.nextTurn();
     expect(turn.heard).toEqual([]);
@@ -209,7 +209,7 @@ describe('output without a reader', () => {
   });
 
   it('does not change the exit code when the other end of a pipe exits (| head -1)', async () => {
-    const count = 'i=0; while [ $i -lt 2000 ]; do echo "line $i of many that nobody reads"; i=$((i+1)); done';
+    const count = 'i=0; while [ $i -lt 2000 ]; do echo "line $i of many without a reader"; i=$((i+1)); done';
     const args = ['run', 'task', '--name', 'a', '--max-failures', '1'];
     const program = rig.ralph([...args, '--', ...rig.plain(`${count}; exit 3`)]);
     await program.says('line 0');

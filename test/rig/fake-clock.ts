@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
     first.wake();
   }
 
-  /** The process has ended: no timer fires any more. */
+  /** The process has ended: no more timers fire. */
   stop(): void {
     this.#isStopped = true;
     this.#timers.clear();

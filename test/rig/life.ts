@@ -37,7 +37,7 @@ export class Life {
     return [...this.#inFlight];
   }
 
-  /** The driver was asked to leave: from now on it may only let go of what it has begun (E7). */
+  /** The driver was asked to leave: from now on it may only detach from what it has begun (E7). */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -84,7 +84,7 @@ export class Life {
 
   /** The core never wants two effects at once, so no other may begin while one is in flight. */
   begin(what: string): () => void {
-    // A run that was found or started meanwhile is followed for as long as it takes to let go of it.
+    // A run that was found or started meanwhile is followed until the driver has detached from it.
     this.must(!this.#isLeaving || what.startsWith('run '), 'E7', `${what} begins after the driver was left`);
     this.must(this.#inFlight.size === 0, 'E2', `${what} begins while in flight: ${this.inFlight.join(', ')}`);
     this.#inFlight.add(what);

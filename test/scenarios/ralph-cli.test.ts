@@ -225,7 +225,7 @@ describe('the command line', () => {
     expect([stage.calls, stage.loops]).toEqual([0, []]);
   });
 
-  it('explains how to give a prompt after a bare `ralph`, and needs no `run` (T047)', async () => {
+  it('S2.4 explains how to give a prompt after a bare `ralph`, and needs no `run` (T047)', async () => {
     const stage = openStage();
     const bare = await stage.ralph().ended;
     expect(bare.code).toBe(2);
@@ -245,7 +245,7 @@ describe('the command line', () => {
     expect(stdout).toMatch(/--prompt-via <way> +how the agent gets the prompt: stdin, file\s+or argument/);
   });
 
-  it('rejects a bare word that is no command, with a suggestion (T047)', async () => {
+  it('S2.4 rejects a bare word that is no command, with a suggestion (T047)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.ralph('statsu', '--', stage.agent).ended;
     expect(code).toBe(2);

@@ -1,4 +1,4 @@
-/** What document 001 requires of the repository itself. */
+/** What documents 000 and 001 require of the repository itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { openStage } from './stage.ts';
@@ -57,6 +57,12 @@ it('S2.92 every source folder has tests, and so has every feature that the docum
   // Loading, merging, parsing, validation, the completion pattern, fail actions, truncation.
   for (const id of ['S2.26', 'S2.30', 'S2.8', 'S2.13', 'S2.52', 'S2.100', 'S2.58'])
     expect(tests).toMatch(new RegExp(`it\\('[S\\d. ]*\\b${id} `));
+});
+
+it('S1.48 integration tests cover a real agent, the clean-up of the process group and the timeout', () => {
+  expect(text('test/agents/one-real-agent.test.ts')).toMatch(/^it\('a real agent /m);
+  expect(text('test/e2e/behaviours.test.ts')).toMatch(/it\(`S1\.36 S1\.37 is killed after the agent exits/);
+  expect(text('test/scenarios/conductor.test.ts')).toMatch(/it\('S1\.39 that exceed --iteration-timeout/);
 });
 
 it('S2.3 the commands are init and run, which is the default, and a flag prints the version', async () => {

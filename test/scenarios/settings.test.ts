@@ -234,13 +234,14 @@ describe('the settings files', () => {
     expect(stderr).toContain("unknown option '--settings'");
   });
 
-  it('and the prompt are rejected with one line `error: …` and exit code 2', async () => {
+  it('S2.93 and the prompt are rejected with one line `error: …` and exit code 2', async () => {
     const stage = openStage();
     stage.settings('{');
     const cases = [
       [['run', '-p', '', '--', stage.agent], 'must specify prompt (--prompt or --prompt-file)'],
       [['run', '-p', 'x', '-f', 'y'], 'cannot specify both --prompt and --prompt-file'],
       [['run', '-f', 'none.md'], 'prompt file not found: none.md'],
+      [['run', '-f', 'README.md/none.md'], 'cannot access prompt file: README.md/none.md: '],
       [
         ['run', '-p', ' ', '--', stage.agent],
         'failed to load settings: .ralph/settings.json:1:2: not valid JSON',
@@ -298,7 +299,7 @@ describe('the settings files', () => {
     );
   });
 
-  it('hide the variables from the agent that any file or flag names', async () => {
+  it('hide from the agent the variables that any file or flag names', async () => {
     const stage = openStage();
     Object.assign(stage.env, { ONE: '1', TWO: '2', THREE: '3' });
     shared(stage, { agent: { command: stage.agent, env: { drop: ['ONE'] } } });

@@ -4,7 +4,7 @@ import { openStage, waitFor } from './stage.ts';
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 
 describe('a swarm loop', () => {
-  it('S4.35 S4.36 S4.41 S4.79 pauses after the current agent, and resume continues the count (T109)', async () => {
+  it('S4.35 S4.36 S4.41 S4.43 S4.79 pauses after the current agent, and resume continues the count (T109)', async () => {
     const stage = openStage();
     stage.plans(2, `trap ': > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '4');
@@ -25,11 +25,11 @@ describe('a swarm loop', () => {
     expect(running.code).toBe(0);
     expect(running.stdout).toContain('"status": "running"');
     stage.release('on');
-    expect((await resumed.ended).code).toBe(0);
+    expect(await resumed.ended).toMatchObject({ code: 0, stdout: 'resumed ralph loop for it\n' });
     expect(stage.calls).toBe(4);
   });
 
-  it('S4.36 continues after the current agent if it is resumed before that agent ends (T109)', async () => {
+  it('S4.36 S4.43 continues after the current agent if it is resumed before that agent ends (T109)', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
@@ -64,9 +64,9 @@ describe('a swarm loop', () => {
     for (const args of [['pause'], ['resume'], ['stop'], ['status'], ['logs'], ['rm'], ['tell'], ['set']]) {
       const more = { tell: ['words'], set: ['max-iterations=3'] }[args[0] ?? ''] ?? [];
       // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
-      const { code, stderr } = await stage.ralph(...args, 'nobody', ...more).ended;
+      const { code, stderr } = await stage.ralph(...args, 'unknown', ...more).ended;
       expect({ args, code }).toEqual({ args, code: 2 });
-      expect(stderr).toMatch(/^ralph: error: no loop named "nobody" .*known here: it.*\n$/);
+      expect(stderr).toMatch(/^ralph: error: no loop named "unknown" .*known here: it.*\n$/);
     }
   });
 
@@ -122,7 +122,7 @@ describe('a swarm loop', () => {
       ),
     );
     expect((await stage.ralph('status', 'it').ended).code).toBe(1);
-    expect((await stage.ralph('status', 'nobody').ended).code).toBe(2);
+    expect((await stage.ralph('status', 'unknown').ended).code).toBe(2);
   });
 
   it('adds guidance to its next prompt, and obeys a limit that is set while it runs', async () => {

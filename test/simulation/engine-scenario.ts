@@ -4,7 +4,7 @@ import { FLOOD_BYTES } from '../rig/fake-host.ts';
 import type { RunScript } from '../rig/world.ts';
 import { policyOf, scenario, type Scenario } from './scenario.ts';
 
-/** A scenario with faults that only the engine can meet. */
+/** A scenario with faults that only the engine can have. */
 export interface EngineScenario extends Scenario {
   /** The run whose prompt cannot be written. */
   readonly promptLostAt: string | null;

@@ -61,7 +61,7 @@ class Simulation {
   #left = 0;
   #pauses = 0;
   #leftRunning = 0;
-  /** The run that must go on when the owner leaves; null when none runs or the owner has begun to end it. */
+  /** The run that must continue when the owner leaves; null when none runs or the owner has begun to end it. */
   #leftRun: string | null = null;
 
   constructor(scenario: EngineScenario) {
