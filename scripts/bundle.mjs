@@ -2,7 +2,7 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table for the library.
  */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
 
@@ -42,6 +42,8 @@ await build({
   },
 });
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
+// npm makes it executable once, when it links or installs it; a later build must not take that away.
+chmodSync('dist/cli/main.js', 0o755);
 for (const file of [
   'commander/LICENSE',
   'js-yaml/LICENSE',

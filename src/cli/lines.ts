@@ -1,4 +1,5 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -23,7 +24,6 @@ export function linesFor(
   isVerbose = false,
 ): readonly string[] {
   const { policy } = state;
-  const limit = policy.limits.iterations;
   switch (event.type) {
     case 'iteration.started':
       return [`starting iteration ${ofLimit(event.iteration, state)}`];
@@ -52,13 +52,16 @@ export function linesFor(
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':
-      return [`settings changed: ${limitWords({ iterations: limit })}`];
+      return [`settings changed: ${limitWords(givenLimits(policy))}`];
     case 'owner.changed':
       return ownerLines(state);
-    case 'loop.reopened':
-      return state.turn.started && state.turn.run === null
-        ? [`resumed: restarting iteration ${ofLimit(state.iteration, state)}`]
-        : [`resumed after iteration ${ofLimit(state.iteration, state)}`];
+    case 'loop.reopened': {
+      const where =
+        state.turn.started && state.turn.run === null
+          ? `resumed: restarting iteration ${ofLimit(state.iteration, state)}`
+          : `resumed after iteration ${ofLimit(state.iteration, state)}`;
+      return event.policy === null ? [where] : [`${where}, with ${limitWords(givenLimits(policy))}`];
+    }
     case 'loop.ended':
       return endLines(event, state);
     case 'child.started':
@@ -342,4 +345,15 @@ export function brief(command: string): string {
 function moment(at: number, now: number): string {
   const [date, time] = localTime(at).split('T');
   return date === localTime(now).split('T')[0] ? (time ?? '') : `${date ?? ''} ${time ?? ''}`;
+}
+
+/** The limits of a policy that are set; the number of iterations is always one of them. */
+function givenLimits({ limits }: Policy): Parameters<typeof limitWords>[0] {
+  const { iterations, timeMs, costUsd, tokens } = limits;
+  return {
+    iterations,
+    ...(timeMs === null ? {} : { timeMs }),
+    ...(costUsd === null ? {} : { costUsd }),
+    ...(tokens === null ? {} : { tokens }),
+  };
 }

@@ -4,10 +4,11 @@ import type { WordingPolicy } from '../loop/policy.ts';
 export function textsOf(wording: WordingPolicy): Texts {
   return {
     paused: (name) =>
-      filled(wording.pauseLine ?? 'paused loop {name}; a running iteration finishes first', { name }),
+      filled(wording.pauseLine ?? 'pausing loop {name} after the running iteration', { name }),
     resumed: (name) => filled(wording.resumeLine ?? 'resumed loop {name}', { name }),
     alreadyPaused: (name) => filled(wording.alreadyPausedLine ?? 'loop {name} is already paused', { name }),
-    notPaused: (name) => filled(wording.notPausedLine ?? 'loop {name} is not paused', { name }),
+    notPaused: (name) =>
+      filled(wording.notPausedLine ?? 'loop {name} is not paused: it is running', { name }),
     signal: (signal) =>
       wording.signalLine === null
         ? [`received ${signal}, finishing the running step (press Ctrl-C again to stop it now)`]

@@ -54,7 +54,12 @@ export function environmentFor(spec: Spec, owner: NewOwner): StartersEnvironment
   return {
     env: worktree === undefined ? env : withoutGitLocation(env),
     argv: known?.argv ?? agent.argv,
-    notes: known === null ? [`the environment that "${name}" was started with is gone; using yours`] : [],
+    notes:
+      known === null
+        ? [
+            `using the environment of this shell: the one that "${name}" was started with is deleted when a loop ends`,
+          ]
+        : [],
   };
 }
 

@@ -134,7 +134,7 @@ async function changedAfterChecks(
   const files = (await differences(repository, tree, now)).map(({ path }) => path);
   if (files.length === 0) return null;
   const names = shortList(files.map(utf8), MAX_NAMES);
-  return `not committed, because the agent changed them after the checks, when asked for a commit message: ${names}`;
+  return `changed by the agent after the checks, while it wrote the commit message, and not committed: ${names}`;
 }
 
 const MAX_NAMES = 10;

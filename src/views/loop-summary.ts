@@ -29,17 +29,17 @@ export interface LoopSummary {
 }
 
 export function summaryOf({ spec, state, report, owner, trouble }: LoopReading): LoopSummary {
-  const record = endRecord(state, report, spec);
   const status = statusOf();
+  const record = recordOf();
   function statusOf(): LoopSummary['status'] {
     if (trouble !== null) return 'unreadable';
     if (state.outcome !== null) return state.outcome.type;
     if (state.control.paused) return 'paused';
     return owner === null ? 'crashed' : 'running';
   }
-  function nextOf(): string | null {
-    if (trouble !== null) return `ralph rm ${spec.name}`;
-    return owner !== null && status === 'running' ? null : record.next;
+  function recordOf(): EndRecord {
+    const ended = endRecord(state, report, spec);
+    return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
   const agent = openRun(state)?.receipt ?? null;
@@ -55,7 +55,7 @@ export function summaryOf({ spec, state, report, owner, trouble }: LoopReading):
     iterationLimit: record.iterationLimit,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
-    next: nextOf(),
+    next: trouble === null ? record.next : `ralph rm ${spec.name}`,
     spends: spends(report).map(withoutUnknown),
     record,
   };

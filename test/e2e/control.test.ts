@@ -35,7 +35,7 @@ describe('pause and resume', () => {
     const { program, turn } = await running();
     expect(await rig.does('pause', 'a')).toMatchObject({
       code: 0,
-      stdout: 'paused loop a; a running iteration finishes first\n',
+      stdout: 'pausing loop a after the running iteration\n',
     });
     await turn.answers();
     expect(turn.heard).toEqual([]);
@@ -72,7 +72,7 @@ describe('pause and resume', () => {
     const { program, turn } = await running();
     const idle = await rig.does('resume', 'a');
     expect(idle).toMatchObject({ code: 0, stdout: '' });
-    expect(idle.stderr).toBe('ralph: warning: loop a is not paused\n');
+    expect(idle.stderr).toBe('ralph: warning: loop a is not paused: it is running\n');
     await rig.does('pause', 'a');
     const again = await rig.does('pause', 'a');
     expect(again).toMatchObject({ code: 0, stdout: '' });

@@ -111,7 +111,9 @@ describe('an owner in the background', () => {
     const resumed = rig.ralph(['resume', 'a'], { env: { COLOUR: 'green' } });
     const turn = await rig.nextTurn();
     expect(turn.env['COLOUR']).toBe('green');
-    expect(resumed.said).toContain('the environment that "a" was started with is gone; using yours');
+    expect(resumed.said).toContain(
+      'using the environment of this shell: the one that "a" was started with is deleted when a loop ends',
+    );
     expect(JSON.parse(readFileSync(keptFile(), 'utf8'))).toMatchObject({ env: { COLOUR: 'green' } });
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);

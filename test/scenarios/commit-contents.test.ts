@@ -11,7 +11,9 @@ describe('a commit', () => {
     expect(code).toBe(0);
     expect(stage.git('show', 'HEAD:f')).toBe('good\n');
     expect(stage.git('show', '--format=', '--name-only', 'HEAD')).toBe('f\n');
-    expect(stderr).toContain('changed them after the checks, when asked for a commit message: f, g');
+    expect(stderr).toContain(
+      'changed by the agent after the checks, while it wrote the commit message, and not committed: f, g',
+    );
     expect(status(stage)).toEqual([' M f', '?? g']);
     expect(stage.state).toMatchObject({ end: { commits: 1 } });
   });
