@@ -72,6 +72,11 @@ export class Engine implements Driver {
     });
   }
 
+  /** Why the journal cannot be written; null while it can. */
+  get lost(): unknown {
+    return this.#lost;
+  }
+
   /** Stops driving and leaves what runs to the next owner (E7); `run` then returns `left`. */
   leave(): void {
     if (!this.#ports.host.outlivesOwner)

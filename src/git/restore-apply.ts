@@ -26,10 +26,10 @@ export async function applyRestore(
   { scratch, before }: { readonly scratch: string; readonly before: string },
 ): Promise<Applied> {
   const postponed = postponedRemovals(changes);
-  const half = await treeWithout(repository, target, postponed, `${scratch}-target`);
+  const half = await treeWithChangesUndone(repository, target, postponed, `${scratch}-target`);
   await checkOut(repository, { from: current, to: half }, { scratch, before });
   const ignored = await ignoredAmong(repository, postponed);
-  const tree = await treeWithout(repository, target, ignored, `${scratch}-target`);
+  const tree = await treeWithChangesUndone(repository, target, ignored, `${scratch}-target`);
   if (tree !== half) await checkOut(repository, { from: half, to: tree }, { scratch, before });
   return { tree, ignored };
 }
@@ -89,7 +89,7 @@ async function ignoredAmong(
 }
 
 /** A tree without these changes: the files are in it as they were before. */
-async function treeWithout(
+async function treeWithChangesUndone(
   repository: Repository,
   tree: string,
   changes: readonly FileChange[],

@@ -81,9 +81,13 @@ export interface IterationSpend extends Spend {
   readonly iteration: number;
 }
 
+const SHOWN_SPENDS = 20;
+
 /** What the last iterations used in their ended runs. */
 export function spends({ iterations }: LoopReport): readonly IterationSpend[] {
-  return iterations.flatMap(({ iteration, spent }) => (spent === null ? [] : [{ ...spent, iteration }]));
+  return iterations
+    .flatMap(({ iteration, spent }) => (spent === null ? [] : [{ ...spent, iteration }]))
+    .slice(-SHOWN_SPENDS);
 }
 
 /** The same with the open run, which belongs to the last iteration. */
@@ -118,7 +122,8 @@ function reportAfter(
   };
 }
 
-const KEPT_ITERATIONS = 20;
+/** Twenty that have ended, and the one that runs. */
+const KEPT_ITERATIONS = 21;
 
 function withIteration(
   before: LoopReport,

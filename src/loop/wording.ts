@@ -47,9 +47,11 @@ export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
   promise: OURS,
 };
 
-/** A policy with the wording of its preset, where a journal of an earlier version has none. */
-export function withWording(policy: Policy | Omit<Policy, 'wording'>): Policy {
+/** A policy with the wording of its preset, where a journal of an earlier version lacks all or some of it. */
+export function withWording(policy: Policy): Policy {
+  const written: Partial<WordingPolicy> | undefined = policy.wording;
+  if (written !== undefined && Object.keys(OURS).every((text) => text in written)) return policy;
   // A later version may know more presets.
   const known: WordingPolicy | undefined = wordings[policy.preset];
-  return 'wording' in policy ? policy : { ...policy, wording: known ?? OURS };
+  return { ...policy, wording: { ...(known ?? OURS), ...written } };
 }

@@ -107,14 +107,14 @@ async function archiveEarlier(
   refuseUnfinished(earlier, request.fresh);
   await endEarlier(earlier, request, notes);
   const archived = archive(workspace, folder);
-  notes.push(`archived the earlier loop "${earlier.spec.name}": ${archived}`);
+  notes.push(`archived the earlier loop "${folder.name}": ${archived}`);
   forget(earlier.spec.id);
   await putRecordsAside(earlier.spec, workspace);
   const isUnfinished = !request.fresh && earlier.state.outcome?.type !== 'done';
   return isUnfinished ? new LoopFolder(resolve(workspace, archived)) : null;
 }
 
-function refuseUnfinished({ spec: { name }, state, trouble }: LoopReading, fresh: boolean): void {
+function refuseUnfinished({ folder: { name }, state, trouble }: LoopReading, fresh: boolean): void {
   if (fresh) return;
   if (trouble !== null) throw new UserError(`${trouble}; archive it and start over with: --fresh`);
   if (state.outcome !== null) return;

@@ -26,7 +26,7 @@ import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { asUserError } from './refusals.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
-import { keepEnvironment } from './starters-environment.ts';
+import { keepEnvironment, registerLoop } from './loop-environment.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -105,6 +105,7 @@ async function writeLoop(
   if (unfinished !== null && existsSync(unfinished.progressFile))
     copyFileSync(unfinished.progressFile, folder.earlierProgress);
   keepEnvironment(spec, env);
+  registerLoop(spec);
   writeSpec(folder.spec, spec, env);
   moveStaleMarkers(folder, policy);
   notes.push(...notesOnOthers(spec, policy));

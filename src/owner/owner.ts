@@ -193,7 +193,8 @@ export class OwnedLoop {
       agent: agentNamed(spec.agent.kind),
       account: accountOf(spec, env),
       show: (event) => {
-        for (const observer of this.#observers) observer.agent?.({ ...event, at: Date.now() });
+        const seen = { ...event, at: Date.now() };
+        for (const observer of this.#observers) observer.agent?.(seen);
       },
       recall: (event) => {
         for (const observer of this.#observers) observer.recalled?.(event);
@@ -241,7 +242,7 @@ export class OwnedLoop {
     try {
       await recordStart({ ...this.#loop, policy: this.state.policy });
     } catch {
-      // As above.
+      // Each commit reports it.
     }
   }
 
@@ -263,8 +264,8 @@ export class OwnedLoop {
   }
 
   #append(happening: Happening): void {
-    if (!this.#engine.append(happening))
-      throw new Error(`internal error: ${happening.type} is not admitted now`);
+    if (this.#engine.append(happening)) return;
+    throw this.#engine.lost ?? new Error(`${happening.type} is not admitted now`);
   }
 }
 

@@ -6,7 +6,8 @@ import { UserError } from '../user-error.ts';
 /** An error of git, of the journal or of the file system as a message for the user; any other error as it is. */
 export function asUserError(error: unknown, path: string): unknown {
   if (error instanceof GitError) return new UserError(`cannot commit: ${error.message}`, 2, { cause: error });
-  if (error instanceof JournalError) return new UserError(error.message, 2, { cause: error });
+  if (error instanceof JournalError)
+    return new UserError(error.message, error.reason === 'disk-full' ? 3 : 2, { cause: error });
   return cannotWrite(error, path);
 }
 

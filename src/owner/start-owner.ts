@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { watchFolder } from '../process/watch.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
+import { kept } from '../store/kept-environment.ts';
 import { liveOwner, readLoopAt } from '../store/read-loop.ts';
+import { readSpec } from '../store/spec.ts';
+import { stateFolder } from '../store/state-folder.ts';
 import { PARENT_RUN } from '../store/run-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
@@ -19,6 +22,7 @@ export async function startOwner(
   env: Readonly<Record<string, string>>,
   parentRun: string,
 ): Promise<void> {
+  refuseWithoutEnvironment(folder);
   const output = openSync(join(folder.path, 'owner.log'), 'a');
   const child = spawn(process.execPath, [MAIN, 'run', '--owner', folder.path], {
     cwd: '/',
@@ -50,4 +54,13 @@ export async function startOwner(
       3,
     );
   }
+}
+
+/** An owner in the background uses only the kept environment, so it cannot start without one. */
+function refuseWithoutEnvironment(folder: LoopFolder): void {
+  if (kept(readSpec(folder.spec).id) !== null) return;
+  throw new UserError(
+    `"${folder.name}" cannot run in the background: its environment could not be kept in ${stateFolder()}; continue it with: ralph resume ${folder.name}`,
+    3,
+  );
 }

@@ -9,7 +9,7 @@ import { UserError } from '../user-error.ts';
 import { newId } from './create-loop.ts';
 import { OwnedLoop } from './owner.ts';
 import { alreadyOwned, asUserError } from './refusals.ts';
-import { environmentFor, keepEnvironment, type NewOwner } from './starters-environment.ts';
+import { environmentFor, keepEnvironment, registerLoop, type NewOwner } from './loop-environment.ts';
 
 /** Becomes the owner of a loop that has none, to continue it. */
 export async function takeOver(
@@ -33,6 +33,7 @@ export async function takeOver(
     };
     if (spec.workspace !== written.workspace) writeSpec(folder.spec, spec, env);
     keepEnvironment(spec, env);
+    registerLoop(spec);
     const loop = new OwnedLoop({ spec, folder, env, release: lock.release, perform });
     loop.notes = notes;
     return loop;

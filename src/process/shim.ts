@@ -21,7 +21,7 @@ set -C
 { echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
 trap : HUP INT QUIT TERM
-[ -z "$RALPH_UMASK" ] || umask "$RALPH_UMASK"
+case "$RALPH_UMASK" in "" | *[!0-7]*) ;; *) umask "$RALPH_UMASK" ;; esac
 ralph_dir=$1
 shift
 exec 3>&2 2>/dev/null

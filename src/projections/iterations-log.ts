@@ -15,11 +15,20 @@ export class IterationsLog {
   readonly #mask: (text: string) => string;
   #pending = '';
   /** The bytes that are written, or were when the snapshot was taken. */
-  bytes = 0;
+  #bytes = 0;
 
   constructor(file: GrowingFile, mask: (text: string) => string) {
     this.#file = file;
     this.#mask = mask;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes over from a snapshot, which covers this many bytes of the file. */
+  startAt(bytes: number): void {
+    this.#bytes = bytes;
   }
 
   /** Takes an event, with what is known after it. */
@@ -29,19 +38,19 @@ export class IterationsLog {
 
   /** Cuts off lines that an earlier owner wrote and this one has pending, or accepts that the file is shorter. */
   catchUp(): void {
-    if (this.#file.size < this.bytes) this.bytes = this.#file.size;
-    else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.bytes);
+    if (this.#file.size < this.#bytes) this.#bytes = this.#file.size;
+    else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.#bytes);
   }
 
   /** Takes over from an object that has written the whole file again: nothing is pending. */
-  replaceBy({ bytes }: IterationsLog): void {
-    this.bytes = bytes;
+  replaceBy(other: IterationsLog): void {
+    this.#bytes = other.#bytes;
     this.#pending = '';
   }
 
   write(): void {
     if (!this.#file.append(this.#pending)) return;
-    this.bytes += Buffer.byteLength(this.#pending);
+    this.#bytes += Buffer.byteLength(this.#pending);
     this.#pending = '';
   }
 }

@@ -16,11 +16,20 @@ export class ProgressFile {
   /** Functions, because the log of a check is read only when its entry is written. */
   #pending: (() => string)[] = [];
   /** The entries that are written, or were when the snapshot was taken. */
-  entries = 0;
+  #entries = 0;
 
   constructor(file: GrowingFile, context: ProgressContext) {
     this.#file = file;
     this.#context = context;
+  }
+
+  get entries(): number {
+    return this.#entries;
+  }
+
+  /** Takes over from a snapshot, which covers this many entries of the file. */
+  startAt(entries: number): void {
+    this.#entries = entries;
   }
 
   /** Takes an event, with what was known before it. */
@@ -34,21 +43,21 @@ export class ProgressFile {
   /** Drops pending entries that an earlier owner has written: the logs of old checks need not be read again. */
   catchUp(): void {
     const written = readText(this.#file.path).match(/^## Iteration /gm)?.length ?? 0;
-    const missing = this.entries + this.#pending.length - written;
-    this.entries = written;
+    const missing = this.#entries + this.#pending.length - written;
+    this.#entries = written;
     this.#pending = missing > 0 ? this.#pending.slice(-missing) : [];
   }
 
   /** Takes over from an object that has written the whole file again: nothing is pending. */
-  replaceBy({ entries }: ProgressFile): void {
-    this.entries = entries;
+  replaceBy(other: ProgressFile): void {
+    this.#entries = other.#entries;
     this.#pending = [];
   }
 
   write(): void {
     const entries = this.#pending.map((entry) => entry());
     if (!this.#file.append(entries.join(''))) return;
-    this.entries += entries.length;
+    this.#entries += entries.length;
     this.#pending = [];
   }
 

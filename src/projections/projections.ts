@@ -17,7 +17,7 @@ import { GrowingFile } from './growing-file.ts';
 import { IterationsLog } from './iterations-log.ts';
 import { ProgressFile } from './progress-file.ts';
 import { SnapshotFile } from './snapshot-file.ts';
-import { StateFile, type AboutLoop } from './state-file.ts';
+import { stateContent, StateFile, type AboutLoop } from './state-file.ts';
 
 /** How long a change may take to show in the files. */
 const FLUSH_AFTER_MS = 200;
@@ -69,8 +69,8 @@ export class Projections implements JournalReader {
     const snapshot = isKnown ? this.#snapshot.use() : null;
     if (snapshot === null) return;
     this.#known = { state: snapshot.state, report: snapshot.report };
-    this.#log.bytes = snapshot.logBytes;
-    this.#progress.entries = snapshot.entries;
+    this.#log.startAt(snapshot.logBytes);
+    this.#progress.startAt(snapshot.entries);
   }
 
   /** Takes the next event of the journal as it is read. */
@@ -136,8 +136,8 @@ export class Projections implements JournalReader {
     const { about, mask } = this.#context;
     const { state, report } = this.#known;
     const checks = report.checks.map((check) => ({ ...check, command: mask(check.command) }));
-    this.#quietly(() => this.#stateFile.write(state, { ...report, checks }, about()));
-    this.#stateFile.settle();
+    const content = stateContent(state, { ...report, checks }, about());
+    this.#quietly(() => this.#stateFile.write(content, state.policy.limits.iterations));
     this.#writeSnapshot();
   }
 

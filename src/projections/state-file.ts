@@ -39,17 +39,16 @@ export class StateFile {
     this.#editedLimit = null;
   }
 
-  write(state: LoopState, report: LoopReport, about: AboutLoop): void {
-    const content = stateContent(state, report, about);
-    this.#writtenLimit = this.#editedLimit ?? state.policy.limits.iterations;
+  /** Writes the content, with the limit that a person has edited instead of the one of the policy. */
+  write(content: Record<string, unknown>, limit: number | null): void {
+    this.#writtenLimit = this.#editedLimit ?? limit;
     // An edit stays in the file until it is journaled, or a crash would lose it.
-    if (this.#editedLimit !== null) content['max_iterations'] = this.#editedLimit;
-    replaceFile(this.#path, `${JSON.stringify(content, null, 2)}\n`);
-  }
-
-  /** Remembers when this process wrote the file, to recognise a later edit. */
-  settle(): void {
-    this.#writtenAt = timeOf(this.#path);
+    const kept = this.#editedLimit === null ? {} : { max_iterations: this.#editedLimit };
+    try {
+      replaceFile(this.#path, `${JSON.stringify({ ...content, ...kept }, null, 2)}\n`);
+    } finally {
+      this.#writtenAt = timeOf(this.#path);
+    }
   }
 
   /** Looks for an edit, which the next write must not lose. */

@@ -124,6 +124,8 @@ export function readAllLoops(): readonly LoopReading[] {
     .flatMap(({ id, folder }) => {
       const loop = readLoopAt(new LoopFolder(folder));
       if (loop !== null && loop.spec.id === id) return [loop];
+      // A folder without a journal may belong to a loop that is just being created.
+      if (loop === null && existsSync(folder)) return [];
       unregister(id);
       forget(id);
       return [];

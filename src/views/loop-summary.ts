@@ -45,7 +45,7 @@ export function summaryOf({ spec, state, report, owner, trouble }: LoopReading):
   const agent = openRun(state)?.receipt ?? null;
   const orphan =
     agent !== null && processes.lives(agent) ? `; its agent (process ${agent.pid}) is still running` : '';
-  const crashed = status === 'crashed' ? `its owner died${orphan}` : null;
+  const crashed = status === 'crashed' ? `no process runs it${orphan}` : null;
   return {
     name: spec.name,
     status,

@@ -19,7 +19,7 @@ export type NewOwner =
   | { readonly by: 'person'; readonly env: Environment; readonly given?: Environment }
   | { readonly by: 'background' };
 
-export interface StartersEnvironment {
+export interface LoopEnvironment {
   readonly env: Environment;
   /** The agent's command as it was given, secrets included. */
   readonly argv: readonly string[];
@@ -28,7 +28,7 @@ export interface StartersEnvironment {
 }
 
 /** The environment for the next owner of a loop; refuses where something is missing that the agent needs. */
-export function environmentFor(spec: Spec, owner: NewOwner): StartersEnvironment {
+export function environmentFor(spec: Spec, owner: NewOwner): LoopEnvironment {
   const { name, agent, worktree } = spec;
   const known = kept(spec.id);
   if (known === null && owner.by === 'background') {
@@ -68,16 +68,24 @@ function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
   return by === 'person' || umask === undefined ? {} : { [UMASK]: umask.toString(8).padStart(4, '0') };
 }
 
-/** Keeps the environment of a loop and registers it. */
-export function keepEnvironment(spec: Spec, env: Environment): void {
-  const { id, name, workspace, agent } = spec;
+/** Keeps the environment of a loop for later owners; without one, only a person can resume the loop. */
+export function keepEnvironment({ id, agent }: Spec, env: Environment): void {
   const { [UMASK]: stated, ...rest } = env;
+  const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
+  // A state folder that cannot be written must not stop a loop in the foreground.
+  ignoringErrors(() => keep(id, { env: rest, argv: agent.argv, umask }));
+}
+
+/** Adds a loop to the list of `ralph ls --all`. */
+export function registerLoop({ id, name, workspace }: Spec): void {
+  ignoringErrors(() => register({ id, name, workspace, folder: loopFolder(workspace, name).path }));
+}
+
+function ignoringErrors(write: () => void): void {
   try {
-    const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
-    keep(id, { env: rest, argv: agent.argv, umask });
-    register({ id, name, workspace, folder: loopFolder(workspace, name).path });
+    write();
   } catch {
-    // A home that cannot be written must not stop the work; only `ls --all` and a later owner miss the entry.
+    // As the caller says.
   }
 }
 
