@@ -133,7 +133,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   maxIterations: positive
     .optional()
     .describe('Maximum number of iterations. Alias: `maximumIterations` (document 001).'),
-  maxTime: time().optional().describe('Maximum time of the loop.'),
+  maxTime: time().optional().describe('Maximum active time of the loop: time in which an owner drives it.'),
   maxFailures: positive.optional().describe('Number of consecutive failed runs after which the loop ends.'),
   maxCost: z
     .number({ error: 'must be an amount of dollars > 0' })

@@ -56,7 +56,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   conductor: {
-    summary: 'document 000: restart the agent until the DONE file is there',
+    summary: 'document 000: restart the agent until the DONE file exists',
     iterations: { least: 0, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,
@@ -112,7 +112,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   architect: {
-    summary: 'document 002: until the checks pass and the word is said',
+    summary: 'document 002: run until the checks pass and the agent prints the completion word',
     iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
     policy: {
       ...base,
@@ -144,7 +144,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   swarm: {
-    summary: 'document 003: a named loop in tmux until a pattern shows',
+    summary: 'document 003: a named loop until the output matches a pattern (in tmux: planned)',
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     policy: {
       ...base,
@@ -162,7 +162,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   promise: {
-    summary: 'document 004: one session, prompted again whenever it goes idle',
+    summary: 'document 004: prompt the agent again until it keeps its promise (in one session: planned)',
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
     policy: {
       ...base,

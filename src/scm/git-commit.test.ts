@@ -123,7 +123,7 @@ describe('a commit with git', () => {
     at.write('c', '1');
     expect(await commit({ isMessageByAgent: true })).toMatchObject({
       ending: 'done',
-      warning: containing('after the checks, when asked for a commit message: c'),
+      warning: containing('while it wrote the commit message, and not committed: c'),
     });
     expect(at.status).toEqual(['?? c']);
   });
