@@ -6,7 +6,7 @@ import { cut } from '../loop/excerpt.ts';
 import { addTokens } from '../loop/limits.ts';
 import type { Tokens } from '../loop/event.ts';
 import type { AgentEvent } from '../agents/agent.ts';
-import { counted } from './counted.ts';
+import { counted } from '../loop/counted.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 

@@ -21,6 +21,7 @@ import { ProviderLines } from './provider-lines.ts';
 import { paint, Screen } from './screen.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
+import { ofLimit } from '../loop/counted.ts';
 
 /** Characters of a prompt that `--verbose` shows. */
 const PREVIEW_CHARS = 200;
@@ -170,11 +171,10 @@ export class Console implements LoopObserver {
   #drawStatus(): void {
     if (!this.#screen.hasStatusLine || this.#state === null || this.#state.outcome !== null) return;
     const { iteration, turn, policy, now } = this.#state;
-    const limit = policy.limits.iterations;
     const started = this.#report?.startedAt ?? now;
     const passed = turn.checks.filter((result) => result?.code === 0).length;
     const parts = [
-      `iteration ${iteration}${limit === null ? '' : `/${limit}`}`,
+      `iteration ${ofLimit(iteration, policy.limits.iterations)}`,
       duration(Math.max(0, Date.now() - started), ' '),
       `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,

@@ -1,6 +1,6 @@
 import type { Control } from '../loop/event.ts';
 import { duration } from '../journal/times.ts';
-import { counted } from './counted.ts';
+import { counted } from '../loop/counted.ts';
 
 /** The limits that were changed: `at most 7 iterations, no cost limit`. */
 export function limitWords(limits: Limits): string {

@@ -12,7 +12,7 @@ import { loopName } from '../store/names.ts';
 import { logOf } from '../store/store.ts';
 import { hideKeys } from '../store/secrets.ts';
 import { duration, localTime } from '../journal/times.ts';
-import { counted } from './counted.ts';
+import { counted, ofLimit } from '../loop/counted.ts';
 import { limitWords } from './limit-words.ts';
 import { textsOf } from './wording.ts';
 
@@ -26,7 +26,7 @@ export function linesFor(
   const { policy } = state;
   switch (event.type) {
     case 'iteration.started':
-      return [`starting iteration ${ofLimit(event.iteration, state)}`];
+      return [`starting iteration ${ofLimit(event.iteration, state.policy.limits.iterations)}`];
     case 'run.ended':
       return runLines(event, state, report);
     case 'check.finished':
@@ -58,8 +58,8 @@ export function linesFor(
     case 'loop.reopened': {
       const where =
         state.turn.started && state.turn.run === null
-          ? `resumed: restarting iteration ${ofLimit(state.iteration, state)}`
-          : `resumed after iteration ${ofLimit(state.iteration, state)}`;
+          ? `resumed: restarting iteration ${ofLimit(state.iteration, state.policy.limits.iterations)}`
+          : `resumed after iteration ${ofLimit(state.iteration, state.policy.limits.iterations)}`;
       return event.policy === null ? [where] : [`${where}, with ${limitWords(givenLimits(policy))}`];
     }
     case 'loop.ended':
@@ -85,12 +85,6 @@ export function linesFor(
     case 'child.ended':
       return [];
   }
-}
-
-/** `3/10`, or `3` without a limit. */
-function ofLimit(iteration: number, { policy }: LoopState): string {
-  const limit = policy.limits.iterations;
-  return limit === null ? `${iteration}` : `${iteration}/${limit}`;
 }
 
 function checkLine(
@@ -127,7 +121,8 @@ export function lineAtStart(effect: Effect): string | null {
 /** More lines for `--verbose`, in the words of document 001. */
 export function detailsFor(event: LoopEvent, state: LoopState): readonly string[] {
   const { run } = state.turn;
-  if (event.type === 'iteration.started') return [`Iteration ${ofLimit(event.iteration, state)} starting`];
+  if (event.type === 'iteration.started')
+    return [`Iteration ${ofLimit(event.iteration, state.policy.limits.iterations)} starting`];
   if (event.type === 'run.started') return [`Agent started (process ${event.receipt.pid})`];
   if (event.type === 'run.ended' && run?.id === event.run) {
     const found = run.output.claim === null ? 'nothing found' : `found ${run.output.claim.text}`;
@@ -196,7 +191,7 @@ function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: str
   const { iteration } = state.turn;
   const { consecutive } = state.failures;
   const { failures, iterations } = state.policy.limits;
-  const attempt = failures === null ? `attempt ${consecutive}` : `attempt ${consecutive}/${failures}`;
+  const attempt = `attempt ${ofLimit(consecutive, failures)}`;
   const isLast =
     (failures !== null && consecutive >= failures) ||
     (iterations !== null && iteration >= iterations) ||
@@ -299,7 +294,7 @@ function ownerLines(state: LoopState): readonly string[] {
   const run = openRun(state);
   // A paused loop prints `resumed` once it is resumed.
   if (state.control.paused && run === null) return [];
-  const iteration = ofLimit(state.iteration, state);
+  const iteration = ofLimit(state.iteration, state.policy.limits.iterations);
   return [
     run === null
       ? `continuing at iteration ${iteration}`

@@ -16,8 +16,8 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
   const { name } = loop.spec;
   if (loop.trouble !== null) throw new UserError(loop.trouble);
   const { deliver } = await import('../store/deliver.ts');
-  const fate = await deliver(loop, control);
-  switch (fate) {
+  const delivery = await deliver(loop, control);
+  switch (delivery) {
     case 'queued':
       print(`queued for ${name}: the loop is not running; it takes effect with: ralph resume ${name}\n`);
       return 0;

@@ -1,8 +1,9 @@
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
-import { iterationOf, summaryOf } from '../views/loop-summary.ts';
+import { summaryOf } from '../views/loop-summary.ts';
 import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
+import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export function ls(options: {
@@ -23,12 +24,11 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {
-      const summary = summaryOf(loop);
-      const { name, status, owner, workspace, reason, waiting } = summary;
+      const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting } = summaryOf(loop);
       return [
         name,
         status,
-        iterationOf(summary),
+        ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
         ...(withWorkspace ? [workspace] : []),
         waiting ?? reason ?? '',

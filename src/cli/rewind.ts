@@ -1,5 +1,5 @@
 import { rewindLoop } from '../commands/rewind.ts';
-import { counted } from './counted.ts';
+import { counted } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { sanitize, oneLine } from './terminal.ts';

@@ -2,9 +2,9 @@ import { spendOf } from '../views/spend.ts';
 import type { Spend } from '../loop/state.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { iterationOf, summaryOf } from '../views/loop-summary.ts';
+import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
-import { counted } from './counted.ts';
+import { counted, ofLimit } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
 import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
@@ -40,7 +40,7 @@ function describe(loop: LoopReading): readonly string[] {
   return [
     `Ralph Loop: ${spec.name}`,
     `Status: ${word}${owner === null ? '' : ` (process ${owner})`}`,
-    `Iteration: ${iterationOf(summary)}`,
+    `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
     `Started: ${time(report.startedAt)}`,
     `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
     `Consecutive failures: ${state.failures.consecutive}`,

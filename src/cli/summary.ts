@@ -2,7 +2,7 @@ import { howItFailed } from '../store/how-it-failed.ts';
 import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
-import { counted } from './counted.ts';
+import { counted } from '../loop/counted.ts';
 import { brief } from './lines.ts';
 import { tokensText } from './tokens.ts';
 

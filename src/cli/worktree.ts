@@ -4,7 +4,7 @@ import { removeWorktree } from '../commands/remove-worktree.ts';
 import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './lines.ts';
 import { columns } from './columns.ts';
-import { counted } from './counted.ts';
+import { counted } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';

@@ -1,4 +1,5 @@
 import type { FailAction, PresetName, Until } from '../loop/policy.ts';
+import { isRecord } from '../loop/shape.ts';
 
 /**
  * Everything that a user can set in `.ralph/settings.json`, with one key per option of `ralph run`. The command line
@@ -119,7 +120,7 @@ function mergeInto<T extends object>(base: T, over: object): T {
   const changed = Object.entries(over).flatMap(([key, value]: [string, unknown]): [string, unknown][] => {
     if (value === undefined) return [];
     const old = before.get(key);
-    return [[key, isObject(old) && isObject(value) ? mergeInto(old, value) : value]];
+    return [[key, isRecord(old) && isRecord(value) ? mergeInto(old, value) : value]];
   });
   return Object.assign({}, base, Object.fromEntries(changed));
 }
@@ -128,15 +129,11 @@ function mergeInto<T extends object>(base: T, over: object): T {
 export function leaves(settings: object): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
   const add = (path: string, value: unknown): void => {
-    if (!isObject(value)) found.set(path, value);
+    if (!isRecord(value)) found.set(path, value);
     else
       for (const [key, part] of Object.entries(value))
         if (part !== undefined) add(path === '' ? key : `${path}.${key}`, part);
   };
   add('', settings);
   return found;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -59,6 +59,11 @@ export class Engine implements Driver {
     return this.#known.report;
   }
 
+  /** Why the journal cannot be written; null while it can. */
+  get lost(): unknown {
+    return this.#lost;
+  }
+
   get ports(): Ports {
     return this.#ports;
   }
@@ -70,11 +75,6 @@ export class Engine implements Driver {
       this.#fail = reject;
       this.#reconcile();
     });
-  }
-
-  /** Why the journal cannot be written; null while it can. */
-  get lost(): unknown {
-    return this.#lost;
   }
 
   /** Stops driving and leaves what runs to the next owner (E7); `run` then returns `left`. */

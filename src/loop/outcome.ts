@@ -1,3 +1,4 @@
+import { counted } from './counted.ts';
 import type { Policy } from './policy.ts';
 
 /** Why a loop ended. A new way to end is a new member here and a new row in every exit code table. */
@@ -123,7 +124,7 @@ export function explain(
     case 'tokens-exhausted':
       return `token limit reached: ${outcome.spent} of ${outcome.limit}`;
     case 'failures-exhausted':
-      return `${outcome.failures} consecutive ${outcome.failures === 1 ? 'failure' : 'failures'}`;
+      return counted(outcome.failures, 'consecutive failure');
     case 'stuck':
       return `stuck: ${outcome.unchanged} consecutive iterations changed nothing`;
     case 'prompt-lost':

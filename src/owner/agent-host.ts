@@ -1,6 +1,5 @@
 /** Builds the host of a loop's agent: a process with a command line for each run, or a call of a function. */
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { PromptVia } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { commandLine, promptWay } from '../agents/call.ts';
@@ -12,13 +11,13 @@ import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
-import { runMarker } from '../store/run-environment.ts';
+import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { agentEnvironment } from './agent-environment.ts';
 
-export function agentHost(loop: HostedLoop, perform: Performer | undefined, state: () => LoopState): Host {
+export function agentHost(loop: StartedLoop, perform: Performer | undefined, state: () => LoopState): Host {
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
   return perform === undefined
@@ -26,14 +25,8 @@ export function agentHost(loop: HostedLoop, perform: Performer | undefined, stat
     : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
 }
 
-export interface HostedLoop {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  readonly env: Readonly<Record<string, string>>;
-}
-
 /** The agent's command line and the variables that are set for it, without secrets. */
-export function shownCommand({ spec, folder, env }: HostedLoop, state: LoopState): string {
+export function shownCommand({ spec, folder, env }: StartedLoop, state: LoopState): string {
   const agent = agentNamed(spec.agent.kind);
   const argv = argvOf(
     { spec, folder, promptFile: '<prompt>' },
@@ -47,13 +40,13 @@ export function shownCommand({ spec, folder, env }: HostedLoop, state: LoopState
 }
 
 function asProcess(
-  { spec, folder }: HostedLoop,
+  { spec, folder }: StartedLoop,
   run: string,
   env: Record<string, string>,
   state: LoopState,
 ): ProcessSpec {
   const agent = agentNamed(spec.agent.kind);
-  const prompt = promptOf(folder, run);
+  const prompt = folder.prompt(run);
   const via = promptWay(agent, spec.agent, statSync(prompt, { throwIfNoEntry: false })?.size ?? 0);
   return {
     folder: folder.run(run),
@@ -69,28 +62,24 @@ function asProcess(
   };
 }
 
-function asCall({ spec, folder }: HostedLoop, run: string, env: Record<string, string>): CallSpec {
+function asCall({ spec, folder }: StartedLoop, run: string, env: Record<string, string>): CallSpec {
   return {
     folder: folder.run(run),
-    promptFile: promptOf(folder, run),
+    promptFile: folder.prompt(run),
     workspace: treeOf(spec),
     env,
     marker: runMarker(spec, run),
   };
 }
 
-function promptOf(folder: LoopFolder, run: string): string {
-  return join(folder.run(run), 'prompt.md');
-}
-
 /** The path under which the agent opens its prompt: the alias of document 001, or the file itself. */
 function promptFileFor(
-  { spec, folder }: Pick<HostedLoop, 'spec' | 'folder'>,
+  { spec, folder }: Pick<StartedLoop, 'spec' | 'folder'>,
   run: string,
   via: PromptVia,
   { policy }: LoopState,
 ): string {
-  const file = promptOf(folder, run);
+  const file = folder.prompt(run);
   // A path relative to the workspace is wrong in a worktree.
   if (!policy.aliases || via !== 'file' || spec.worktree !== undefined) return file;
   linkAlias(spec.workspace, promptAlias(run), file);

@@ -114,10 +114,9 @@ async function writeLoop(
   if (noRecord !== null) notes.push(noRecord);
   if (request.parent !== null) announceChild(new LoopFolder(request.parent.folder), spec.id, folder);
 
-  const loop = new OwnedLoop({ spec, folder, env, release, perform });
+  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
   // Without a record of the start there is no point in trying after every iteration.
   loop.create(noRecord === null ? policy : { ...policy, checkpoint: false });
-  loop.notes = notes;
   return loop;
 }
 

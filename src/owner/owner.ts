@@ -38,15 +38,18 @@ import { removePromptAliases } from './prompt-aliases.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
 import { loopWorkspace } from './workspace.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
 
 export class OwnedLoop {
   readonly spec: Spec;
   readonly folder: LoopFolder;
   /** What the user should know before the loop begins. */
-  notes: readonly string[] = [];
+  readonly notes: readonly string[];
   readonly #loop: OwnedLoopSpec;
   readonly #observers: LoopObserver[] = [];
   readonly #backlog = new Backlog();
+  /** The account that pays for the agent. */
+  readonly #account: string;
   readonly #projections: Projections;
   readonly #journal: FileJournal;
   readonly #engine: Engine;
@@ -58,6 +61,8 @@ export class OwnedLoop {
     this.#loop = loop;
     this.spec = loop.spec;
     this.folder = loop.folder;
+    this.notes = loop.notes;
+    this.#account = accountOf(loop.spec, loop.env);
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
     this.#projections.follow(() => this.#journal.mark);
@@ -187,11 +192,11 @@ export class OwnedLoop {
   }
 
   #openEngine(): Engine {
-    const { spec, env, perform } = this.#loop;
+    const { spec, perform } = this.#loop;
     const workspace = loopWorkspace({
       ...this.#loop,
       agent: agentNamed(spec.agent.kind),
-      account: accountOf(spec, env),
+      account: this.#account,
       show: (event) => {
         const seen = { ...event, at: Date.now() };
         for (const observer of this.#observers) observer.agent?.(seen);
@@ -218,7 +223,7 @@ export class OwnedLoop {
   /** What the owner itself does when something happens. */
   #ownObservers(): readonly LoopObserver[] {
     return [
-      shareLimits(accountOf(this.spec, this.#loop.env)),
+      shareLimits(this.#account),
       enforceCostLimit((control) => this.receive(control)),
       removePromptAliases(this.spec, this.folder),
       {
@@ -269,11 +274,8 @@ export class OwnedLoop {
   }
 }
 
-export interface OwnedLoopSpec {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  /** The environment of the loop's starter. */
-  readonly env: Readonly<Record<string, string>>;
+export interface OwnedLoopSpec extends StartedLoop {
+  readonly notes: readonly string[];
   /** Releases the lock. */
   readonly release: () => void;
   /** Does the agent's work, where the agent is a function of this program. */

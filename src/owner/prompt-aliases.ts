@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { promptAlias, unlinkAlias } from '../store/aliases.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
@@ -9,7 +8,7 @@ export function removePromptAliases({ workspace }: Spec, folder: LoopFolder): Lo
   return {
     appended(event, { policy }) {
       if (event.type !== 'run.ended' || !policy.aliases) return;
-      unlinkAlias(workspace, promptAlias(event.run), join(folder.run(event.run), 'prompt.md'));
+      unlinkAlias(workspace, promptAlias(event.run), folder.prompt(event.run));
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { LoopState } from '../loop/state.ts';
-import { runEnvironment, setUpMarker } from '../store/run-environment.ts';
-import { treeOf, type Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { runEnvironment, setUpMarker, type StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
 import {
   isSetUp,
   noteSetUp,
@@ -14,7 +13,7 @@ import {
 
 /** Runs the set-up commands of a fresh worktree, once; `done` where there is nothing to do. */
 export async function runSetUp(
-  loop: SetUpLoop,
+  loop: StartedLoop,
   { policy, iteration, control }: LoopState,
   say: (line: string) => void,
   interrupt: AbortSignal,
@@ -39,10 +38,4 @@ export async function runSetUp(
   await noteWhatIsLeft();
   if (ending === 'done') noteSetUp(folder);
   return ending;
-}
-
-interface SetUpLoop {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  readonly env: Readonly<Record<string, string>>;
 }

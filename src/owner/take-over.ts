@@ -34,9 +34,7 @@ export async function takeOver(
     if (spec.workspace !== written.workspace) writeSpec(folder.spec, spec, env);
     keepEnvironment(spec, env);
     registerLoop(spec);
-    const loop = new OwnedLoop({ spec, folder, env, release: lock.release, perform });
-    loop.notes = notes;
-    return loop;
+    return new OwnedLoop({ spec, folder, env, notes, release: lock.release, perform });
   } catch (error) {
     lock.release();
     throw asUserError(error, folder.path);

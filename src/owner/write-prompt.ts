@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
@@ -9,7 +9,7 @@ import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
 
 /** Renders the prompt of a run and writes it where the agent reads it. */
 export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): Promise<WrittenPrompt> {
@@ -28,7 +28,7 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
     '\0',
     '\uFFFD',
   );
-  const path = join(folder.run(effect.run), 'prompt.md');
+  const path = folder.prompt(effect.run);
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
@@ -36,10 +36,7 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   return { path: relative(folder.path, path), hash };
 }
 
-export interface PromptedLoop {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  readonly env: Readonly<Record<string, string>>;
+export interface PromptedLoop extends StartedLoop {
   readonly policy: () => Policy;
   /** Called with the beginning of the prompt, without secrets. */
   readonly prompted: (text: () => string) => void;

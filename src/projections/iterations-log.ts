@@ -8,6 +8,7 @@ import type { LoopState } from '../loop/state.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
 import { duration, localTime } from '../journal/times.ts';
 import type { GrowingFile } from './growing-file.ts';
+import { ofLimit } from '../loop/counted.ts';
 
 /** `iterations.log`: document 003's log, a line or two per event. */
 export class IterationsLog {
@@ -63,10 +64,8 @@ export function logLines(event: LoopEvent, state: LoopState, report: LoopReport)
 function entries(event: LoopEvent, state: LoopState, report: LoopReport): readonly string[] {
   const { policy } = state;
   switch (event.type) {
-    case 'iteration.started': {
-      const limit = policy.limits.iterations;
-      return [`[START] iteration ${event.iteration}${limit === null ? '' : `/${limit}`}`];
-    }
+    case 'iteration.started':
+      return [`[START] iteration ${ofLimit(event.iteration, policy.limits.iterations)}`];
     case 'run.ended':
       return runEntries(event, state, report);
     case 'check.finished':
@@ -140,8 +139,7 @@ function runEntries(
   }
   if (as === 'failure') {
     const backoff = Math.round((waitAfter(state, run).until - state.turn.at) / 1000);
-    const max = state.policy.limits.failures;
-    const attempt = `${state.failures.consecutive}${max === null ? '' : `/${max}`}`;
+    const attempt = ofLimit(state.failures.consecutive, state.policy.limits.failures);
     lines.push(`[FAIL] iteration ${iteration} exit=${exit} attempt=${attempt} backoff=${backoff}s`);
   }
   return lines;

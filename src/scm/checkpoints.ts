@@ -1,7 +1,6 @@
 /** Records the tree of a loop after each iteration, and makes the diff since the start for prompts. */
 import { join } from 'node:path';
-import type { LoopFolder } from '../store/store.ts';
-import { treeOf, type Spec } from '../store/spec.ts';
+import { treeOf } from '../store/spec.ts';
 import { hideSecrets, masked } from '../store/secrets.ts';
 import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
@@ -13,14 +12,10 @@ import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
-import { checkMarker } from '../store/run-environment.ts';
+import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { startRef, userGit } from './start.ts';
 
-interface LoopInGit {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  /** The environment of the process that started the loop. */
-  readonly env: Readonly<Record<string, string>>;
+interface LoopInGit extends StartedLoop {
   /** The current policy. */
   readonly policy: () => Policy;
 }

@@ -2,17 +2,12 @@ import type { Agent } from '../agents/agent.ts';
 import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import type { Policy } from '../loop/policy.ts';
-import { checkMarker, runEnvironment } from '../store/run-environment.ts';
-import { treeOf, type Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { checkMarker, runEnvironment, type StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
 import type { ScmProgram } from './program.ts';
 
 /** What the SCM tasks need to know about their loop. */
-export interface ScmSpec {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  /** The environment of the process that started the loop. */
-  readonly env: Readonly<Record<string, string>>;
+export interface ScmSpec extends StartedLoop {
   readonly agent: Agent;
   /** The current policy. */
   readonly policy: () => Policy;

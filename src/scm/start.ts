@@ -1,6 +1,5 @@
 /** What a loop needs from git before it starts, and what becomes of its records when it is archived or removed. */
 import { join } from 'node:path';
-import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { removeRecords, thinRecords } from '../git/records.ts';
@@ -11,7 +10,7 @@ import { isCommit } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { readLoops } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { scmProgram } from './program.ts';
 
 /** Refuses a loop that could not commit, before it is created. */
@@ -120,9 +119,6 @@ export function startRef({ id }: Spec): string {
   return recordName(id, 'start');
 }
 
-interface StartSpec {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  readonly env: Readonly<Record<string, string>>;
+interface StartSpec extends StartedLoop {
   readonly policy: Policy;
 }

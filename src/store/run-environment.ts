@@ -11,6 +11,13 @@ const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 /** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';
 
+/** A loop with the environment that it was started with. */
+export interface StartedLoop {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** The environment of an agent or a check: the one of the loop's starter, and the variables of the run. */
 export function runEnvironment({
   spec,
@@ -18,13 +25,7 @@ export function runEnvironment({
   env,
   run,
   policy,
-}: {
-  readonly spec: Spec;
-  readonly folder: LoopFolder;
-  readonly env: Readonly<Record<string, string>>;
-  readonly run: string;
-  readonly policy: Policy;
-}): Record<string, string> {
+}: StartedLoop & { readonly run: string; readonly policy: Policy }): Record<string, string> {
   const runFolder = folder.run(run);
   const marker = policy.completion.detectors.find((detector) => detector.kind === 'marker');
   return {

@@ -58,6 +58,11 @@ export class LoopFolder {
     const padded = iteration.padStart(4, '0');
     return join(this.path, 'runs', number === '1' ? padded : `${padded}.${number}`);
   }
+
+  /** Where the agent of a run reads its prompt. */
+  prompt(run: string): string {
+    return join(this.run(run), 'prompt.md');
+  }
 }
 
 /** The stdout log of a run, relative to the workspace. */

@@ -90,8 +90,3 @@ function pendingOf(state: LoopState): string | null {
   if (state.control.stop !== null) return 'running step, then the loop stops';
   return state.control.paused && openRun(state) !== null ? 'running iteration, then the loop pauses' : null;
 }
-
-/** `3/10`, or `3` without a limit. */
-export function iterationOf({ iterations, iterationLimit }: LoopSummary): string {
-  return `${iterations}${iterationLimit === null ? '' : `/${iterationLimit}`}`;
-}

@@ -33,7 +33,8 @@ import { masked } from '../store/secrets.ts';
 import { setUp } from './set-up.ts';
 import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
 import { withWorktreeLock } from './worktree-lock.ts';
-import { ahead, count, isOwn, mergeFolder, ownsBranch, tipOf } from './worktree.ts';
+import { ahead, isOwn, mergeFolder, ownsBranch, tipOf } from './worktree.ts';
+import { counted } from '../loop/counted.ts';
 
 export interface MergeRequest {
   readonly env: Readonly<Record<string, string>>;
@@ -160,7 +161,9 @@ class Merge {
       throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}`, 1);
     }
     await finishCommit(tree, place, (await resolveRevision(tree, 'HEAD^{commit}')) ?? '');
-    this.#request.say(`committed ${count(changes.length, 'uncommitted file')} of the worktree to ${branch}`);
+    this.#request.say(
+      `committed ${counted(changes.length, 'uncommitted file')} of the worktree to ${branch}`,
+    );
   }
 
   /** Merges and checks in the temporary worktree, and returns the commit that passed. */

@@ -104,9 +104,9 @@ function hasFiles(path: string): boolean {
 
 function loopOf(repository: Repository, path: string, owner: TreeOwner | null): LoopReading | null {
   const loop = owner === null ? null : readLoopAt(loopFolder(owner.workspace, owner.name));
-  if (loop !== null && loop.spec.id === owner?.id) return loop;
+  if (owner !== null) return loop?.spec.id === owner.id ? loop : null;
   const known = [...readLoops(repository.folder), ...readAllLoops()];
-  return owner === null ? (known.find(({ spec }) => spec.worktree?.path === path) ?? null) : null;
+  return known.find(({ spec }) => spec.worktree?.path === path) ?? null;
 }
 
 /** Refuses a tree in which a loop is running, or which an unfinished loop needs to be resumed. */

@@ -19,8 +19,9 @@ import type { LoopReading } from '../store/read-loop.ts';
 import { scmProgram } from '../scm/program.ts';
 import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
 import { clearPlace, creationMarker, type Place } from './occupied-place.ts';
-import { count, discard, hasTree } from './worktree.ts';
+import { discard, hasTree } from './worktree.ts';
 import { withWorktreeLock } from './worktree-lock.ts';
+import { counted } from '../loop/counted.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -79,7 +80,7 @@ export async function makeWorktree(place: Place, owner: TreeOwner, notes: string
   const changes = (await changedFiles({ ...repository, folder: top }, { except })).length;
   if (changes > 0) {
     notes.push(
-      `the workspace has ${count(changes, 'uncommitted change')}; the worktree starts from the last commit, without ${changes === 1 ? 'it' : 'them'}`,
+      `the workspace has ${counted(changes, 'uncommitted change')}; the worktree starts from the last commit, without ${changes === 1 ? 'it' : 'them'}`,
     );
   }
   if (existsSync(join(path, '.gitmodules'))) {

@@ -18,6 +18,7 @@ import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { UserError } from '../user-error.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { counted } from '../loop/counted.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -40,8 +41,8 @@ export function mergeFolder(path: string): string {
 export function describeWork({ changes, hidden, commits, submodules, trouble }: Work): string {
   return [
     ...(trouble !== null ? ['everything in the folder'] : []),
-    ...(changes > 0 ? [`${count(changes, 'uncommitted change')}${hiddenNote(hidden)}`] : []),
-    ...(commits > 0 ? [count(commits, 'unmerged commit')] : []),
+    ...(changes > 0 ? [`${counted(changes, 'uncommitted change')}${hiddenNote(hidden)}`] : []),
+    ...(commits > 0 ? [counted(commits, 'unmerged commit')] : []),
     ...(submodules.length > 0 ? [`unpushed commits in ${submodules.join(', ')}`] : []),
   ].join(', ');
 }
@@ -51,11 +52,6 @@ function hiddenNote(files: readonly string[]): string {
   return files.length === 0
     ? ''
     : ` (git status shows ${files.join(', ')} only after git update-index --no-assume-unchanged, or --no-skip-worktree)`;
-}
-
-/** `2 things`. */
-export function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** Whether a loop's worktree exists and still belongs to it. */

@@ -1,13 +1,7 @@
 /** Settings with two names: Ralph's own and the one of document 001. */
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
-
-/** The output of `ralph config`, by the name of the setting. */
-const configOf = async (stage: Stage): Promise<unknown> => {
-  const { stdout, stderr } = await stage.ralph('config', '--json').ended;
-  expect(stderr).toBe('');
-  return JSON.parse(stdout);
-};
+import { configOf } from './config-of.ts';
+import { openStage } from './stage.ts';
 
 describe('a setting with two names', () => {
   it('S2.27 S2.29 lets a local setting override the shared one under its other name', async () => {

@@ -1,5 +1,6 @@
 /** The settings files of a workspace, and what a loop does with them. */
 import { describe, expect, it } from 'vitest';
+import { configOf } from './config-of.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const done = "echo '<response>DONE</response>'";
@@ -7,18 +8,6 @@ const shared = (stage: Stage, more: object = {}): void =>
   stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...more });
 const run = (stage: Stage, ...args: readonly string[]) =>
   stage.ralph('run', '--name', 'it', '-p', 'work', ...args).ended;
-/** The settings in effect, by their full name. */
-const configOf = async (stage: Stage, ...args: readonly string[]): Promise<Record<string, Setting>> => {
-  const { stdout, stderr } = await stage.ralph('config', '--json', ...args).ended;
-  expect(stderr).toBe('');
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
-  return JSON.parse(stdout) as Record<string, Setting>;
-};
-interface Setting {
-  readonly value: unknown;
-  readonly origin: string;
-  readonly place: string | null;
-}
 
 describe('the settings files', () => {
   it('S2.26 S2.29 are overridden by flags, and the shared one by the local one (T038)', async () => {
