@@ -231,12 +231,18 @@ export type ErrorKind =
   | 'prompt-unreadable'
   /** The provider rejects the credentials. */
   | 'authentication'
+  /** The account has no credit left; only a payment helps. */
+  | 'out-of-credit'
+  /** Something between the agent and the provider, such as a proxy, refuses the connection for good. */
+  | 'blocked'
   /** The provider does not know the model. */
   | 'unknown-model'
   /** The agent lacks a permission that it needs. */
   | 'permission-denied'
   /** The disk is full. */
   | 'disk-full'
+  /** The provider refuses this request itself, for example because the prompt is too long. */
+  | 'request-refused'
   /** Network, overload, rate limit, crash: a retry may help. */
   | 'transient'
   /** Anything else. */

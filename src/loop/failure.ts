@@ -46,10 +46,13 @@ export function isFatal(kind: ErrorKind): boolean {
     case 'prompt-missing':
     case 'prompt-unreadable':
     case 'authentication':
+    case 'out-of-credit':
+    case 'blocked':
     case 'unknown-model':
     case 'permission-denied':
     case 'disk-full':
       return true;
+    case 'request-refused':
     case 'transient':
     case 'other':
       return false;
@@ -69,9 +72,12 @@ export function fatalOutcome(ending: RunEnding, everStarted: boolean): Outcome {
     case 'invalid-configuration':
       return { type: everStarted ? 'fatal' : 'bad-input', message };
     case 'authentication':
+    case 'out-of-credit':
+    case 'blocked':
     case 'unknown-model':
     case 'permission-denied':
     case 'disk-full':
+    case 'request-refused':
     case 'transient':
     case 'other':
     case undefined:
