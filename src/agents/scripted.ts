@@ -69,7 +69,11 @@ const EXPLICIT_KINDS = [
   'not-executable',
   'invalid-configuration',
   'authentication',
+  'out-of-credit',
+  'blocked',
+  'unknown-model',
   'permission-denied',
+  'request-refused',
   'transient',
   'other',
 ] as const;

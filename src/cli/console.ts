@@ -14,7 +14,7 @@ import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
 import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
-import { detailsFor, hintFor, lineAtStart, linesFor } from './lines.ts';
+import { detailsFor, hintFor, lineAtStart, linesFor, waitText } from './lines.ts';
 import type { ViewOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { ProviderLines } from './provider-lines.ts';
@@ -103,7 +103,7 @@ export class Console implements LoopObserver {
   }
 
   began(effect: Effect): void {
-    const line = lineAtStart(effect);
+    const line = lineAtStart(effect, this.#state);
     if (line !== null) this.status(line);
     if (effect.type !== 'check') return;
     const { checkCommand } = textsOf((this.#state?.policy ?? DEFAULT_POLICY).wording);
@@ -173,10 +173,11 @@ export class Console implements LoopObserver {
     const { iteration, turn, policy, now } = this.#state;
     const started = this.#report?.startedAt ?? now;
     const passed = turn.checks.filter((result) => result?.code === 0).length;
+    const waiting = waitText(this.#state, Date.now());
     const parts = [
       `iteration ${ofLimit(iteration, policy.limits.iterations)}`,
       duration(Math.max(0, Date.now() - started), ' '),
-      `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
+      waiting ?? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
     this.#screen.status(`${this.#spec.name}: ${parts.join(' · ')}`);

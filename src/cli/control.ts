@@ -5,6 +5,7 @@ import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
+import { unchangedLimit } from '../config/policy.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
 
@@ -71,6 +72,7 @@ const SETTINGS: Readonly<Record<string, (key: string, value: string) => SetLimit
   'max-iterations': (key, value) => ({ iterations: parseWhole(key, value, 1) }),
   'max-time': (key, value) => ({ timeMs: parseDuration(key, value) }),
   'max-failures': (key, value) => ({ failures: parseWhole(key, value, 1) }),
+  'max-unchanged': (key, value) => ({ unchanged: unchangedLimit(parseWhole(key, value, 0)) ?? null }),
   'max-output': (key, value) => ({ outputBytes: parseSize(key, value) }),
   'max-tokens': (key, value) => ({ tokens: parseWhole(key, value, 1) }),
   'max-cost': (key, value) => ({ costUsd: parseAmount(key, value) }),

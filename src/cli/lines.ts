@@ -1,17 +1,20 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
 import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
-import type { Effect } from '../loop/effect.ts';
+import { neededEvidence, openClaim } from '../loop/claim.ts';
+import { decide, wantsChecks } from '../loop/decide.ts';
+import type { Effect, WaitReason } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
-import { waitAfter } from '../loop/limits.ts';
+import { capAtDeadline, resetsTooLate, waitAfter } from '../loop/limits.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { loopName } from '../store/names.ts';
 import { logOf } from '../store/store.ts';
 import { hideKeys } from '../store/secrets.ts';
-import { duration, localTime } from '../journal/times.ts';
+import { explain } from '../loop/outcome.ts';
+import { duration, localTime, timeOfDay } from '../journal/times.ts';
 import { counted, ofLimit } from '../loop/counted.ts';
 import { limitWords } from './limit-words.ts';
 import { textsOf } from './wording.ts';
@@ -33,6 +36,8 @@ export function linesFor(
       return [checkLine(event, state, isVerbose)];
     case 'claim.rejected': {
       const { length } = event.failed;
+      if (event.because === 'run-failed')
+        return ['claim rejected: the agent says it is done, but its run failed and no check confirms it'];
       return [
         `claim rejected: the agent says it is done, but ${counted(length, 'check fails', 'checks fail')}`,
       ];
@@ -114,8 +119,12 @@ export function hintFor(
 const COMMAND_NOT_FOUND = 127;
 
 /** The line for an effect that begins now and may take a while. */
-export function lineAtStart(effect: Effect): string | null {
-  return effect.type === 'check' ? `check started: ${brief(effect.check.command)}` : null;
+export function lineAtStart(effect: Effect, state: LoopState | null): string | null {
+  if (effect.type === 'check') return `check started: ${brief(effect.check.command)}`;
+  const run = state?.turn.run ?? null;
+  // The line about the failed run says so itself, unless the run could still have completed the loop then.
+  if (effect.type !== 'wait' || effect.why !== 'backoff' || state === null || run === null) return null;
+  return mayStillClaim(state) ? retryText(state, run) : null;
 }
 
 /** More lines for `--verbose`, in the words of document 001. */
@@ -182,9 +191,11 @@ function runLines(event: RunEnded, state: LoopState, report: LoopReport): readon
 const NOT_COUNTED = 'not counted as an iteration';
 
 function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
-  const until = moment(waitAfter(state, run).until, event.at);
+  const { until } = waitAfter(state, run);
+  // The end of the loop follows, and says why.
+  if (resetsTooLate(state, until) !== null) return `usage limit reached; ${NOT_COUNTED}`;
   const wait = duration(secondsToWait(state, run) * 1000, ' ');
-  return `usage limit reached, waiting until ${until} (${wait}); ${NOT_COUNTED}`;
+  return `usage limit reached, waiting until ${moment(until, event.at)} (${wait}); ${NOT_COUNTED}`;
 }
 
 function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {
@@ -196,12 +207,27 @@ function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: str
     (failures !== null && consecutive >= failures) ||
     (iterations !== null && iteration >= iterations) ||
     state.control.stop !== null;
-  const next = isLast ? '' : `, retrying in ${secondsToWait(state, run)}s`;
+  const next = isLast || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
   return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
 }
 
+function retryText(state: LoopState, run: Run): string {
+  return `retrying in ${secondsToWait(state, run)}s`;
+}
+
+/** Whether a failed run can still complete the loop: by its claim, if checks confirm it, or by checks alone. */
+function mayStillClaim(state: LoopState): boolean {
+  const { until, detectors } = state.policy.completion;
+  if (until === 'checks') return wantsChecks(state);
+  const mayLeaveSign = detectors.some(
+    (detector) => 'phases' in detector && detector.phases.includes('after'),
+  );
+  return neededEvidence(state) !== 'never' && (mayLeaveSign || openClaim(state) !== null);
+}
+
 function secondsToWait(state: LoopState, run: Run): number {
-  return Math.max(0, Math.round((waitAfter(state, run).until - state.turn.at) / 1000));
+  const until = capAtDeadline(state, waitAfter(state, run).until);
+  return Math.max(0, Math.round((until - state.turn.at) / 1000));
 }
 
 function endingText(ending: RunEnded['ending'], state: LoopState, took: string): string {
@@ -295,12 +321,25 @@ function ownerLines(state: LoopState): readonly string[] {
   // A paused loop prints `resumed` once it is resumed.
   if (state.control.paused && run === null) return [];
   const iteration = ofLimit(state.iteration, state.policy.limits.iterations);
-  return [
-    run === null
-      ? `continuing at iteration ${iteration}`
-      : `reattached to the agent of iteration ${iteration}`,
-  ];
+  if (run !== null) return [`reattached to the agent of iteration ${iteration}`];
+  const waiting = waitText(state);
+  return [`continuing at iteration ${iteration}${waiting === null ? '' : `, ${waiting}`}`];
 }
+
+/** What the loop waits for and until when, where the wait takes longer than a moment; null if it does not wait. */
+export function waitText(state: LoopState, now: number = state.now): string | null {
+  const wait = decide(state).find((effect) => effect.type === 'wait');
+  if (wait === undefined || wait.until - now < 1000) return null;
+  const left = `${duration(wait.until - now, ' ')} left, until ${moment(wait.until, now)}`;
+  return `${WAITS[wait.why]} (${left})`;
+}
+
+const WAITS: Readonly<Record<WaitReason, string>> = {
+  'usage-limit': 'waiting for the usage limit to reset',
+  outage: 'waiting for the provider',
+  backoff: 'waiting to retry',
+  delay: 'waiting for the next iteration',
+};
 
 function endLines(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
@@ -309,7 +348,7 @@ function endLines(
   const { iterationLimitLine } = state.policy.wording;
   switch (outcome.type) {
     case 'failures-exhausted':
-      return [`${counted(outcome.failures, 'consecutive failure')}, stopping loop`];
+      return [`${explain(outcome, state.policy, timeOfDay)}, stopping loop`];
     case 'iterations-exhausted':
       return iterationLimitLine === null
         ? []

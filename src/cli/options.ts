@@ -24,6 +24,7 @@ export interface LimitOptions extends ViewOptions {
   readonly maximumIterations?: string;
   readonly maxTime?: string;
   readonly maxFailures?: string;
+  readonly maxUnchanged?: string;
   readonly maxCost?: string;
   readonly maxTokens?: string;
   readonly maxOutput?: string;
@@ -103,6 +104,7 @@ export function limitSettings(options: LimitOptions): Settings {
     maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
     maxFailures: whole('--max-failures', options.maxFailures, 1),
+    maxUnchanged: whole('--max-unchanged', options.maxUnchanged, 0),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
     maxTokens: whole('--max-tokens', options.maxTokens, 1),
     maxOutput: maxOutput === undefined ? undefined : parseSize('--max-output', maxOutput),

@@ -35,6 +35,7 @@ export function runOptions(command: Command, json?: string): Command {
   limitOptions(command, 'Limits:', {
     maxIterations: '10',
     maxFailures: '5',
+    maxUnchanged: '5',
     iterationTimeout: '2h',
     inactivityTimeout: '20m',
   });
@@ -56,6 +57,7 @@ export function loopOptions(command: Command): Command {
   limitOptions(command, 'Limits:', {
     maxIterations: '25',
     maxFailures: UNLIMITED,
+    maxUnchanged: UNLIMITED,
     iterationTimeout: UNLIMITED,
     inactivityTimeout: UNLIMITED,
   });
@@ -109,6 +111,7 @@ function checkOptions(
 interface LimitDefaults {
   readonly maxIterations: string;
   readonly maxFailures: string;
+  readonly maxUnchanged: string;
   readonly iterationTimeout: string;
   readonly inactivityTimeout: string;
 }
@@ -133,6 +136,10 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
     .option(
       '--max-failures <number>',
       `maximum number of consecutive failures${byDefault(defaults?.maxFailures)}`,
+    )
+    .option(
+      '--max-unchanged <number>',
+      `maximum number of consecutive iterations without progress${orUnlimited(defaults?.maxUnchanged)}`,
     )
     .option('--max-output <size>', `maximum output per run, e.g. 500k, 20m${byDefault('1g')}`)
     .option('--iteration-timeout <time>', `maximum time per run${orUnlimited(defaults?.iterationTimeout)}`)

@@ -12,6 +12,7 @@ export interface Settings {
   readonly maxIterations?: number | undefined;
   readonly maxTime?: Time | undefined;
   readonly maxFailures?: number | undefined;
+  readonly maxUnchanged?: number | undefined;
   readonly maxCost?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxOutput?: Size | undefined;
@@ -82,6 +83,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   maxIterations: '--max-iterations',
   maxTime: '--max-time',
   maxFailures: '--max-failures',
+  maxUnchanged: '--max-unchanged',
   maxCost: '--max-cost',
   maxTokens: '--max-tokens',
   maxOutput: '--max-output',

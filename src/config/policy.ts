@@ -8,13 +8,14 @@ import { parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
-  const { checks, outputTruncateChars, includeIterationCountInPrompt, scm } = settings;
+  const { checks, outputTruncateChars, scm } = settings;
   const delay = milliseconds(settings.restartDelay);
   return {
     limits: {
       iterations: settings.maxIterations,
       timeMs: milliseconds(settings.maxTime),
       failures: settings.maxFailures,
+      unchanged: unchangedLimit(settings.maxUnchanged),
       costUsd: settings.maxCost,
       tokens: settings.maxTokens,
       outputBytes: bytes(settings.maxOutput),
@@ -42,9 +43,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
-    ...(includeIterationCountInPrompt === undefined
-      ? {}
-      : { prompt: { sections: sections(base, includeIterationCountInPrompt) } }),
+    prompt: { sections: sections(settings, base) },
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -81,6 +80,7 @@ export function settingsOf({
     maxIterations: limits.iterations,
     maxTime: time(limits.timeMs),
     maxFailures: limits.failures,
+    maxUnchanged: limits.unchanged?.end ?? null,
     maxCost: limits.costUsd,
     maxTokens: limits.tokens,
     maxOutput: limits.outputBytes,
@@ -130,6 +130,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'limits.iterations': 'maxIterations',
   'limits.timeMs': 'maxTime',
   'limits.failures': 'maxFailures',
+  'limits.unchanged.end': 'maxUnchanged',
   'limits.costUsd': 'maxCost',
   'limits.tokens': 'maxTokens',
   'limits.outputBytes': 'maxOutput',
@@ -199,10 +200,23 @@ function unwrapped(response: string): string {
   return /^\s*<response>(.*)<\/response>\s*$/i.exec(response)?.[1]?.trim() ?? response;
 }
 
-/** The last section is prepended last, which puts the count first in the prompt. */
-function sections({ prompt }: Policy, withCount: boolean): Policy['prompt']['sections'] {
+/** Undefined if the settings do not change them. */
+function sections(
+  { includeIterationCountInPrompt: withCount, maxUnchanged = 0 }: Settings,
+  { prompt }: Policy,
+): Policy['prompt']['sections'] | undefined {
+  const nudge = maxUnchanged > 0 && !prompt.sections.includes('nudge') ? (['nudge'] as const) : [];
+  if (withCount === undefined && nudge.length === 0) return undefined;
+  const isCounted = withCount ?? prompt.sections.includes('iteration-count');
   const others = prompt.sections.filter((name) => name !== 'iteration-count');
-  return withCount ? [...others, 'iteration-count'] : others;
+  // The last section is prepended last, which puts the count first in the prompt.
+  return [...others, ...nudge, ...(isCounted ? (['iteration-count'] as const) : [])];
+}
+
+/** The agent is nudged two iterations before the end; a limit of 0 means unlimited. */
+export function unchangedLimit(end: number | undefined): Policy['limits']['unchanged'] | undefined {
+  if (end === undefined) return undefined;
+  return end === 0 ? null : { nudge: end === 1 ? null : Math.max(1, end - 2), end };
 }
 
 const TASK_MS = 600_000;

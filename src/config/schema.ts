@@ -135,6 +135,11 @@ const SETTINGS: z.ZodType<Settings> = object({
     .describe('Maximum number of iterations. Alias: `maximumIterations` (document 001).'),
   maxTime: time().optional().describe('Maximum active time of the loop: time in which an owner drives it.'),
   maxFailures: positive.optional().describe('Number of consecutive failed runs after which the loop ends.'),
+  maxUnchanged: whole(0, 'must be a whole number >= 0')
+    .optional()
+    .describe(
+      'Number of consecutive iterations without progress after which the loop ends (0 = unlimited). An iteration makes no progress if its files and check results have occurred together before in this loop. The prompt mentions it two iterations before.',
+    ),
   maxCost: z
     .number({ error: 'must be an amount of dollars > 0' })
     .gt(0, 'must be an amount of dollars > 0')

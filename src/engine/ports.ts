@@ -76,7 +76,10 @@ export interface Taken {
 
 export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
 
-export type WrittenPrompt = { readonly path: string; readonly hash: string } | { readonly error: RunError };
+/** `base` is the hash of what the user wrote, without what Ralph adds from run to run. */
+export type WrittenPrompt =
+  | { readonly path: string; readonly hash: string; readonly base?: string }
+  | { readonly error: RunError };
 
 /** Called after something has happened. */
 export interface Observer {

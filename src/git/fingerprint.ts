@@ -4,15 +4,17 @@ import { dirname, join } from 'node:path';
 import { exec } from '../process/exec.ts';
 
 /**
- * A hash of HEAD, the files that differ from it, and their contents. Null outside of a repository. Ignored files and
- * `.ralph` do not count.
+ * A hash of the tree of HEAD, the files that differ from it, and their contents: commits with the same files give the same
+ * hash. Null outside of a repository. Ignored files and `.ralph` do not count.
  */
 export async function fingerprint(
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   if (!isInRepository(workspace)) return null;
-  const status = await exec(
+  // Without locks, so that the agent's own git commands do not fail.
+  const options = { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } };
+  const statusNow = exec(
     // Without fsmonitor, because that is a program of the user's choice.
     [
       'git',
@@ -20,19 +22,22 @@ export async function fingerprint(
       'core.fsmonitor=false',
       'status',
       '--porcelain=v2',
-      '--branch',
       '--untracked-files=all',
       '-z',
       '--',
       ':/',
       ':(exclude,top,glob)**/.ralph/**',
     ],
-    // Without locks, so that the agent's own git commands do not fail.
-    { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } },
+    options,
   );
+  const headNow = exec(['git', 'rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], options);
+  const [status, head] = [await statusNow, await headNow];
   if (status === null || status.code !== 0) return null;
   const top = await topLevel(workspace, env);
-  const hash = createHash('sha256').update(status.stdout);
+  // Before the first commit there is no tree.
+  const hash = createHash('sha256')
+    .update(head?.code === 0 ? head.stdout : '')
+    .update(status.stdout);
   const paths = changedPaths(status.stdout.toString('utf8'));
   let budget = MAX_BYTES;
   for (const path of paths) budget -= addContent(hash, join(top ?? workspace, path), budget);

@@ -5,6 +5,13 @@ export function localTime(moment: number): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** The time of day in the local time zone, with the date if it is not the day of `now`: `03:00`, `2024-01-15 03:00`. */
+export function timeOfDay(moment: number, now: number = Date.now()): string {
+  const [date = '', time = ''] = localTime(moment).split('T');
+  const short = time.slice(0, 5);
+  return date === localTime(now).split('T')[0] ? short : `${date} ${short}`;
+}
+
 function two(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -285,6 +285,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   maximumIterations: true,
   maxTime: true,
   maxFailures: true,
+  maxUnchanged: true,
   maxCost: true,
   maxTokens: true,
   maxOutput: true,

@@ -4,11 +4,9 @@ import type { LoopState, Turn } from './state.ts';
 
 /** The claim that a detector opens: by a marker or message before the run, or by what the run printed or left behind. */
 export function openClaim({ policy, turn }: LoopState): Claim | null {
-  const { detectors, afterFailure } = policy.completion;
+  const { detectors } = policy.completion;
   if (turn.run === null)
     return firstClaim(detectors, (detector) => claimInProbe(turn.before, 'before', detector));
-  const as = turn.run.ended?.as;
-  if ((as === 'failure' || as === 'restart') && afterFailure === 'ignore') return null;
   return (
     turn.run.output.claim ??
     firstClaim(
@@ -16,6 +14,30 @@ export function openClaim({ policy, turn }: LoopState): Claim | null {
       (detector) => claimByExitCode(turn, detector) ?? claimInProbe(turn.after, 'after', detector),
     )
   );
+}
+
+/** What a claim needs to be accepted now: nothing, checks that pass, or more than this loop can give (`never`). */
+export function neededEvidence(state: LoopState): 'none' | 'checks' | 'never' {
+  const { policy, turn } = state;
+  const { until, afterFailure } = policy.completion;
+  const usual = until === 'claim' ? 'none' : 'checks';
+  if (!isOfFailedRun(turn) || afterFailure === 'consider') return usual;
+  // Where an exit code is the claim, it is not the sign of a failure.
+  if (openClaim(state)?.by === 'exit-code') return usual;
+  return afterFailure === 'checks' && policy.checks.commands.length > 0 ? 'checks' : 'never';
+}
+
+/** The marker files that have claimed in this turn. A claim that does not count must not count in the next turn either. */
+export function claimingMarkers({ policy, turn }: LoopState): readonly string[] {
+  const phase = turn.run === null ? 'before' : 'after';
+  return policy.completion.detectors.flatMap((detector) =>
+    detector.kind === 'marker' && claimInProbe(turn[phase], phase, detector) !== null ? [detector.file] : [],
+  );
+}
+
+/** Before a run, a marker may come from an earlier run of the same iteration, which was cut short. */
+function isOfFailedRun({ run, runs }: Turn): boolean {
+  return run === null ? runs > 0 : run.ended?.as === 'failure' || run.ended?.as === 'restart';
 }
 
 function firstClaim(

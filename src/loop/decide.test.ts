@@ -134,18 +134,6 @@ describe('a claim', () => {
     });
   });
 
-  it('counts in a failed run if the policy considers it, and only with evidence', () => {
-    const failed = [...begun, output('1.1', claim), exited('1.1', 1)] as const;
-    expect(wanted(given(checked, ...failed))).toMatchObject({ key: 'checks:1' });
-    expect(
-      wanted(given({ ...checked, completion: { ...plain.completion, afterFailure: 'ignore' } }, ...failed)),
-    ).toMatchObject({ type: 'wait', why: 'backoff' });
-    expect(wanted(given(checked, ...begun, exited('1.1', 1)))).toMatchObject({
-      type: 'wait',
-      why: 'backoff',
-    });
-  });
-
   it('by exit code or bus message is judged like any other', () => {
     const byCode = {
       completion: { detectors: [{ kind: 'exit-code', code: 7 }] },

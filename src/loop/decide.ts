@@ -13,7 +13,8 @@
  *   L1  The loop never starts more iterations than its limit allows.
  *   L2  An ended loop wants no effects, and after `loop.ended` it accepts only `loop.reopened`.
  *   L3  `done` needs an accepted claim and, unless the policy asks for the claim alone, checks that all passed after the
- *       last work run. Every run that produced work is checked, and only a failed check rejects a claim.
+ *       last work run. Every run that produced work is checked. Only a failed check rejects a claim, or a failed run
+ *       whose claim no check can confirm.
  *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
  *   L5  Folding the journal gives the live state, at every index.
  *   L6  An effect that is carried out twice, or an event that is delivered twice, counts once.
@@ -26,16 +27,18 @@
  *   L13 Only work that passed its checks is committed, all of it is, and the agent is asked for a commit message only if
  *       there is something to commit.
  */
-import { openClaim } from './claim.ts';
+import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
 import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
-import { capAtDeadline, deadline, exhausted, progressAfter, spendingExhausted, waitAfter } from './limits.ts';
+import { capAtDeadline, deadline, exhausted, resetsTooLate, spendingExhausted, waitAfter } from './limits.ts';
 import type { Outcome } from './outcome.ts';
+import { progressAfter } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
+import { refusedForGood } from './refusal.ts';
 import { endsByClaim, isCutShort, openRun, producedWork } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
@@ -60,7 +63,9 @@ function wantedEffects(state: LoopState): readonly Effect[] {
   if (stop === null) return wanted;
   const finishing = stop.now ? [] : wanted.filter(({ key }) => stop.finishing.includes(key));
   if (finishing.length > 0 || open !== null) return finishing;
-  return end(stop.abort ?? { type: 'stopped', by: stop.by });
+  return end(
+    stop.abort ?? { type: 'stopped', by: stop.by, ...(stop.signal === null ? {} : { signal: stop.signal }) },
+  );
 }
 
 /** Each step gives the effects that it still needs, or undefined once it is finished; the first unfinished one decides. */
@@ -99,6 +104,7 @@ function nextStep(state: LoopState): Effects {
     checkpoint(state) ??
     endWhenDone(state) ??
     handOver(state, run) ??
+    endBecause(refusedForGood(state)) ??
     endBecause(tooManyFailures(state)) ??
     endBecause(stuck(state)) ??
     endBecause(policy.limits.lookedAt === 'after-iteration' ? exhausted(state) : null) ??
@@ -128,7 +134,7 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   if (isAfter && request.marker !== null) markers.push(request.marker);
   const messages =
     probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
-  const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.fingerprint === null);
+  const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.seen.length === 0);
   if (markers.length === 0 && !messages && !fingerprint) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
   return [{ type: 'probe', key, phase, markers, messages, fingerprint }];
@@ -157,20 +163,21 @@ function runChecks(state: LoopState): Effects | undefined {
   return [{ type: 'check', key: `check:${iteration}.${index + 1}`, iteration, run, index, check, timeoutMs }];
 }
 
-function wantsChecks(state: LoopState): boolean {
+/** Whether the checks run in this turn. */
+export function wantsChecks(state: LoopState): boolean {
   const { until, afterFailure } = state.policy.completion;
   const as = state.turn.run?.ended?.as;
   if (state.policy.checks.commands.length === 0) return false;
   if (producedWork(as)) return true;
-  if (until === 'checks') return as === 'failure' && afterFailure === 'consider';
-  return until === 'both' && openClaim(state) !== null;
+  if (until === 'checks') return as === 'failure' && afterFailure !== 'ignore';
+  return neededEvidence(state) === 'checks' && openClaim(state) !== null;
 }
 
 function checksPassed({ policy, turn }: LoopState): boolean {
   return policy.checks.commands.every((_, index) => turn.checks[index]?.code === 0);
 }
 
-/** A detector opens a claim; the evidence accepts or rejects it. */
+/** A detector opens a claim; the evidence accepts or rejects it. A rejected marker is moved aside: it must not claim again. */
 function judgeClaim(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { until } = policy.completion;
@@ -187,16 +194,16 @@ function judgeClaim(state: LoopState): Effects | undefined {
   }
   if (claim.verdict !== 'open') return undefined;
   const key = `verdict:${iteration}`;
-  if (until === 'claim' || passed) {
+  const rejected = { type: 'claim.rejected', iteration, run } as const;
+  const needed = claim.by === 'checks' ? 'checks' : neededEvidence(state);
+  if (needed === 'never') {
+    return record(key, { ...rejected, failed: [], because: 'run-failed' }, claimingMarkers(state));
+  }
+  if (needed === 'none' || passed) {
     return record(key, { type: 'claim.accepted', iteration, run, verified: passed && commands.length > 0 });
   }
   const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
-  // A rejected marker is moved aside; otherwise it would claim again before the next run.
-  return record(
-    key,
-    { type: 'claim.rejected', iteration, run, failed },
-    claim.by === 'marker' ? [claim.text] : [],
-  );
+  return record(key, { ...rejected, failed }, claimingMarkers(state));
 }
 
 const CLAIM_BY_CHECKS = { by: 'checks', text: 'every check passed' } as const;
@@ -268,9 +275,9 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
   return { type: 'failures-exhausted', failures: failures.consecutive };
 }
 
-/** With the default backoff, 300 outages in a row take about a day; the provider is not expected back. */
+/** With its backoff, 300 outages in a row take about a day; the provider is not expected back. */
 function tooManyOutages({ outages }: LoopState): Outcome | null {
-  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages };
+  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages, outages: true };
 }
 
 const MAX_OUTAGES = 300;
@@ -290,8 +297,7 @@ function startIteration({ turn: { iteration, started } }: LoopState): Effects | 
 function waitForSharedLimit(state: LoopState): Effects | undefined {
   const { sharedLimit } = state.turn;
   if (sharedLimit === null) return undefined;
-  const until = capAtDeadline(state, sharedLimit.until);
-  return [{ type: 'wait', key: `wait:${nextRunId(state)}:shared-limit`, until, why: 'usage-limit' }];
+  return waitForLimit(state, `wait:${nextRunId(state)}:shared-limit`, sharedLimit.until);
 }
 
 /** A running agent continues until a continuous detector has its claim or a spending limit is reached. */
@@ -337,8 +343,14 @@ function nextRunId({ turn: { iteration, runs } }: LoopState): string {
 /** Every iteration ends with a wait, even one of 0 ms; a paused loop rests instead of waiting for a usage limit. */
 function waitOrRest(state: LoopState, run: Run): Effects {
   const { until, why } = waitAfter(state, run);
-  if (state.control.paused && why === 'usage-limit') return [{ type: 'rest', key: 'rest' }];
-  return [{ type: 'wait', key: `wait:${run.id}`, until, why }];
+  const key = `wait:${run.id}`;
+  if (why !== 'usage-limit') return [{ type: 'wait', key, until: capAtDeadline(state, until), why }];
+  return state.control.paused ? [{ type: 'rest', key: 'rest' }] : waitForLimit(state, key, until);
+}
+
+/** Waits for a usage limit, unless the loop's own time limit comes first. */
+function waitForLimit(state: LoopState, key: string, until: number): Effects {
+  return endBecause(resetsTooLate(state, until)) ?? [{ type: 'wait', key, until, why: 'usage-limit' }];
 }
 
 function endBecause(outcome: Outcome | null): Effects | undefined {

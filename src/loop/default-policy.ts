@@ -24,7 +24,7 @@ export const DEFAULT_POLICY: Policy = {
       { kind: 'response-tag', value: 'DONE', placement: 'own-line', ...ASSISTANT_TEXT },
       DONE_FILE,
     ],
-    afterFailure: 'consider',
+    afterFailure: 'checks',
     handOver: { exitCode: null, marker: null, busMessage: null },
     staleMarkers: 'move-aside',
   },
@@ -50,7 +50,6 @@ export const DEFAULT_POLICY: Policy = {
   delay: {
     afterOkMs: 0,
     afterFailure: { kind: 'backoff', capMs: 300 * SECOND },
-    outageIs: 'waited-for',
     usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
   },
   prompt: {
@@ -67,7 +66,8 @@ export const DEFAULT_POLICY: Policy = {
   },
   checkpoint: true,
   children: null,
-  signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  // `timeout`, CI systems and service managers send SIGTERM and do not wait long.
+  signals: { SIGINT: 'finish', SIGTERM: 'kill' },
   wording: wordings.default,
   exitCodes: EXIT_CODES,
 };

@@ -1,5 +1,5 @@
 import type { Claim, Phase } from './completion.ts';
-import type { Outcome, StopCause } from './outcome.ts';
+import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 
 /**
@@ -24,7 +24,8 @@ export type Happening =
       readonly run: string;
       readonly purpose: Purpose;
       readonly guidance: readonly string[];
-      readonly prompt: { readonly path: string; readonly hash: string } | null;
+      /** `base` is the hash of what the user wrote, without what Ralph adds; older journals lack it. */
+      readonly prompt: { readonly path: string; readonly hash: string; readonly base?: string } | null;
     }
   /** The agent's process started, or an owner reattached to it after a crash. */
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
@@ -70,12 +71,13 @@ export type Happening =
       readonly run: string | null;
       readonly verified: boolean;
     }
-  /** The evidence disagrees: these checks failed. */
+  /** The evidence disagrees: these checks failed, or the run failed and no check could confirm its claim. */
   | {
       readonly type: 'claim.rejected';
       readonly iteration: number;
       readonly run: string | null;
       readonly failed: readonly string[];
+      readonly because?: 'run-failed';
     }
   /** Whether there is anything to commit, and what prevents a commit (`error`). */
   | ({ readonly type: 'changes.found'; readonly iteration: number } & Changes)
@@ -276,7 +278,7 @@ export type Control =
   /** End after the running step, or with `now` at once. */
   | { readonly type: 'stop'; readonly now: boolean; readonly by: StopCause }
   /** The owner received a signal; the policy says what it does. */
-  | { readonly type: 'signal'; readonly signal: 'SIGINT' | 'SIGTERM' }
+  | { readonly type: 'signal'; readonly signal: Signal }
   /** Guidance for the agent's next prompt. */
   | { readonly type: 'tell'; readonly text: string }
   /** The driver cannot continue (full disk, missing tool), or with `as` the user's request cannot be met. */

@@ -9,9 +9,11 @@ import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
-import { addRun, addTokens, NOTHING_SPENT, progressAfter, spread } from './limits.ts';
+import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import type { Check, LimitsPolicy, Policy } from './policy.ts';
-import { withWording } from './wording.ts';
+import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
+import { refusalAfter } from './refusal.ts';
+import { upgraded } from './upgraded.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
 import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
 
@@ -50,7 +52,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 
   switch (event.type) {
     case 'loop.created':
-      return { ...inTurn({}), created: true, name: event.name, policy: withWording(event.policy) };
+      return { ...inTurn({}), created: true, name: event.name, policy: upgraded(event.policy) };
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'owner.changed':
@@ -75,7 +77,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'probe.finished': {
       const { phase, markers, problem, messages, fingerprint } = event;
       const probed = inTurn({ [phase]: { markers, problem, messages, fingerprint } });
-      return phase === 'before' ? { ...probed, progress: baseline(state, fingerprint) } : probed;
+      return phase === 'before' ? { ...probed, progress: progressFrom(state.progress, fingerprint) } : probed;
     }
     case 'claim.made':
       return inTurn({ claim: { ...event.claim, verdict: 'open', verified: false } });
@@ -110,7 +112,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 }
 
 function changePolicy(state: LoopState, written: Policy): LoopState {
-  const policy = withWording(written);
+  const policy = upgraded(written);
   const { completion, checks } = state.policy;
   const sameChecks = same(checks.commands, policy.checks.commands);
   // Results of other checks are no evidence, and a claim that was judged by other rules is judged again.
@@ -143,12 +145,13 @@ export function withLimits(policy: Policy, changes: Partial<LimitsPolicy>): Poli
 }
 
 function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planned' }>): LoopState {
-  const { run: id, purpose, guidance } = event;
+  const { run: id, purpose, guidance, prompt } = event;
   const run: Run = {
     id,
     purpose,
     plannedAt: state.now,
     receipt: null,
+    prompt: prompt?.base ?? prompt?.hash ?? null,
     guidance,
     output: NO_OUTPUT,
     ended: null,
@@ -187,6 +190,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
       as === 'failure'
         ? { consecutive: consecutive + 1, total: total + 1 }
         : { consecutive: as === 'ok' ? 0 : consecutive, total },
+    refusal: as === 'ok' ? null : refusalAfter(state, open, ending),
     rung: as === 'usage-limit' ? state.rung + 1 : 0,
     outages: as === 'outage' ? state.outages + 1 : 0,
     control: {
@@ -271,7 +275,7 @@ function applyControl(state: LoopState, id: string, control: Control): LoopState
       const signals = state.control.signals + 1;
       const action = signals > 1 ? 'kill' : state.policy.signals[control.signal];
       if (action === 'pause') return change({ signals, paused: true });
-      return change({ signals, stop: stopRequest(state, action === 'kill', 'signal') });
+      return change({ signals, stop: stopRequest(state, action === 'kill', 'signal', control.signal) });
     }
     case 'tell':
       return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
@@ -288,10 +292,15 @@ function applyControl(state: LoopState, id: string, control: Control): LoopState
 }
 
 /** The steps in flight at the first request may finish; a later request can only add `now`. */
-function stopRequest(state: LoopState, now: boolean, by: StopRequest['by']): StopRequest {
+function stopRequest(
+  state: LoopState,
+  now: boolean,
+  by: StopRequest['by'],
+  signal: StopRequest['signal'] = null,
+): StopRequest {
   const earlier = state.control.stop;
   if (earlier !== null) return { ...earlier, now: earlier.now || now };
-  return { by, now, abort: null, finishing: stepsInFlight(state) };
+  return { by, signal, now, abort: null, finishing: stepsInFlight(state) };
 }
 
 /** Resets the counters that would end the loop again at once, and repeats a run that was cut short. */
@@ -301,6 +310,7 @@ function reopen(state: LoopState): LoopState {
     ...next,
     outcome: null,
     failures: { ...next.failures, consecutive: 0 },
+    refusal: null,
     rung: 0,
     outages: 0,
     progress: { ...next.progress, unchanged: 0 },
@@ -316,10 +326,6 @@ function turnAfterReopening(state: LoopState): LoopState {
   // A person may have committed or discarded the changes meanwhile.
   const unexamined = { ...state, turn: { ...state.turn, changes: null } };
   return state.outcome?.type === 'stopped' ? unexamined : closeTurn(state, run);
-}
-
-function baseline({ progress }: LoopState, fingerprint: string | null): LoopState['progress'] {
-  return progress.fingerprint === null ? { ...progress, fingerprint } : progress;
 }
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
@@ -376,10 +382,11 @@ export const INITIAL: LoopState = {
   baseline: [],
   failures: { consecutive: 0, total: 0 },
   rung: 0,
+  refusal: null,
   outages: 0,
   spent: NOTHING_SPENT,
   session: null,
-  progress: { fingerprint: null, checks: null, unchanged: 0 },
+  progress: NO_PROGRESS,
   feedback: { failed: [], error: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],

@@ -3,20 +3,35 @@ import { classify } from './failure.ts';
 import type { ErrorKind, OutputSnapshot, RunClass } from './event.ts';
 import { presets } from './presets.ts';
 import { NO_OUTPUT } from './run.ts';
+import type { Policy } from './policy.ts';
+import type { Run } from './state.ts';
 
 /** The class of a run whose agent exited. */
 function as(output: Partial<OutputSnapshot>, code: number, kind: ErrorKind | null = null): RunClass {
-  const run = {
+  return classifyExit(output, code, kind, presets.default.policy);
+}
+
+function classifyExit(
+  output: Partial<OutputSnapshot>,
+  code: number,
+  kind: ErrorKind | null,
+  policy: Policy,
+): RunClass {
+  const error = kind === null ? null : { kind, message: 'why' };
+  return classify(runWith(output), { how: 'exited', code, error }, policy);
+}
+
+function runWith(output: Partial<OutputSnapshot>): Run {
+  return {
     id: '1.1',
     purpose: 'work',
     plannedAt: 0,
     receipt: null,
+    prompt: null,
     guidance: [],
     ended: null,
     output: { ...NO_OUTPUT, ...output },
-  } as const;
-  const error = kind === null ? null : { kind, message: 'why' };
-  return classify(run, { how: 'exited', code, error }, presets.default.policy);
+  };
 }
 const claim = { by: 'promise-tag', text: '<promise>DONE</promise>' } as const;
 const limit = { resetsAt: null, message: 'usage limit' };
@@ -30,6 +45,13 @@ describe('a run whose agent exited', () => {
     // An agent that Ralph stops after repeated refusals may exit with 0.
     expect(as({}, 0, 'authentication')).toBe('fatal');
     expect(as({}, 0, 'transient')).toBe('outage');
+    expect(as({ said: 'error' }, 1, 'request-refused')).toBe('failure');
+  });
+
+  it('waits for an unavailable provider in every preset', () => {
+    for (const { policy } of Object.values(presets)) {
+      expect(classifyExit({ said: 'error' }, 1, 'transient', policy)).toBe('outage');
+    }
   });
 
   it('has hit a usage limit whatever other error it reports, unless it reports success', () => {
@@ -43,5 +65,15 @@ describe('a run whose agent exited', () => {
     expect(as({ said: 'error', claim }, 0, 'permission-denied')).toBe('ok');
     expect(as({ said: 'error' }, 0, 'permission-denied')).toBe('fatal');
     expect(as({ said: 'error', claim }, 0, 'authentication')).toBe('fatal');
+  });
+});
+
+describe('a run that Ralph ended', () => {
+  it('has not failed if it had reported success before', () => {
+    for (const which of ['wall', 'inactivity', 'output', 'total'] as const) {
+      const ending = { how: 'timed-out', which } as const;
+      expect(classify(runWith({ said: 'success' }), ending, presets.default.policy)).toBe('ok');
+      expect(classify(runWith({}), ending, presets.default.policy)).not.toBe('ok');
+    }
   });
 });

@@ -4,7 +4,10 @@ import type { Policy } from './policy.ts';
 import { producedWork, endsByClaim } from './run.ts';
 import type { Run } from './state.ts';
 
-/** Classifies an ended run. The result that the agent reports outranks its exit code, which is often wrong. */
+/**
+ * Classifies an ended run. The result that the agent reports outranks its exit code, which is often wrong, and a run that
+ * Ralph ended after its success result has not failed.
+ */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
@@ -12,14 +15,15 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
-      if (ending.which === 'total') return run.output.said === 'success' ? 'ok' : 'interrupted';
+      if (run.output.said === 'success') return 'ok';
+      if (ending.which === 'total') return 'interrupted';
       if (run.output.limit !== null) return 'usage-limit';
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
         ? 'restart'
         : 'failure';
     case 'exited':
       if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
-      return classifyExit(run.output, ending, policy);
+      return classifyExit(run.output, ending);
   }
 }
 
@@ -27,14 +31,13 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
 function classifyExit(
   { said, limit, claim }: OutputSnapshot,
   { code, error }: Extract<RunEnding, { how: 'exited' }>,
-  { delay }: Policy,
 ): RunClass {
   if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
   if (limit !== null) return 'usage-limit';
   // An agent that was denied a tool may have completed its work without it.
   if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
   if (error !== null && isFatal(error.kind)) return 'fatal';
-  return error?.kind === 'transient' && delay.outageIs === 'waited-for' ? 'outage' : 'failure';
+  return error?.kind === 'transient' ? 'outage' : 'failure';
 }
 
 /** Whether a retry cannot help. */

@@ -113,7 +113,8 @@ describe('edge cases', () => {
   it('commits accepted work of an agent that exited with an error, and never with half a message', () => {
     const made: Happening = { type: 'claim.made', iteration: 1, run: '1.1', ...claim };
     const accepted: Happening = { type: 'claim.accepted', iteration: 1, run: '1.1', verified: false };
-    const state = given(commits, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted, changed);
+    const trusting = { ...commits, completion: { ...plain.completion, afterFailure: 'consider' } };
+    const state = given(trusting, ...begun, output('1.1', claim), exited('1.1', 1), made, accepted, changed);
     expect(wanted(state)).toMatchObject({ key: 'run:1.2' });
     const failed = [asking, exited('1.2', 1)].reduce((now, told) => write(now, { ...told, at: 1 }), state);
     expect(wanted(failed)).toMatchObject({ key: 'commit:1', message: 'missing' });

@@ -94,16 +94,23 @@ describe('a usage limit', () => {
     expect(resume(true)).toMatchObject({ type: 'run', key: 'run:1.2' });
   });
 
-  it('does not keep the loop waiting beyond its own time limit', () => {
-    const state = given(
-      { ...plain, limits: { timeMs: 60_000, unchanged: null } },
-      ...begun,
-      output('1.1', limit(5_000_000)),
-      exited('1.1', 1),
-    );
-    expect(wanted(state)).toMatchObject({ type: 'wait', until: 60_000 });
-    const over = write(state, { type: 'timer.fired', key: 'wait:1.1', at: 60_000 });
-    expect(ending(over)).toEqual({ type: 'time-exhausted', limitMs: 60_000 });
+  it('ends the loop at once if it resets only after the time limit of the loop, unless the loop is paused', () => {
+    const hit = [...begun, output('1.1', limit(5_000_000)), exited('1.1', 1)] as const;
+    const within = (timeMs: number) => ({ ...plain, limits: { timeMs, unchanged: null } });
+    expect(ending(given(within(60_000), ...hit))).toEqual({
+      type: 'time-exhausted',
+      limitMs: 60_000,
+      resetsAt: 5_000_000,
+    });
+    expect(wanted(given(within(5_000_000), ...hit))).toMatchObject({ type: 'wait', until: 5_000_000 });
+    const paused = given(within(60_000), ...begun, received('p', { type: 'pause' }), ...hit.slice(3));
+    expect(wanted(paused)).toEqual({ type: 'rest', key: 'rest' });
+  });
+
+  it('ends the loop at once if the next retry is only after its time limit', () => {
+    const policy = { ...plain, limits: { timeMs: 59_999, unchanged: null } };
+    const state = given(policy, ...begun, output('1.1', limit(null)), exited('1.1', 1));
+    expect(ending(state)).toEqual({ type: 'time-exhausted', limitMs: 59_999, resetsAt: 60_000 });
   });
 
   it('is ignored if the agent reports success in the end', () => {
@@ -143,6 +150,12 @@ describe('stuck detection', () => {
     expect(nudges(after('a', 'a'))).toBe(false);
     expect(nudges(after('a', 'a', 'a'))).toBe(true);
     expect(nudges(after('a', 'a', 'b'))).toBe(false);
+  });
+
+  it('counts an iteration that goes back to an earlier tree as one without progress', () => {
+    expect(ending(after('b', 'a', 'b', 'a', 'b'))).toBeNull();
+    expect(ending(after('b', 'a', 'b', 'a', 'b', 'a'))).toEqual({ type: 'stuck', unchanged: 5 });
+    expect(ending(after('b', 'a', 'b', 'a', 'b', 'c', 'a', 'b', 'a'))).toBeNull();
   });
 
   it('ends the loop after five', () => {

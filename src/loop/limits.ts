@@ -2,7 +2,7 @@ import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import { isCutShort, openRun } from './run.ts';
-import type { LoopState, Progress, Run, Spend } from './state.ts';
+import type { LoopState, Run, Spend } from './state.ts';
 
 /**
  * The first limit that is reached, in the order iterations, cost, tokens, time. A limit is reached when it is equalled.
@@ -42,14 +42,11 @@ export function deadline(state: LoopState): number | null {
   return timeMs === null ? null : state.now + Math.max(0, timeMs - state.activeMs);
 }
 
-/**
- * The wait after a run, which may be 0 ms long. A pause ends it at once, except at a usage limit; so does the loop's own
- * time limit.
- */
+/** The wait after a run, which may be 0 ms long. A pause ends it at once, except at a usage limit. */
 export function waitAfter(state: LoopState, run: Run): { readonly until: number; readonly why: WaitReason } {
   const { ms, why } = delayAfter(state, run);
   const length = state.control.paused && why !== 'usage-limit' ? 0 : ms;
-  return { until: capAtDeadline(state, state.turn.at + length), why };
+  return { until: state.turn.at + length, why };
 }
 
 function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly why: WaitReason } {
@@ -57,9 +54,9 @@ function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly
     case 'usage-limit':
       return { ms: usageLimitMs(state, run), why: 'usage-limit' };
     case 'failure':
-      return { ms: backoffMs(state, state.failures.consecutive), why: 'backoff' };
+      return { ms: failureMs(state), why: 'backoff' };
     case 'outage':
-      return { ms: backoffMs(state, state.outages), why: 'outage' };
+      return { ms: backoffMs(state.outages, OUTAGE_CAP_MS), why: 'outage' };
     case 'interrupted':
       return { ms: 0, why: 'delay' };
     case 'ok':
@@ -71,12 +68,20 @@ function delayAfter(state: LoopState, run: Run): { readonly ms: number; readonly
   }
 }
 
-/** `min(2^(n-1) s, cap)` after the n-th consecutive failure or outage, or a fixed time. */
-function backoffMs({ policy }: LoopState, times: number): number {
+function failureMs({ policy, failures }: LoopState): number {
   const { afterFailure } = policy.delay;
-  if (afterFailure.kind === 'fixed') return afterFailure.ms;
-  return Math.min(1000 * 2 ** Math.max(0, times - 1), afterFailure.capMs);
+  return afterFailure.kind === 'fixed'
+    ? afterFailure.ms
+    : backoffMs(failures.consecutive, afterFailure.capMs);
 }
+
+/** `min(2^(n-1) s, cap)` after the n-th consecutive failure or outage. */
+function backoffMs(times: number, capMs: number): number {
+  return Math.min(1000 * 2 ** Math.max(0, times - 1), capMs);
+}
+
+/** The same in every preset: a preset decides about agents that fail, not about providers. */
+const OUTAGE_CAP_MS = 300_000;
 
 /**
  * Until the stated reset, else the next step of the ladder. The ladder is also the minimum wait when the provider keeps
@@ -99,6 +104,15 @@ export function spread(ms: number, jitter: number): number {
 }
 
 const MAX_JITTER_MS = 60_000;
+
+/** The outcome if a usage limit resets only after the loop's own time limit, so that waiting for it is useless. */
+export function resetsTooLate(state: LoopState, resetsAt: number): Outcome | null {
+  const { timeMs } = state.policy.limits;
+  const end = deadline(state);
+  return timeMs === null || end === null || resetsAt <= end
+    ? null
+    : { type: 'time-exhausted', limitMs: timeMs, resetsAt };
+}
 
 /** The end of a wait, at the latest when the loop reaches its time limit. */
 export function capAtDeadline(state: LoopState, until: number): number {
@@ -138,15 +152,4 @@ export function addTokens(a: Tokens, b: Tokens): Tokens {
     cacheRead: a.cacheRead + b.cacheRead,
     cacheWrite: a.cacheWrite + b.cacheWrite,
   };
-}
-
-/** The progress after a turn; the same tree and the same check results as before count as unchanged. */
-export function progressAfter({ progress, turn }: LoopState): Progress {
-  const fingerprint = turn.after?.fingerprint ?? null;
-  if (fingerprint === null) return progress;
-  const checks =
-    turn.checks.length === 0 ? null : turn.checks.map((result) => (result?.code === 0 ? '+' : '-')).join('');
-  const sameTree = progress.fingerprint === fingerprint;
-  const sameChecks = progress.checks === null || checks === null || progress.checks === checks;
-  return { fingerprint, checks, unchanged: sameTree && sameChecks ? progress.unchanged + 1 : 0 };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import { endedStatus, EXIT_CODES, explain, stopReason, type Outcome } from './outcome.ts';
+import { endedStatus, EXIT_CODES, explain, restOf, stopReason, type Outcome } from './outcome.ts';
 import { presets } from './presets.ts';
 
 const ONE_OF_EACH: { readonly [Type in Outcome['type']]: Extract<Outcome, { type: Type }> } = {
@@ -22,8 +22,8 @@ describe('outcomes', () => {
   it('have the default exit codes; a preset overrides only what its document states', () => {
     expect(EXIT_CODES).toEqual({
       done: 0,
-      waiting: 0,
-      paused: 0,
+      waiting: 4,
+      paused: 4,
       'iterations-exhausted': 1,
       'time-exhausted': 1,
       'cost-exhausted': 1,
@@ -34,21 +34,55 @@ describe('outcomes', () => {
       'bad-input': 2,
       fatal: 3,
       stopped: 130,
+      terminated: 143,
     });
     for (const [name, { policy }] of Object.entries(presets)) {
       const changed = Object.entries(policy.exitCodes).filter(([rest, code]) =>
         Object.entries(EXIT_CODES).every(([key, usual]) => key !== rest || usual !== code),
       );
-      expect(changed).toEqual(
-        name === 'swarm'
-          ? [
-              ['iterations-exhausted', 0],
-              ['prompt-lost', 1],
-              ['bad-input', 1],
-            ]
-          : [],
-      );
+      const stated: Readonly<Record<string, object>> = {
+        default: {},
+        conductor: { terminated: 130, waiting: 0 },
+        swarm: { terminated: 130, 'iterations-exhausted': 0, paused: 0, 'prompt-lost': 1, 'bad-input': 1 },
+      };
+      expect(Object.fromEntries(changed)).toEqual(stated[name] ?? { terminated: 130 });
     }
+  });
+
+  it('exit with 0 only when done, except where a document says otherwise', () => {
+    const successes = Object.entries(presets).map(([name, { policy }]) => [
+      name,
+      Object.entries(policy.exitCodes).flatMap(([rest, code]) =>
+        code === 0 && rest !== 'done' ? [rest] : [],
+      ),
+    ]);
+    expect(Object.fromEntries(successes)).toEqual({
+      default: [],
+      conductor: ['waiting'],
+      'ralph-cli': [],
+      architect: [],
+      swarm: ['iterations-exhausted', 'paused'],
+      promise: [],
+    });
+  });
+
+  it('exit with 143 after SIGTERM and with 130 after any other stop', () => {
+    const code = (outcome: Outcome) => EXIT_CODES[restOf(outcome)];
+    expect(code({ type: 'stopped', by: 'signal', signal: 'SIGTERM' })).toBe(143);
+    expect(code({ type: 'stopped', by: 'signal', signal: 'SIGINT' })).toBe(130);
+    expect(code({ type: 'stopped', by: 'person' })).toBe(130);
+  });
+
+  it('name the signal, the reset after the time limit, and an unavailable provider', () => {
+    const sentence = (outcome: Outcome) => explain(outcome, DEFAULT_POLICY);
+    expect(sentence({ type: 'stopped', by: 'signal', signal: 'SIGTERM' })).toBe('cancelled by SIGTERM');
+    expect(sentence({ type: 'time-exhausted', limitMs: 60_000, resetsAt: 3 * 3_600_000 })).toBe(
+      'the usage limit resets at 03:00 UTC, after the time limit of 60 s',
+    );
+    expect(sentence({ type: 'failures-exhausted', failures: 300, outages: true })).toBe(
+      'the provider was unavailable 300 times in a row',
+    );
+    expect(sentence({ type: 'stuck', unchanged: 1 })).toBe('stuck: 1 consecutive iteration without progress');
   });
 
   it('each have their own explanation, with their numbers', () => {

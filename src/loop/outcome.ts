@@ -9,38 +9,40 @@ export type Outcome =
   | { readonly type: 'waiting' }
   /** The last permitted iteration ended without an accepted claim. */
   | { readonly type: 'iterations-exhausted'; readonly limit: number }
-  /** The loop's working time reached its limit. */
-  | { readonly type: 'time-exhausted'; readonly limitMs: number }
+  /** The loop's working time reached its limit, or a usage limit resets only after that (`resetsAt`). */
+  | { readonly type: 'time-exhausted'; readonly limitMs: number; readonly resetsAt?: number }
   /** The cost limit is reached. */
   | { readonly type: 'cost-exhausted'; readonly limitUsd: number; readonly spentUsd: number }
   /** The token limit is reached. */
   | { readonly type: 'tokens-exhausted'; readonly limit: number; readonly spent: number }
-  /** Too many consecutive runs failed, or the provider was unavailable for too long. */
-  | { readonly type: 'failures-exhausted'; readonly failures: number }
-  /** Too many consecutive iterations changed nothing. */
+  /** Too many consecutive runs failed, or the provider was unavailable for too long (`outages`). */
+  | { readonly type: 'failures-exhausted'; readonly failures: number; readonly outages?: true }
+  /** Too many consecutive iterations made no progress. */
   | { readonly type: 'stuck'; readonly unchanged: number }
   /** The prompt file was removed, or can no longer be read. */
   | { readonly type: 'prompt-lost'; readonly message: string }
   /** The agent cannot be started as requested: no such command, not executable, bad configuration. */
   | { readonly type: 'bad-input'; readonly message: string }
-  /** A retry cannot help: authentication refused, agent uninstalled, disk full. */
+  /** A retry cannot help: authentication refused, the same prompt refused twice, agent uninstalled, disk full. */
   | { readonly type: 'fatal'; readonly message: string }
   /** A person, a signal or a deadline stopped the loop. */
-  | { readonly type: 'stopped'; readonly by: StopCause };
+  | { readonly type: 'stopped'; readonly by: StopCause; readonly signal?: Signal };
+
+/** The signals that a loop acts on. */
+export type Signal = 'SIGINT' | 'SIGTERM';
 
 /** Who stopped a loop: a signal to its process, a person with a command, or a caller's deadline. */
 export type StopCause = 'signal' | 'person' | 'deadline';
 
-/** What an exit code stands for: an outcome, or `paused`, in which the loop rests and has not ended. */
-export type Rest = Outcome['type'] | 'paused';
+/** What an exit code stands for: an outcome, `terminated` for a stop by SIGTERM, or `paused`, which is not an end. */
+export type Rest = Outcome['type'] | 'terminated' | 'paused';
 
 /** The exit code for each outcome. */
 export type ExitCodes = Readonly<Record<Rest, number>>;
 
+/** 0 means done and nothing else: scripts continue with `&&`. */
 export const EXIT_CODES: ExitCodes = {
   done: 0,
-  waiting: 0,
-  paused: 0,
   'iterations-exhausted': 1,
   'time-exhausted': 1,
   'cost-exhausted': 1,
@@ -50,8 +52,16 @@ export const EXIT_CODES: ExitCodes = {
   'prompt-lost': 2,
   'bad-input': 2,
   fatal: 3,
+  waiting: 4,
+  paused: 4,
   stopped: 130,
+  terminated: 143,
 };
+
+/** Under which name an outcome has its exit code. */
+export function restOf(outcome: Outcome): Rest {
+  return outcome.type === 'stopped' && outcome.signal === 'SIGTERM' ? 'terminated' : outcome.type;
+}
 
 /** The stop reason in the result object of document 002; null where the document has none. */
 export function stopReason(outcome: Outcome): StopReason | null {
@@ -98,10 +108,11 @@ export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
   }
 }
 
-/** One sentence for people: why the loop ended, with its numbers, in the wording of its policy. */
+/** One sentence for people: why the loop ended, in the wording of its policy; `time` writes a moment as a time of day. */
 export function explain(
   outcome: Outcome,
   { wording, completion: { until } }: Pick<Policy, 'wording' | 'completion'>,
+  time: (moment: number) => string = timeInUtc,
 ): string {
   switch (outcome.type) {
     case 'done':
@@ -118,20 +129,32 @@ export function explain(
         ? `iteration limit reached: ${outcome.limit}, and not every check passed`
         : `iteration limit reached: ${outcome.limit} without an accepted claim`;
     case 'time-exhausted':
-      return `time limit reached: ${outcome.limitMs / 1000} s`;
+      return outcome.resetsAt === undefined
+        ? `time limit reached: ${outcome.limitMs / 1000} s`
+        : `the usage limit resets at ${time(outcome.resetsAt)}, after the time limit of ${outcome.limitMs / 1000} s`;
     case 'cost-exhausted':
       return `cost limit reached: $${outcome.spentUsd.toFixed(4)} of $${outcome.limitUsd.toFixed(4)}`;
     case 'tokens-exhausted':
       return `token limit reached: ${outcome.spent} of ${outcome.limit}`;
     case 'failures-exhausted':
-      return counted(outcome.failures, 'consecutive failure');
+      return outcome.outages === true
+        ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
+        : counted(outcome.failures, 'consecutive failure');
     case 'stuck':
-      return `stuck: ${outcome.unchanged} consecutive iterations changed nothing`;
+      return `stuck: ${counted(outcome.unchanged, 'consecutive iteration')} without progress`;
     case 'prompt-lost':
     case 'bad-input':
     case 'fatal':
       return outcome.message;
     case 'stopped':
-      return outcome.by === 'deadline' ? 'deadline exceeded' : `cancelled by a ${outcome.by}`;
+      if (outcome.by === 'deadline') return 'deadline exceeded';
+      return outcome.signal === undefined ? `cancelled by a ${outcome.by}` : `cancelled by ${outcome.signal}`;
   }
+}
+
+/** `03:00 UTC`: the core does not know the local time zone. */
+function timeInUtc(moment: number): string {
+  const minutes = Math.floor(moment / 60_000) % (24 * 60);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'));
+  return `${hours}:${rest} UTC`;
 }

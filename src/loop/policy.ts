@@ -44,12 +44,17 @@ export type Host = (typeof HOSTS)[number];
 export const UNTILS = ['both', 'checks', 'claim'] as const;
 export type Until = (typeof UNTILS)[number];
 
+export const AFTER_FAILURE = ['consider', 'checks', 'ignore'] as const;
+
 export interface CompletionPolicy {
   readonly until: Until;
   /** Any one of these opens a claim. */
   readonly detectors: readonly Detector[];
-  /** Whether a claim counts in a failed run (`DONE` outranks the exit code) or is ignored. */
-  readonly afterFailure: 'consider' | 'ignore';
+  /**
+   * Whether the claim of a failed run counts like any other (`DONE` outranks the exit code), only if checks confirm it, or
+   * not at all.
+   */
+  readonly afterFailure: (typeof AFTER_FAILURE)[number];
   readonly handOver: HandOverPolicy;
   /** What happens to a marker file that existed before the loop: it is moved aside, or it is a claim. */
   readonly staleMarkers: 'move-aside' | 'claim';
@@ -96,8 +101,8 @@ export interface LimitsPolicy {
   readonly failures: number | null;
   /** Bytes of output per run. */
   readonly outputBytes: number | null;
-  /** Number of consecutive iterations without changes after which the prompt nudges the agent, and after which the loop ends. */
-  readonly unchanged: { readonly nudge: number; readonly end: number } | null;
+  /** Number of consecutive iterations without progress after which the prompt nudges the agent, and after which the loop ends. */
+  readonly unchanged: { readonly nudge: number | null; readonly end: number } | null;
   /** Whether limits are enforced right after an iteration, or only after its delay. */
   readonly lookedAt: 'after-iteration' | 'before-next';
   /** Whether the time, cost and token limits also stop a running agent. */
@@ -119,8 +124,6 @@ export interface DelayPolicy {
   readonly afterFailure:
     | { readonly kind: 'fixed'; readonly ms: number }
     | { readonly kind: 'backoff'; readonly capMs: number };
-  /** Whether the loop waits for an unavailable provider free of charge, or the run counts as failed. */
-  readonly outageIs: 'waited-for' | 'failure';
   /** Waits at consecutive usage limits without a stated reset: after the first, the second, … */
   readonly usageLimitLadderMs: readonly number[];
 }
@@ -187,7 +190,7 @@ export interface SignalsPolicy {
   readonly SIGTERM: SignalAction;
 }
 
-/** What the first signal does; the second always kills. */
+/** What the first signal does: finish the running step, pause after it, or end it now. The second always ends it now. */
 export const SIGNAL_ACTIONS = ['finish', 'pause', 'kill'] as const;
 export type SignalAction = (typeof SIGNAL_ACTIONS)[number];
 

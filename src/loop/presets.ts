@@ -41,11 +41,12 @@ export const CONTINUATION_TEMPLATE: string = [
   '{{PROMPT}}',
 ].join('\n');
 
-/** The documents have no stuck detection and no run timeouts, and they count an outage as a failure. */
+/** The documents have no stuck detection and no run timeouts, and one exit code for all signals. */
 const documented = {
   limits: { ...base.limits, unchanged: null },
   timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
-  delay: { ...base.delay, outageIs: 'failure' },
+  signals: { SIGINT: 'finish', SIGTERM: 'finish' },
+  exitCodes: { ...EXIT_CODES, terminated: EXIT_CODES.stopped },
 } as const;
 
 export const presets: Readonly<Record<PresetName, Preset>> = freeze({
@@ -65,16 +66,18 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       completion: {
         ...base.completion,
         detectors: [DONE_FILE],
+        afterFailure: 'consider',
         staleMarkers: 'claim',
         handOver: { exitCode: 42, marker: 'WAIT_WITHOUT_RESTART', busMessage: 'wait_without_restart' },
       },
       limits: { ...documented.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
       timeouts: { ...documented.timeouts, runMs: 300 * SECOND },
-      delay: { ...documented.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
+      delay: { ...base.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'messages', 'guidance'] },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
       wording: wordings.conductor,
+      exitCodes: { ...documented.exitCodes, waiting: 0 },
     },
   },
 
@@ -133,7 +136,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         required: true,
       },
       limits: { ...documented.limits, iterations: 25, failures: null, stopRunning: false },
-      delay: { ...documented.delay, afterFailure: { kind: 'fixed', ms: 0 } },
+      delay: { ...base.delay, afterFailure: { kind: 'fixed', ms: 0 } },
       prompt: {
         ...base.prompt,
         sections: ['task', 'instructions', 'diff', 'check-errors', 'execution-error', 'progress', 'guidance'],
@@ -151,13 +154,19 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       ...documented,
       preset: 'swarm',
       host: 'tmux',
-      completion: { ...base.completion, detectors: [] },
+      completion: { ...base.completion, detectors: [], afterFailure: 'consider' },
       limits: { ...documented.limits, iterations: null },
       timeouts: { ...documented.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'guidance'] },
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },
       wording: wordings.swarm,
-      exitCodes: { ...EXIT_CODES, 'iterations-exhausted': 0, 'prompt-lost': 1, 'bad-input': 1 },
+      exitCodes: {
+        ...documented.exitCodes,
+        'iterations-exhausted': 0,
+        paused: 0,
+        'prompt-lost': 1,
+        'bad-input': 1,
+      },
     },
   },
 
@@ -175,7 +184,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         afterFailure: 'ignore',
       },
       limits: { ...documented.limits, iterations: 100, failures: null },
-      delay: { ...documented.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
+      delay: { ...base.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
       prompt: {
         ...base.prompt,
         sections: ['base', 'continuation', 'failed-checks', 'guidance'],

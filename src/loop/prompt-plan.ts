@@ -57,9 +57,8 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     }
     case 'nudge': {
       const { unchanged } = progress;
-      return policy.limits.unchanged !== null && unchanged >= policy.limits.unchanged.nudge
-        ? [{ kind: 'nudge', unchanged }]
-        : [];
+      const from = policy.limits.unchanged?.nudge ?? null;
+      return from !== null && unchanged >= from ? [{ kind: 'nudge', unchanged }] : [];
     }
     case 'continuation': {
       const template = policy.prompt.continuation;

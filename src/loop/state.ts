@@ -11,7 +11,7 @@ import type {
   RunEnding,
   Tokens,
 } from './event.ts';
-import type { Outcome, StopCause } from './outcome.ts';
+import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { FailAction, Policy } from './policy.ts';
 
 /**
@@ -37,6 +37,8 @@ export interface LoopState {
   readonly rung: number;
   /** Consecutive outages. */
   readonly outages: number;
+  /** The last refused request, if no run has succeeded since. */
+  readonly refusal: Refusal | null;
   /** By ended runs only; `spentSoFar` adds the running one. */
   readonly spent: Spend;
   /** The agent's session that was named last, and what it has cost this loop. */
@@ -91,9 +93,21 @@ export interface Run {
   readonly plannedAt: number;
   /** Identifies its process; null before the process has started. */
   readonly receipt: Receipt | null;
+  /** Identifies what the user wrote of its prompt; null if that is unknown. */
+  readonly prompt: string | null;
   readonly guidance: readonly string[];
   readonly output: OutputSnapshot;
   readonly ended: { readonly ending: RunEnding; readonly as: RunClass; readonly jitter: number } | null;
+}
+
+/** A request that the provider refused, for example because the prompt is too long. */
+export interface Refusal {
+  readonly prompt: string | null;
+  readonly message: string;
+  /** The agent had not used a tool, so the prompt itself was refused. */
+  readonly isOfPrompt: boolean;
+  /** How many times the same prompt was refused in the same way. */
+  readonly times: number;
 }
 
 export interface Spend {
@@ -113,9 +127,9 @@ export interface SessionSpend {
 }
 
 export interface Progress {
-  readonly fingerprint: string | null;
-  readonly checks: string | null;
-  /** Consecutive iterations that changed neither the tree nor the check results. */
+  /** The trees that iterations left behind, each with its check results; the latest of them, if there are many. */
+  readonly seen: readonly string[];
+  /** Consecutive iterations that ended with a tree and check results that had occurred before. */
   readonly unchanged: number;
 }
 
@@ -144,6 +158,7 @@ export interface ControlState {
 
 export interface StopRequest {
   readonly by: StopCause;
+  readonly signal: Signal | null;
   /** Set when the driver cannot continue: the outcome with which the loop ends. */
   readonly abort: { readonly type: 'fatal' | 'bad-input'; readonly message: string } | null;
   readonly now: boolean;

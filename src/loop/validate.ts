@@ -3,6 +3,7 @@ import { splitWords } from './words.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import {
+  AFTER_FAILURE,
   COMMIT_MESSAGES,
   FAIL_ACTIONS,
   HOSTS,
@@ -134,12 +135,9 @@ function contradictions(policy: Policy): readonly Problem[] {
   if (required && limits.iterations === null) {
     wrong('limits.iterations', `a whole number >= ${least} (preset ${preset} has no default)`, undefined);
   }
-  if (limits.unchanged !== null && limits.unchanged.end <= limits.unchanged.nudge) {
-    wrong(
-      'limits.unchanged.end',
-      `more than limits.unchanged.nudge (${limits.unchanged.nudge})`,
-      limits.unchanged.end,
-    );
+  const nudge = limits.unchanged?.nudge ?? null;
+  if (limits.unchanged !== null && nudge !== null && limits.unchanged.end <= nudge) {
+    wrong('limits.unchanged.end', `more than limits.unchanged.nudge (${nudge})`, limits.unchanged.end);
   }
   if (checks.commands.length === 0 && (checks.required || completion.until === 'checks')) {
     wrong(
@@ -206,7 +204,7 @@ const POLICY = object({
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),
-    afterFailure: oneOf(['consider', 'ignore']),
+    afterFailure: oneOf(AFTER_FAILURE),
     staleMarkers: oneOf(['move-aside', 'claim']),
     handOver: object({
       exitCode: nullable(exitCode),
@@ -228,7 +226,7 @@ const POLICY = object({
     tokens: nullable(whole(1)),
     failures: nullable(whole(1)),
     outputBytes: nullable(whole(1)),
-    unchanged: nullable(object({ nudge: whole(1), end: whole(1) })),
+    unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
     lookedAt: oneOf(['after-iteration', 'before-next']),
     stopRunning: flag,
   }),
@@ -241,7 +239,6 @@ const POLICY = object({
   delay: object({
     afterOkMs: ms,
     afterFailure: variant('kind', { fixed: object({ kind, ms }), backoff: object({ kind, capMs: ms }) }),
-    outageIs: oneOf(['waited-for', 'failure']),
     usageLimitLadderMs: nonEmptyList(whole(1)),
   }),
   prompt: object({

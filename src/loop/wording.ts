@@ -2,9 +2,9 @@
  * The texts that the documents prescribe, by preset. They stand apart from the presets, so that a journal of a version
  * without them can be completed without loading every preset.
  */
-import type { Policy, PresetName, WordingPolicy } from './policy.ts';
+import type { PresetName, WordingPolicy } from './policy.ts';
 
-const OURS: WordingPolicy = {
+export const OURS: WordingPolicy = {
   iterationLimitReason: null,
   iterationLimitLine: null,
   fatalRunLine: null,
@@ -46,12 +46,3 @@ export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
   },
   promise: OURS,
 };
-
-/** A policy with the wording of its preset, where a journal of an earlier version lacks all or some of it. */
-export function withWording(policy: Policy): Policy {
-  const written: Partial<WordingPolicy> | undefined = policy.wording;
-  if (written !== undefined && Object.keys(OURS).every((text) => text in written)) return policy;
-  // A later version may know more presets.
-  const known: WordingPolicy | undefined = wordings[policy.preset];
-  return { ...policy, wording: { ...(known ?? OURS), ...written } };
-}

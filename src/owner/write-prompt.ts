@@ -32,8 +32,11 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
   writeFileSync(path, text);
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
-  const hash = createHash('sha256').update(text).digest('hex');
-  return { path: relative(folder.path, path), hash };
+  return { path: relative(folder.path, path), hash: hashOf(text), base: hashOf(base.text) };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 export interface PromptedLoop extends StartedLoop {

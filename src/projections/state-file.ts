@@ -4,7 +4,7 @@ import { explain, endedStatus } from '../loop/outcome.ts';
 import type { LoopState } from '../loop/state.ts';
 import { replaceFile } from '../store/replace-file.ts';
 import type { LoopReport } from '../loop/report.ts';
-import { preciseLocalTime } from '../journal/times.ts';
+import { preciseLocalTime, timeOfDay } from '../journal/times.ts';
 
 /**
  * `state.json`. People read it, and document 003 lets them change `max_iterations` in it by hand: such an edit is
@@ -115,7 +115,7 @@ export function stateContent(
     cost_source: spent.source,
     runs_of_unknown_cost: spent.unknownRuns,
     outcome: state.outcome,
-    reason: state.outcome === null ? null : explain(state.outcome, policy),
+    reason: state.outcome === null ? null : explain(state.outcome, policy, timeOfDay),
     ended: time(report.endedAt),
     end: about.end,
   };

@@ -3,10 +3,11 @@ import { hideKeys } from './secrets.ts';
 import type { Spec } from './spec.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
-import { explain, type Outcome } from '../loop/outcome.ts';
+import { explain, restOf, type Outcome } from '../loop/outcome.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { cut } from '../loop/excerpt.ts';
+import { timeOfDay } from '../journal/times.ts';
 
 /** The final report of a loop, or where it stands: shown as text, in `state.json` and with `--json`. */
 export interface EndRecord {
@@ -67,7 +68,8 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     outcome,
     status,
     reason: reason(state),
-    exitCode: policy.exitCodes[status === 'unfinished' ? 'fatal' : status],
+    exitCode:
+      policy.exitCodes[outcome === null ? (status === 'paused' ? 'paused' : 'fatal') : restOf(outcome)],
     iterations: state.iteration,
     iterationLimit: policy.limits.iterations,
     runs: report.runs,
@@ -129,7 +131,7 @@ function failedBefore({ baseline, checks }: LoopReport, index: number): boolean 
 
 function reason(state: LoopState): string {
   const { outcome, policy, control } = state;
-  if (outcome !== null) return `${explain(outcome, policy)}${lastFailure(state)}`;
+  if (outcome !== null) return `${explain(outcome, policy, timeOfDay)}${lastFailure(state)}`;
   return control.paused ? 'paused until it is resumed' : 'not finished, and no process runs it';
 }
 
@@ -143,12 +145,15 @@ function lastFailure({ outcome, turn: { run } }: LoopState): string {
 const MAX_REASON_LENGTH = 300;
 
 /** A loop that hit a limit can only be resumed with a higher one. */
-function nextCommand({ outcome, iteration, policy }: LoopState, name: string): string {
+function nextCommand({ outcome, iteration, policy, activeMs, now }: LoopState, name: string): string {
   switch (outcome?.type) {
     case 'iterations-exhausted':
       return `ralph resume ${name} -m ${iteration + Math.max(1, policy.limits.iterations ?? 10)}`;
-    case 'time-exhausted':
-      return `ralph resume ${name} --max-time ${Math.ceil((outcome.limitMs * 2) / 1000)}s`;
+    case 'time-exhausted': {
+      // The wait for a usage limit counts as active time.
+      const untilReset = outcome.resetsAt === undefined ? outcome.limitMs : activeMs + outcome.resetsAt - now;
+      return `ralph resume ${name} --max-time ${Math.ceil((untilReset + outcome.limitMs) / 1000)}s`;
+    }
     case 'cost-exhausted':
       return `ralph resume ${name} --max-cost ${Math.ceil(Math.max(outcome.limitUsd, outcome.spentUsd) * 200) / 100}`;
     case 'tokens-exhausted':

@@ -122,7 +122,15 @@ function heardIn(
 ): Heard {
   const { tokens, cost, session = null, limit, said, unknown = 0 } = snapshot;
   const used = tokens === null ? [] : [tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite];
-  const run = { id: '1.1', purpose: 'work', plannedAt: 0, receipt: null, guidance: [], ended: null } as const;
+  const run = {
+    id: '1.1',
+    purpose: 'work',
+    plannedAt: 0,
+    receipt: null,
+    prompt: null,
+    guidance: [],
+    ended: null,
+  } as const;
   const ending = { how: 'exited', code, error: reader.error } as const;
   return {
     text: messagesIn(events).join(' | '),

@@ -8,7 +8,7 @@ import { must, same } from './plain.ts';
 import { scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
 
-it('L5 folds a journal of a version without `wording` to the same valid policy at every index', () => {
+it('L5 folds a journal of an earlier version to the same valid policy at every index', () => {
   let changes = 0;
   fc.assert(
     fc.property(scenario, ({ change, ...drawn }) => {
@@ -18,7 +18,7 @@ it('L5 folds a journal of a version without `wording` to the same valid policy a
       for (const event of journal) {
         if (event.type === 'policy.changed') changes++;
         state = evolve(state, event);
-        older = evolve(older, withoutWording(event));
+        older = evolve(older, asEarlier(event));
         must(same(older, state), 'L5', `an older ${event.type} folds to another state`);
       }
       must(findProblems(older.policy).length === 0, 'L5', 'the policy of an older journal is not valid');
@@ -28,10 +28,14 @@ it('L5 folds a journal of a version without `wording` to the same valid policy a
   expect(changes).toBeGreaterThan(0);
 });
 
-/** The event as a version wrote it that did not know `policy.wording`. */
-function withoutWording(event: LoopEvent): LoopEvent {
+/** The event as a version wrote it that did not know `policy.wording` and `terminated`, and had `outageIs`. */
+function asEarlier(event: LoopEvent): LoopEvent {
   if (!('policy' in event) || event.policy === null) return event;
   const { wording: _, ...policy } = event.policy;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an older version wrote lacks the field
-  return { ...event, policy } as LoopEvent;
+  const { terminated, ...exitCodes } = policy.exitCodes;
+  const delay = { ...policy.delay, outageIs: 'failure' };
+  // A loop of that version had one exit code for all signals.
+  const codes = terminated === exitCodes.stopped ? exitCodes : policy.exitCodes;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an older version wrote has other fields
+  return { ...event, policy: { ...policy, delay, exitCodes: codes } } as object as LoopEvent;
 }

@@ -6,7 +6,18 @@ import { isCutShort, openRun, producedWork } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
-import { backoff, changesIn, isReached, MAX_WAIT_MS, must, readBack, same, spentIn } from './plain.ts';
+import { ClaimBooks } from './claim-books.ts';
+import {
+  backoff,
+  changesIn,
+  isReached,
+  MAX_WAIT_MS,
+  must,
+  outageDelay,
+  readBack,
+  same,
+  spentIn,
+} from './plain.ts';
 
 /**
  * Checks a history against the invariants. It keeps its own books from the events and the world, and does not rely on the
@@ -37,20 +48,17 @@ export class Oracle implements Observer {
   /** The planned end of the wait after the last run, before any interference. */
   #expected = 0;
   #unfinishedIteration: number | null = null;
-  /** Results since the last work run ended, or since the probe before a run. */
-  #checks = new Map<number, boolean>();
-  #markerSeen = false;
+  readonly #claims: ClaimBooks;
   #committed = false;
   #changes: ReturnType<typeof changesIn> = null;
   #checkpointed = false;
   /** The last run produced work, and the next iteration has not started. */
   #unchecked = false;
-  #accepted = false;
-  #acceptedAt = 0;
   #asked = 0;
 
   constructor(world: FakeWorld) {
     this.#world = world;
+    this.#claims = new ClaimBooks(world);
   }
 
   asked(state: LoopState, wanted: readonly Effect[]): void {
@@ -129,6 +137,7 @@ export class Oracle implements Observer {
           `iteration ${event.iteration} of ${limits.iterations}`,
         );
         must(!this.#paused && !this.#stopped, 'L8', 'an iteration starts after a pause or a stop');
+        this.#claims.iterationStarted();
         return;
       case 'run.planned':
         return this.#runPlanned(before, event);
@@ -138,28 +147,18 @@ export class Oracle implements Observer {
       case 'run.ended':
         return this.#runEnded(before, event, after);
       case 'probe.finished':
-        this.#markerSeen = event.markers.includes('DONE');
-        if (this.#markerSeen) must(this.#world.doneFile, 'L3', 'a probe finds a marker that does not exist');
-        if (event.phase === 'before') this.#resetEvidence();
-        return;
+        return this.#claims.probed(event);
       case 'checks.started':
         must(!this.#stopped, 'L8', 'checks start after a stop');
         return;
       case 'check.finished':
-        if (event.iteration > 0) this.#checks.set(event.index, event.result.code === 0);
+        if (event.iteration > 0) this.#claims.checked(event.index, event.result.code === 0);
         else must(this.#iterations === 0 && event.index === before.baseline.length, 'L6', 'wrong baseline');
         return;
       case 'claim.made':
-        if (event.claim.by === 'promise-tag') {
-          const said = event.run === null ? null : this.#lastOutput.get(event.run)?.claim;
-          must(said !== null && said !== undefined, 'L3', 'a claim that is not in the output');
-        }
-        if (event.claim.by === 'marker') must(this.#markerSeen, 'L3', 'a marker that no probe found');
-        return;
+        return this.#claims.made(event, this.#lastOutput);
       case 'claim.accepted':
-        this.#accepted = true;
-        this.#acceptedAt = event.at;
-        return;
+        return this.#claims.accepted(event, before);
       case 'control.received':
         return this.#control(before, event);
       case 'loop.ended':
@@ -182,23 +181,20 @@ export class Oracle implements Observer {
         return;
       case 'timer.fired': {
         const closes = after.turn.iteration > before.turn.iteration;
-        const checked = this.#checks.size === before.policy.checks.commands.length;
+        const checked = this.#claims.checkCount === before.policy.checks.commands.length;
         if (closes) must(!this.#unchecked || checked, 'L3', 'an iteration ends and its run was not checked');
         if (closes) this.#iterationEnds(before);
         return;
       }
       case 'claim.rejected':
-        must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a failed check');
-        if (before.turn.claim?.by === 'marker')
-          must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
-        return;
+        return this.#claims.rejected(event);
       case 'policy.changed':
         // Another policy may have other delays.
         this.#notBefore = 0;
-        if (after.turn.claim === null && !after.turn.checksStarted) this.#resetEvidence();
+        if (after.turn.claim === null && !after.turn.checksStarted) this.#claims.reset();
         return;
       case 'commit.made':
-        must(this.#passed(before), 'L13', 'work is committed although a check failed');
+        must(this.#claims.passed(before), 'L13', 'work is committed although a check failed');
         must(event.done.length === 0 || this.#changes !== null, 'L13', 'a commit without anything to commit');
         this.#committed = true;
         this.#changes = null;
@@ -250,7 +246,7 @@ export class Oracle implements Observer {
       'L12',
       'a run that was cut short is charged as an iteration',
     );
-    this.#resetEvidence();
+    this.#claims.reset();
   }
 
   #runEnded(before: LoopState, event: Extract<LoopEvent, { type: 'run.ended' }>, after: LoopState): void {
@@ -261,9 +257,8 @@ export class Oracle implements Observer {
     this.#open = null;
     const run = after.turn.run;
     if (run?.id !== event.run) return;
-    this.#resetEvidence();
-
     const as = run.ended?.as;
+    this.#claims.runEnded(as ?? null);
     const output = this.#lastOutput.get(event.run);
     const hasFinished =
       event.ending.how === 'exited'
@@ -277,7 +272,7 @@ export class Oracle implements Observer {
       this.#failures = { consecutive: this.#failures.consecutive + 1, total: this.#failures.total + 1 };
       this.#notBefore = event.at + backoff(delay, this.#failures.consecutive);
     } else if (as === 'outage') {
-      this.#notBefore = event.at + backoff(delay, this.#outages + 1);
+      this.#notBefore = event.at + outageDelay(this.#outages + 1);
     } else if (as === 'ok') {
       this.#failures.consecutive = 0;
       this.#notBefore = event.at + delay.afterOkMs;
@@ -331,14 +326,10 @@ export class Oracle implements Observer {
   #iterationEnds(before: LoopState): void {
     const { policy } = before;
     if (policy.checkpoint) must(this.#checkpointed, 'L10', 'an iteration ends without its checkpoint');
-    if (policy.commit !== null && this.#unchecked && this.#passed(before))
+    if (policy.commit !== null && this.#unchecked && this.#claims.passed(before))
       must(this.#committed, 'L13', 'work that passed its checks is not committed');
     this.#committed = false;
     this.#checkpointed = false;
-  }
-
-  #passed({ policy }: LoopState): boolean {
-    return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
   }
 
   #loopEnded(before: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {
@@ -354,18 +345,18 @@ export class Oracle implements Observer {
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'the loop is stopped without a request');
     const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
-    const books = { ...this.#spent(), iterations, failures, ms };
+    const books = { ...this.#spent(), iterations, failures, ms, now: before.now };
     must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
     if (outcome.type !== 'done') return;
     must(
-      outcome.verified === (commands.length > 0 && this.#passed(before)),
+      outcome.verified === (commands.length > 0 && this.#claims.passed(before)),
       'L3',
       '`verified` contradicts the checks',
     );
-    must(this.#accepted, 'L3', 'done without an accepted claim');
-    const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
+    must(this.#claims.isAccepted, 'L3', 'done without an accepted claim');
+    const patience = this.#claims.acceptedAt + (policy.children?.waitMs ?? 0);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
-    const passed = this.#passed(before);
+    const passed = this.#claims.passed(before);
     if (policy.completion.until !== 'claim')
       must(passed, 'L3', 'done although not every check passed after the last run');
     if (outcome.verified) must(passed && commands.length > 0, 'L3', 'verified without checks');
@@ -387,11 +378,6 @@ export class Oracle implements Observer {
       `$${state.spent.usd} in the state, $${closed} spent`,
     );
     must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
-  }
-
-  #resetEvidence(): void {
-    this.#checks = new Map();
-    this.#accepted = false;
   }
 
   #spent(): { usd: number; tokens: number } {

@@ -30,16 +30,27 @@ export function readBack<T>(written: T): T {
 /** Checks and commits take time after a run before its wait begins; nothing else makes a wait longer. */
 export const MAX_WAIT_MS = 500_000;
 
-/** The wait after the n-th consecutive failure or outage. */
+/** The wait after the n-th consecutive failure. */
 export function backoff({ afterFailure }: DelayPolicy, times: number): number {
-  return afterFailure.kind === 'fixed'
-    ? afterFailure.ms
-    : Math.min(2 ** (times - 1) * 1000, afterFailure.capMs);
+  return afterFailure.kind === 'fixed' ? afterFailure.ms : doubled(times, afterFailure.capMs);
+}
+
+/** The wait after the n-th consecutive outage, whatever the policy says about failures. */
+export function outageDelay(times: number): number {
+  return doubled(times, 300_000);
+}
+
+function doubled(times: number, capMs: number): number {
+  return Math.min(2 ** (times - 1) * 1000, capMs);
 }
 
 /** Whether the limit of an outcome is reached; true for an outcome without a limit. */
-export function isReached({ type }: Outcome, limits: LimitsPolicy, books: Books): boolean {
+export function isReached(outcome: Outcome, limits: LimitsPolicy, books: Books): boolean {
+  const { type } = outcome;
   const none = Number.POSITIVE_INFINITY;
+  // The time limit also ends a loop whose usage limit resets only after it.
+  const lateReset = type === 'time-exhausted' ? (outcome.resetsAt ?? null) : null;
+  if (lateReset !== null) return books.ms + Math.max(0, lateReset - books.now) > (limits.timeMs ?? none);
   const reached = new Map<string, boolean>([
     ['iterations-exhausted', books.iterations >= (limits.iterations ?? none)],
     ['cost-exhausted', books.usd + 1e-9 >= (limits.costUsd ?? none)],
@@ -55,6 +66,7 @@ interface Books {
   readonly usd: number;
   readonly tokens: number;
   readonly ms: number;
+  readonly now: number;
   readonly failures: number;
 }
 

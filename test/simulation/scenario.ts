@@ -49,6 +49,12 @@ const fatalEnding: RunEnding = {
   error: { kind: 'authentication', message: 'no' },
 };
 const outageEnding: RunEnding = { how: 'exited', code: 1, error: { kind: 'transient', message: '529' } };
+const refusedEnding: RunEnding = {
+  how: 'exited',
+  code: 1,
+  error: { kind: 'request-refused', message: 'too long' },
+};
+const failedEnding: RunEnding = { how: 'exited', code: 1, error: null };
 const goneEnding: RunEnding = { how: 'not-started', error: { kind: 'command-not-found', message: 'gone' } };
 const floodEnding: RunEnding = { how: 'timed-out', which: 'output' };
 const silentEnding: RunEnding = { how: 'timed-out', which: 'inactivity' };
@@ -74,6 +80,10 @@ const run: fc.Arbitrary<RunScript> = fc
       'limited and silent',
       'fatal',
       'outage',
+      'refused',
+      'failed claim',
+      'failed done file',
+      'outage with done file',
       'gone',
       'unknown',
     ),
@@ -112,6 +122,14 @@ const run: fc.Arbitrary<RunScript> = fc
         return exits(1, { ...more, ending: fatalEnding });
       case 'outage':
         return exits(1, { ...more, ending: outageEnding });
+      case 'refused':
+        return exits(1, { ...more, ending: refusedEnding });
+      case 'failed claim':
+        return claims({ ...more, ending: failedEnding });
+      case 'failed done file':
+        return exits(1, { ...more, leaves: { change, done: true } });
+      case 'outage with done file':
+        return exits(1, { ...more, ending: outageEnding, leaves: { change, done: true } });
       case 'gone':
         return exits(1, { ...more, ending: goneEnding });
       case 'unknown':
@@ -152,7 +170,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
       commit: fc.constantFrom(null, null, 'agent', 'plain'),
       checkpoint: fc.boolean(),
       baseline: fc.boolean(),
-      afterFailure: fc.constantFrom('consider', 'ignore'),
+      afterFailure: fc.constantFrom('consider', 'checks', 'checks', 'ignore'),
     })
     .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
       const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;

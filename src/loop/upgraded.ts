@@ -1,0 +1,33 @@
+import type { DelayPolicy, Policy, WordingPolicy } from './policy.ts';
+import { EXIT_CODES, type ExitCodes } from './outcome.ts';
+import { OURS, wordings } from './wording.ts';
+
+/** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
+export function upgraded(policy: Policy): Policy {
+  return withExitCodes(withoutOutageIs(withWording(policy)));
+}
+
+/** Earlier versions had no texts of documents in the policy, or fewer. */
+function withWording(policy: Policy): Policy {
+  const written: Partial<WordingPolicy> | undefined = policy.wording;
+  if (written !== undefined && Object.keys(OURS).every((text) => text in written)) return policy;
+  // A later version may know more presets.
+  const known: WordingPolicy | undefined = wordings[policy.preset];
+  return { ...policy, wording: { ...(known ?? OURS), ...written } };
+}
+
+/** Earlier versions counted an outage as a failure in some presets. */
+function withoutOutageIs(policy: Policy): Policy {
+  const delay: DelayPolicy & { readonly outageIs?: unknown } = policy.delay;
+  if (!('outageIs' in delay)) return policy;
+  const { outageIs: _, ...rest } = delay;
+  return { ...policy, delay: rest };
+}
+
+/** Earlier versions had one exit code for all signals; a loop keeps the codes that it was started with. */
+function withExitCodes(policy: Policy): Policy {
+  const written: Partial<ExitCodes> = policy.exitCodes;
+  if (Object.keys(EXIT_CODES).every((rest) => rest in written)) return policy;
+  const terminated = written.terminated ?? policy.exitCodes.stopped;
+  return { ...policy, exitCodes: { ...EXIT_CODES, ...written, terminated } };
+}

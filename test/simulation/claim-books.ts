@@ -1,0 +1,77 @@
+import type { LoopEvent, OutputSnapshot, RunClass } from '../../src/loop/event.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import type { FakeWorld } from '../rig/world.ts';
+import { must } from './plain.ts';
+
+type Of<Type extends LoopEvent['type']> = Extract<LoopEvent, { type: Type }>;
+
+/** What the oracle knows about claims and their evidence. */
+export class ClaimBooks {
+  readonly #world: FakeWorld;
+  /** Results since the last work run ended, or since the probe before a run. */
+  #checks = new Map<number, boolean>();
+  #markerSeen = false;
+  /** How the last work run of this iteration ended. */
+  #lastRun: RunClass | null = null;
+  isAccepted = false;
+  acceptedAt = 0;
+
+  constructor(world: FakeWorld) {
+    this.#world = world;
+  }
+
+  get checkCount(): number {
+    return this.#checks.size;
+  }
+
+  reset(): void {
+    this.#checks = new Map();
+    this.isAccepted = false;
+  }
+
+  iterationStarted(): void {
+    this.#lastRun = null;
+  }
+
+  runEnded(as: RunClass | null): void {
+    this.reset();
+    this.#lastRun = as;
+  }
+
+  checked(index: number, hasPassed: boolean): void {
+    this.#checks.set(index, hasPassed);
+  }
+
+  passed({ policy }: LoopState): boolean {
+    return policy.checks.commands.every((_, index) => this.#checks.get(index) === true);
+  }
+
+  probed({ markers, phase }: Of<'probe.finished'>): void {
+    this.#markerSeen = markers.includes('DONE');
+    if (this.#markerSeen) must(this.#world.doneFile, 'L3', 'a probe finds a marker that does not exist');
+    if (phase === 'before') this.reset();
+  }
+
+  made({ claim, run }: Of<'claim.made'>, outputs: ReadonlyMap<string, OutputSnapshot>): void {
+    if (claim.by === 'promise-tag') {
+      const said = run === null ? null : outputs.get(run)?.claim;
+      must(said !== null && said !== undefined, 'L3', 'a claim that is not in the output');
+    }
+    if (claim.by === 'marker') must(this.#markerSeen, 'L3', 'a marker that no probe found');
+  }
+
+  accepted({ run, at }: Of<'claim.accepted'>, before: LoopState): void {
+    const isTrusted = before.policy.completion.afterFailure === 'consider';
+    if (run !== null && this.#lastRun === 'failure' && !isTrusted)
+      must(this.passed(before) && this.#checks.size > 0, 'L3', 'the word of a failed run is believed');
+    this.isAccepted = true;
+    this.acceptedAt = at;
+  }
+
+  rejected({ because }: Of<'claim.rejected'>): void {
+    if (because === 'run-failed')
+      must(this.#lastRun !== 'ok', 'L3', 'a claim is rejected although its run did not fail');
+    else must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a failed check');
+    if (this.#markerSeen) must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
+  }
+}
