@@ -263,7 +263,7 @@ describe('a loop', () => {
     });
     first.tell('use the big hammer');
     first.pause();
-    expect(await first.run()).toMatchObject({ outcome: null, stopReason: 'paused', exitCode: 0 });
+    expect(await first.run()).toMatchObject({ outcome: null, stopReason: 'paused', exitCode: 4 });
     await expect(resumeLoop('mine', { workspace })).rejects.toThrow('is a function of the program');
     const prompts: string[] = [];
     const agent = ({ prompt }: AgentContext) => {

@@ -299,7 +299,10 @@ function stopRequest(
   signal: StopRequest['signal'] = null,
 ): StopRequest {
   const earlier = state.control.stop;
-  if (earlier !== null) return { ...earlier, now: earlier.now || now };
+  if (earlier !== null) {
+    // The signal that ends the step is the one that ends the loop.
+    return now && !earlier.now ? { ...earlier, now, signal: signal ?? earlier.signal } : earlier;
+  }
   return { by, signal, now, abort: null, finishing: stepsInFlight(state) };
 }
 

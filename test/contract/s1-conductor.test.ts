@@ -258,7 +258,6 @@ describe('other endings', () => {
   });
 
   it.each([
-    ['transient', 'iterations-exhausted'],
     ['other', 'iterations-exhausted'],
     ['authentication', 'fatal'],
     ['command-not-found', 'bad-input'],
@@ -266,10 +265,17 @@ describe('other endings', () => {
     ['invalid-configuration', 'bad-input'],
   ] as const)('S1.44 classifies the error kind %s: the outcome is %s', (kind, outcome) => {
     const ending: RunEnding =
-      kind === 'transient' || kind === 'authentication'
+      kind === 'authentication'
         ? { how: 'exited', code: 1, error: { kind, message: 'no' } }
         : { how: 'not-started', error: { kind, message: 'no' } };
     expect(play(conductor(2), { runs: [exits(1, { ending })] }).outcome?.type).toBe(outcome);
+  });
+
+  it('S1.44 restarts the agent after a transient error, without charging the iteration', () => {
+    const ending: RunEnding = { how: 'exited', code: 1, error: { kind: 'transient', message: '529' } };
+    const { outcome, runs } = play(conductor(1), { runs: [exits(1, { ending }), exits(0, done)] });
+    expect(outcome?.type).toBe('done');
+    expect(runs).toEqual(['1.1', '1.2']);
   });
 
   it('S1.44 treats a missing program as fatal, not as bad input, once an agent has run', () => {

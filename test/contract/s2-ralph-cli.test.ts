@@ -114,7 +114,7 @@ describe('the loop', () => {
     expect(loop.journal.findLast(({ type }) => type === 'run.ended')).toMatchObject({
       ending: { how: 'exited', code: 0 },
     });
-    expect(loop.outcome).toEqual({ type: 'stopped', by: 'signal' });
+    expect(loop.outcome).toMatchObject({ type: 'stopped', by: 'signal' });
     expect(loop.exitCode).toBe(130);
   });
 

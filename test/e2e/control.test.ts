@@ -41,7 +41,7 @@ describe('pause and resume', () => {
     expect(turn.heard).toEqual([]);
     await turn.exits(0);
     const end = await program.ended;
-    exits(end, 0);
+    exits(end, 4);
     expect(end.stderr).toContain('[ralph] a: paused, exiting loop\n');
     expect(JSON.parse(rig.loop('a').read('state.json'))).toMatchObject({
       status: 'paused',
@@ -86,7 +86,7 @@ describe('pause and resume', () => {
     await turn.exits(1);
     await program.says('retrying in 1s');
     await rig.does('pause', 'a');
-    exits(await program.ended, 0);
+    exits(await program.ended, 4);
     expect(rig.turns).toBe(1);
   });
 });

@@ -134,7 +134,7 @@ describe('a conductor loop', () => {
     const { code, stderr } = await ralph.ended;
     expect(performance.now() - began).toBeLessThan(1000);
     expect({ code, calls: stage.calls }).toEqual({ code: 130, calls: 1 });
-    expect(stderr).toContain('cancelled by a signal');
+    expect(stderr).toContain('cancelled by SIGINT');
   });
 
   it('S1.42 hands over to a person on exit code 42 (T009)', async () => {

@@ -86,8 +86,8 @@ describe('a signal', () => {
     stage.plans(1, waitFor());
     const gentle = stage.starts(...work);
     await stage.waitForCall(1);
-    gentle.signal('SIGTERM');
-    await gentle.until('received SIGTERM, finishing the running step');
+    gentle.signal('SIGINT');
+    await gentle.until('received SIGINT, finishing the running step');
     stage.release();
     expect((await gentle.ended).code).toBe(130);
     expect(stage.has(1, 'end')).toBe(true);
