@@ -13,7 +13,7 @@ export type TextDetector =
   | (TagDetector & { readonly kind: 'response-tag' })
   /** `<promise>value</promise>`: any occurrence; whitespace around the value is allowed. */
   | (TagDetector & { readonly kind: 'promise-tag' })
-  /** A bare word, case-sensitive; `substring` also matches inside a longer word. */
+  /** A bare word, case-sensitive. No preset uses `substring`, which also matches inside a longer word. */
   | (TextSource & { readonly kind: 'word'; readonly value: string; readonly within: 'word' | 'substring' })
   /** A regular expression in Python's syntax; catastrophic backtracking blocks the loop. */
   | (TextSource & { readonly kind: 'pattern'; readonly pattern: string });

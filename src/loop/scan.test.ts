@@ -160,6 +160,12 @@ describe('a bare word', () => {
       expect(claims(word('word'), text)).toBe(true);
     expect(claims(word('word'), 'done')).toBe(false);
   });
+
+  it('does not stand alone before a letter whose surrogate pair arrives in two pieces', () => {
+    expect(claims(word('word'), 'DONE\uD835', '\uDC9C')).toBe(false);
+    expect(claims(word('word'), 'DONE\uD83D', '\uDE00')).toBe(true);
+    expect(claims(word('word'), 'DONE\uD835')).toBe(true);
+  });
 });
 
 describe('while the run continues', () => {
@@ -196,6 +202,11 @@ describe('cuts between pieces', () => {
         'x',
         '\r\n',
         '😀',
+        '𝒜',
+        '_',
+        '*',
+        '**',
+        '.',
         '"',
       ),
       { maxLength: 24 },
