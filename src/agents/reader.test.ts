@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { Agent, AgentEvent } from './agent.ts';
+import { amp } from './amp.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
@@ -29,6 +31,13 @@ const lines = [
   line({ type: 'text', message: '2', text: 'done\n<promise>DONE</promise>\n' }),
   line({ type: 'result', ok: true, tokens: { input: 9, output: 2 }, costUsd: 0.75 }),
 ].join('');
+
+const claimIn = (agent: Agent, preset: PresetName, stream: readonly string[]): boolean => {
+  const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
+  reader.read(Buffer.from(stream.join('')));
+  reader.end();
+  return reader.snapshot(true).claim !== null;
+};
 
 describe('reading a run', () => {
   it('collects what an agent wrote, used and claimed', () => {
@@ -64,6 +73,29 @@ describe('reading a run', () => {
     ]);
   });
 
+  it('S2.49 finds a tag in an earlier message of Codex, which has no result text, if the preset says so', () => {
+    const message = (id: string, text: string) =>
+      line({ type: 'item.completed', item: { id, type: 'agent_message', text } });
+    const tag = '<response>DONE</response>';
+    const streams = [
+      [message('item_0', tag), message('item_1', 'That was all.'), line({ type: 'turn.completed' })],
+      [message('item_0', tag), message('item_1', 'That was all.')],
+    ];
+    const halves = [message('item_0', tag.slice(0, 9)), message('item_1', tag.slice(9))];
+    for (const stream of [...streams, [...halves, line({ type: 'turn.completed' })]]) {
+      expect([claimIn(codex, 'ralph-cli', stream), claimIn(codex, 'default', stream)]).toEqual([true, false]);
+    }
+  });
+
+  it('S2.49 finds a tag that is split over two texts of Amp without message ids, but a result overrides it', () => {
+    const text = (words: string) =>
+      line({ type: 'assistant', message: { content: [{ type: 'text', text: words }] } });
+    const halves = [text('Fine. <response>DO'), text('NE</response>')];
+    expect(claimIn(amp, 'ralph-cli', halves)).toBe(true);
+    const result = line({ type: 'result', subtype: 'success', result: 'Not yet.' });
+    expect(claimIn(amp, 'ralph-cli', [...halves, result])).toBe(false);
+  });
+
   it('does not take the prompt for the text of an agent that prints it', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-reader-'));
     const prompt = 'Do it, and include COMPLETE in your final answer.\n\nThe word COMPLETE is needed.\n';
@@ -80,6 +112,22 @@ describe('reading a run', () => {
       true,
       true,
     ]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each(PRESET_NAMES)('does not take a quoted prompt for a claim in the preset %s', (preset) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ralph-reader-'));
+    const words = 'Do it.\nSay COMPLETE.\n<response>DONE</response>\n<promise>DONE</promise>';
+    writeFileSync(join(folder, 'prompt.md'), words);
+    for (const mark of ['> ', 'User: ', '  ', '│ ']) {
+      const quoted = words.replaceAll(/^/gm, mark);
+      const { detectors: texts } = presets[preset].policy.completion;
+      const reader = readRun(custom, texts, { ...context(), folder }, () => {});
+      reader.read(Buffer.from(`${quoted}\nNot yet.\n`));
+      reader.readStderr(Buffer.from(`${quoted}\nNot yet.\n`));
+      reader.end();
+      expect([mark, reader.snapshot(true).claim]).toEqual([mark, null]);
+    }
     rmSync(folder, { recursive: true });
   });
 

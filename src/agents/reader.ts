@@ -200,7 +200,7 @@ class Reader implements RunReader {
         this.#hasNews = true;
         return;
       case 'result':
-        if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
+        if (event.text !== null) this.#scan({ source: this.#answer, message: 'answer', text: event.text });
         this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
         this.#said = event.ok ? 'success' : 'error';
@@ -223,6 +223,10 @@ class Reader implements RunReader {
     this.#error = this.#withRemedy(error);
     this.#isHopeless = true;
     this.#hasNews = true;
+  }
+
+  get #answer(): Piece['source'] {
+    return this.#agent.repeatsAnswer === true ? 'last-message' : 'answer';
   }
 
   #addUsage(usage: Usage | null, session: string | null): void {

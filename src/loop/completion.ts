@@ -43,8 +43,8 @@ interface TagDetector extends TextSource {
 
 /**
  * The text that a detector searches. No scope includes the echoed prompt, tool results or reasoning. `raw-output` and
- * `screen` are for agents whose output cannot be parsed. `captured` is the final answer and, for an agent without a
- * parser, also its stderr.
+ * `screen` are for agents whose output cannot be parsed. `captured` is the answer that the stream reports; without one it is
+ * the last message, or all messages as one text, and for an agent without a parser also its stderr.
  */
 export const SCOPES = ['assistant-text', 'final-answer', 'captured', 'raw-output', 'screen'] as const;
 export type Scope = (typeof SCOPES)[number];

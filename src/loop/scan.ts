@@ -6,7 +6,7 @@
  * 3. Memory is bounded by the detectors, not by the length of the text.
  */
 import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
-import { either, type Matcher } from './matcher.ts';
+import { either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
 import { translatePattern } from './python-pattern.ts';
@@ -16,9 +16,10 @@ import { word } from './word-matcher.ts';
 /** A scanner before the first piece. */
 export function startScan(detectors: readonly Detector[]): Scanner {
   return scanner(
-    detectors
-      .filter(isTextDetector)
-      .map((detector) => ({ detector, message: null, matcher: matcherFor(detector) })),
+    detectors.filter(isTextDetector).flatMap((detector) => {
+      const last: Reader = { detector, message: null, matcher: matcherFor(detector), readsAll: false };
+      return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
+    }),
   );
 }
 
@@ -44,6 +45,8 @@ export type PieceSource =
   | 'assistant'
   /** The final answer, where the stream reports it separately. */
   | 'answer'
+  /** The last message again, where the stream reports its end but no answer. */
+  | 'last-message'
   /** Output of an agent whose stream cannot be parsed. */
   | 'raw'
   /** The current terminal screen, without what was there before the prompt. */
@@ -58,9 +61,9 @@ export type PieceSource =
   | 'reasoning';
 
 const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
-  'assistant-text': ['assistant', 'answer'],
-  'final-answer': ['assistant', 'answer'],
-  captured: ['assistant', 'answer', 'complaint'],
+  'assistant-text': ['assistant', 'answer', 'last-message'],
+  'final-answer': ['assistant', 'answer', 'last-message'],
+  captured: ['assistant', 'answer', 'last-message', 'complaint'],
   'raw-output': ['raw'],
   screen: ['screen'],
 };
@@ -69,6 +72,8 @@ interface Reader {
   readonly detector: TextDetector;
   readonly message: string | null;
   readonly matcher: Matcher;
+  /** Reads all messages as one text, for as long as the stream reports no answer. */
+  readonly readsAll: boolean;
 }
 
 function scanner(readers: readonly Reader[]): Scanner {
@@ -91,9 +96,15 @@ function readOn(reader: Reader, piece: Piece): Reader {
   const { detector } = reader;
   if (!IN_SCOPE[detector.scope].includes(piece.source)) return reader;
   if (piece.earlier === true && detector.history === 'loop') return reader;
+  if (reader.readsAll) return readAll(reader, piece);
   const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
   const matcher = begins ? matcherFor(detector, piece.source) : reader.matcher;
-  return { detector, message: piece.message, matcher: matcher.read(piece.text) };
+  return { ...reader, message: piece.message, matcher: matcher.read(piece.text) };
+}
+
+function readAll(reader: Reader, { source, text }: Piece): Reader {
+  if (source === 'last-message') return reader;
+  return { ...reader, matcher: source === 'answer' ? settled(null) : reader.matcher.read(text) };
 }
 
 /** Only the last message counts on a screen, and if a later message can take back a claim. */
@@ -104,12 +115,16 @@ function readsLastMessageOnly(detector: TextDetector): boolean {
 
 const LAST_MESSAGE: ReadonlySet<Scope> = new Set<Scope>(['final-answer', 'captured', 'screen']);
 
+function isAnswer(source: PieceSource | undefined): boolean {
+  return source === 'answer' || source === 'last-message';
+}
+
 function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
       if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
       // A final answer that consists only of the value needs no tag.
-      return source === 'answer' && (detector.scope === 'final-answer' || detector.scope === 'captured')
+      return isAnswer(source) && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':
