@@ -58,6 +58,21 @@ describe('reading a run', () => {
     expect(reader.snapshot(false).claim).toBeNull();
   });
 
+  it('reports a tag that is no claim at the end of a run, unless the run also claims', () => {
+    const mention = line({ type: 'text', message: '1', text: '- <promise>DONE</promise>' });
+    const nearMissOf = (...stream: readonly string[]) => {
+      const reader = readRun(scripted, detectors, context(), () => {});
+      reader.read(Buffer.from(stream.join('')));
+      expect(reader.snapshot(false)).not.toHaveProperty('nearMiss');
+      reader.end();
+      return reader.snapshot(true).nearMiss;
+    };
+    expect(nearMissOf(mention)).toEqual({ tag: '<promise>DONE</promise>', where: 'text' });
+    expect(nearMissOf(lines)).toBeUndefined();
+    const answer = line({ type: 'result', ok: true, text: '**<promise>DONE</promise>**' });
+    expect(nearMissOf(mention, answer)).toBeUndefined();
+  });
+
   it('S2.40 finds claims on stdout and stderr of an unknown command, if the preset says so', () => {
     const claims = (preset: 'ralph-cli' | 'default', agent: Agent) => {
       const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});

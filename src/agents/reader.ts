@@ -144,6 +144,8 @@ class Reader implements RunReader {
 
   snapshot(ended: boolean): OutputSnapshot {
     const early = this.#scanner.claim(false);
+    const claim = early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null);
+    const nearMiss = ended && claim === null ? this.#scanner.nearMiss() : null;
     return {
       offset: this.#offset,
       ...(this.#stderrOffset === 0 ? {} : { complained: this.#stderrOffset }),
@@ -153,8 +155,9 @@ class Reader implements RunReader {
       cost: this.#cost,
       steps: this.#steps,
       said: this.#said,
-      claim: early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null),
+      claim,
       claimEndsRun: early !== null,
+      ...(nearMiss === null ? {} : { nearMiss }),
       limit: this.#limit,
     };
   }

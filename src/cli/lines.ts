@@ -1,4 +1,7 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import { openClaim } from '../loop/claim.ts';
+import { decide } from '../loop/decide.ts';
+import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { Effect } from '../loop/effect.ts';
@@ -28,9 +31,11 @@ export function linesFor(
     case 'iteration.started':
       return [`starting iteration ${ofLimit(event.iteration, state.policy.limits.iterations)}`];
     case 'run.ended':
-      return runLines(event, state, report);
+      return [...runLines(event, state, report), ...nearMissLines(event, state)];
+    case 'probe.finished':
+      return nearMissLines(event, state);
     case 'check.finished':
-      return [checkLine(event, state, isVerbose)];
+      return [checkLine(event, state, isVerbose), ...unclaimedLines(event, state)];
     case 'claim.rejected': {
       const { length } = event.failed;
       return [
@@ -79,12 +84,33 @@ export function linesFor(
     case 'checks.started':
     case 'claim.made':
     case 'run.output':
-    case 'probe.finished':
     case 'changes.found':
     case 'timer.fired':
     case 'child.ended':
       return [];
   }
+}
+
+/** Reported once the run has ended and no probe can still find a claim. */
+function nearMissLines(
+  event: Extract<LoopEvent, { type: 'run.ended' | 'probe.finished' }>,
+  state: LoopState,
+): readonly string[] {
+  const isForWork = event.type === 'run.ended' ? event.run === state.turn.run?.id : event.phase === 'after';
+  const missed = missedClaim(state);
+  if (!isForWork || missed === null || decide(state).some(({ type }) => type === 'probe')) return [];
+  return [`${describeNearMiss('the agent', missed)}: the tag must be alone on a line of the last message`];
+}
+
+/** Says why the loop continues after its last check has passed. */
+function unclaimedLines(
+  { iteration }: Extract<LoopEvent, { type: 'check.finished' }>,
+  state: LoopState,
+): readonly string[] {
+  const { checks } = state.turn;
+  if (iteration === 0 || checks.some((result) => result?.code !== 0)) return [];
+  if (state.policy.completion.until === 'checks' || openClaim(state) !== null) return [];
+  return ['every check passes, but the agent has not claimed to be done'];
 }
 
 function checkLine(

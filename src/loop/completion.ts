@@ -37,7 +37,10 @@ export interface TextSource {
 
 interface TagDetector extends TextSource {
   readonly value: string;
-  /** `own-line`: alone on its line in the last message, outside of code and quotation. `anywhere`: any position. */
+  /**
+   * `own-line`: alone on its line in the last message, outside of code and quotation; the line may be emphasised with `*` or
+   * `_` and end with one `.` or `!`. `anywhere`: any position.
+   */
   readonly placement: 'own-line' | 'anywhere';
 }
 
@@ -59,6 +62,16 @@ export interface Claim {
   /** What the detector found, shortened. */
   readonly text: string;
 }
+
+/** The tag of a detector in the agent's last run, where it is no claim. */
+export interface NearMiss {
+  /** The tag, shortened. */
+  readonly tag: string;
+  readonly where: Misplacement;
+}
+
+/** Why a tag is no claim: other text around it, code, a quotation, or a later message. */
+export type Misplacement = 'text' | 'code' | 'quotation' | 'earlier-message';
 
 export function isTextDetector(detector: Detector): detector is TextDetector {
   return 'scope' in detector;

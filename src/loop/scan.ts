@@ -5,7 +5,14 @@
  * 2. The result does not depend on how the text is cut into pieces.
  * 3. Memory is bounded by the detectors, not by the length of the text.
  */
-import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
+import {
+  isTextDetector,
+  type Claim,
+  type Detector,
+  type NearMiss,
+  type Scope,
+  type TextDetector,
+} from './completion.ts';
 import { either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
@@ -17,7 +24,8 @@ import { word } from './word-matcher.ts';
 export function startScan(detectors: readonly Detector[]): Scanner {
   return scanner(
     detectors.filter(isTextDetector).flatMap((detector) => {
-      const last: Reader = { detector, message: null, matcher: matcherFor(detector), readsAll: false };
+      const matcher = matcherFor(detector);
+      const last: Reader = { detector, message: null, matcher, readsAll: false, missedBefore: false };
       return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
     }),
   );
@@ -27,6 +35,8 @@ export interface Scanner {
   read(piece: Piece): Scanner;
   /** The claim, if there is one; while the run continues, only a final match of a `continuous` detector. */
   claim(ended: boolean): Claim | null;
+  /** Without a claim: a tag of a detector that does not count because of its place, once the run has ended. */
+  nearMiss(): NearMiss | null;
   /** Number of characters kept. */
   readonly held: number;
 }
@@ -74,22 +84,33 @@ interface Reader {
   readonly matcher: Matcher;
   /** Reads all messages as one text, for as long as the stream reports no answer. */
   readonly readsAll: boolean;
+  /** An earlier message had the tag, as a claim or not. */
+  readonly missedBefore: boolean;
 }
 
 function scanner(readers: readonly Reader[]): Scanner {
   return {
     read: (piece) =>
       piece.text === '' ? scanner(readers) : scanner(readers.map((reader) => readOn(reader, piece))),
-    claim(ended) {
-      for (const { detector, matcher } of readers) {
-        if (!ended && detector.phase !== 'continuous') continue;
-        const text = matcher.found(ended);
-        if (text !== null) return { by: detector.kind, text };
-      }
-      return null;
+    claim: (ended) => claimOf(readers, ended),
+    nearMiss() {
+      if (claimOf(readers, true) !== null) return null;
+      const inLast = readers.find(({ matcher }) => isMissed(matcher));
+      const where = inLast?.matcher.missed?.() ?? 'earlier-message';
+      const { detector } = inLast ?? readers.find(({ missedBefore }) => missedBefore) ?? {};
+      return detector === undefined || !('placement' in detector) ? null : { tag: tagOf(detector), where };
     },
     held: readers.reduce((sum, reader) => sum + reader.matcher.held, 0),
   };
+}
+
+function claimOf(readers: readonly Reader[], ended: boolean): Claim | null {
+  for (const { detector, matcher } of readers) {
+    if (!ended && detector.phase !== 'continuous') continue;
+    const text = matcher.found(ended);
+    if (text !== null) return { by: detector.kind, text };
+  }
+  return null;
 }
 
 function readOn(reader: Reader, piece: Piece): Reader {
@@ -99,8 +120,25 @@ function readOn(reader: Reader, piece: Piece): Reader {
   if (reader.readsAll) return readAll(reader, piece);
   const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
   const matcher = begins ? matcherFor(detector, piece.source) : reader.matcher;
-  return { ...reader, message: piece.message, matcher: matcher.read(piece.text) };
+  const missedBefore = reader.missedBefore || (begins && hasTag(reader.matcher));
+  return { ...reader, message: piece.message, matcher: matcher.read(piece.text), missedBefore };
 }
+
+function isMissed(matcher: Matcher): boolean {
+  return (matcher.missed?.() ?? null) !== null;
+}
+
+/** Whether a text that has ended has the tag, as a claim or not, if the matcher looks at its place. */
+function hasTag(matcher: Matcher): boolean {
+  return matcher.missed !== undefined && (isMissed(matcher) || matcher.found(true) !== null);
+}
+
+function tagOf({ kind, value }: Extract<TextDetector, { placement: unknown }>): string {
+  const name = kind === 'promise-tag' ? 'promise' : 'response';
+  return `<${name}>${value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value}</${name}>`;
+}
+
+const MAX_SHOWN_LENGTH = 200;
 
 function readAll(reader: Reader, { source, text }: Piece): Reader {
   if (source === 'last-message') return reader;
