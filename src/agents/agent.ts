@@ -9,6 +9,8 @@ export interface Agent {
   readonly reports: 'cost' | 'tokens' | 'nothing';
   /** What the user can do about an error of this kind; appended to its message. */
   readonly remedies: Partial<Readonly<Record<RunError['kind'], string>>>;
+  /** Its stream reports no answer of its own: the text of its result repeats its last message. */
+  readonly repeatsAnswer?: true;
   /** Creates a parser for the output of one run. */
   read(run: RunFacts): StreamParser;
 }

@@ -11,6 +11,7 @@ const ANSWER = 'answer.txt';
 export const codex: Agent = {
   name: 'codex',
   reports: 'tokens',
+  repeatsAnswer: true,
   call: {
     command: 'codex',
     install: 'npm install -g @openai/codex',

@@ -10,6 +10,7 @@ import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 export const copilot: Agent = {
   name: 'copilot',
   reports: 'tokens',
+  repeatsAnswer: true,
   call: {
     command: 'copilot',
     install: 'npm install -g @github/copilot',

@@ -26,6 +26,46 @@ describe('an echo', () => {
     expect(ownText(read(PROMPT, 'Fix it.\nIt is fixed.\nDONE\n'))).toBe('It is fixed.\nDONE\n');
   });
 
+  it.each([
+    ['behind >', '> ', '> '],
+    ['behind > without blanks', '>', '>'],
+    ['behind a label', 'User: ', 'User: '],
+    ['behind a label in the first line only', 'user> ', '      '],
+    ['indented', '    ', '    '],
+    ['indented by a tab', '\t', '\t'],
+    ['behind a bar', '│ ', '│ '],
+    ['behind a bar of ASCII', '| ', '| '],
+  ])('is the prompt %s', (_, first, other) => {
+    const lines = PROMPT.trimEnd().split('\n');
+    const quoted = lines.map((line, index) => `${index === 0 ? first : other}${line}\n`).join('');
+    const bare = quoted.replaceAll(/[ \t]+$/gm, '');
+    for (const echo of [quoted, bare, quoted.replaceAll('\n', '\r\n')]) {
+      const own = ownText(read(PROMPT, `Hello.\n${echo}DONE\n`));
+      expect(own.replaceAll(/^[\s>|│]*$/gm, '').replaceAll(/\s+/g, ' ')).toBe('Hello. DONE ');
+      expect(ownText(read(PROMPT, ...`Hello.\n${echo}DONE\n`.split('')))).toBe(own);
+    }
+  });
+
+  it('is the prompt in a box', () => {
+    const lines = PROMPT.trimEnd()
+      .split('\n')
+      .map((line) => `│ ${line.padEnd(50)} │\n`);
+    const boxed = `╭${'─'.repeat(52)}╮\n${lines.join('')}╰${'─'.repeat(52)}╯\nDONE`;
+    expect(ownText(read(PROMPT, boxed)).match(/\w+/g)).toEqual(['DONE']);
+  });
+
+  it('may be followed by the agent’s own text on its last line', () => {
+    expect(ownText(read('say DONE', 'say DONEworking\n'))).toBe('working\n');
+    expect(ownText(read('say DONE', '> say DONE', 'DONE'))).toBe('DONE');
+    expect(ownText(read('Fix it.\nsay DONE', 'say DONE, they said\n'))).toBe('say DONE, they said\n');
+    expect(ownText(read('Fix it.\nsay DONE', 'Fix it.\nsay DONE, they said\n'))).toBe(', they said\n');
+  });
+
+  it('is not a quotation of other words', () => {
+    for (const text of ['> Fix it soon.\n> DONE\n', 'User: hello\nDONE\n', '  DONE\n', '│ DONE │\n'])
+      expect(ownText(read(PROMPT, text))).toBe(text);
+  });
+
   it('is found quickly in a long prompt', () => {
     const prompt = Array.from({ length: 150_000 }, (_, index) => `${index % 7}`).join('\n');
     expect(ownText(read(prompt, prompt))).toBe('');
@@ -39,6 +79,11 @@ describe('an echo', () => {
       'When you are done, say the word DONE.',
       'x',
       'More.',
+      '> ',
+      'User: ',
+      'U',
+      ' ',
+      '│',
     );
     fc.assert(
       fc.property(fc.array(parts), fc.array(fc.nat({ max: 80 })), (words, cuts) => {
@@ -58,5 +103,9 @@ describe('an echo', () => {
     expect(echo.push('work')).toEqual([{ text: 'work', isEcho: false }]);
     expect(echo.push('ing\nFix')).toEqual([{ text: 'ing\n', isEcho: false }]);
     expect(echo.push('ed')).toEqual([{ text: 'Fixed', isEcho: false }]);
+    expect(echo.push('\n> Use').map(({ text }) => text)).toEqual(['\n']);
+    expect(echo.push(' it')).toEqual([{ text: '> Use it', isEcho: false }]);
+    const blanks = `\n${' '.repeat(2000)}`;
+    expect(echo.push(blanks)).toEqual([{ text: blanks, isEcho: false }]);
   });
 });

@@ -7,8 +7,9 @@ import { join } from 'node:path';
  *
  * 1. An echo starts with the first line of the prompt and continues as the prompt does, ignoring blank lines. An agent may
  *    still repeat single lines that the prompt tells it to print.
- * 2. The result does not depend on how the text is split into pieces.
- * 3. It holds back only the start of a line that may be an echo, and the cost per line does not grow with the prompt.
+ * 2. The lines of an echo may be quoted, indented, labelled or in a box. Its last line may be followed by the agent's text.
+ * 3. The result does not depend on how the text is split into pieces.
+ * 4. It holds back only the start of a line that may be an echo, and the cost per line does not grow with the prompt.
  */
 export class Echo {
   readonly #prompt: readonly string[];
@@ -23,9 +24,10 @@ export class Echo {
   constructor(prompt: string) {
     this.#prompt = prompt
       .split('\n')
-      .map(withoutCarriageReturn)
-      .filter((line) => line.trim() !== '');
-    this.#remaining = this.#prompt.length === 0 ? 0 : 2 * prompt.length + EXTRA_LENGTH;
+      .map(withoutMarks)
+      .filter((line) => line !== '');
+    const marks = USUAL_MARKS_LENGTH * this.#prompt.length;
+    this.#remaining = this.#prompt.length === 0 ? 0 : 2 * prompt.length + marks + EXTRA_LENGTH;
   }
 
   push(text: string): readonly Fragment[] {
@@ -35,41 +37,82 @@ export class Echo {
     const [first = '', ...more] = text.split('\n');
     this.#line += first;
     for (const next of more) {
-      fragments.push(this.#completeLine());
+      fragments.push(...this.#completeLine());
       this.#line = next;
       this.#returned = 0;
     }
     if (!this.#mayBeEcho(this.#line)) {
-      fragments.push(...ownText(this.#line.slice(this.#returned)));
+      fragments.push(...this.#rest(this.#line));
       this.#returned = this.#line.length;
     }
     return merged(fragments);
   }
 
   end(): readonly Fragment[] {
-    const rest = this.#line.slice(this.#returned);
-    const isEcho = this.#isEcho(withoutCarriageReturn(this.#line));
+    const rest = this.#isEcho(this.#line) ? echo(this.#line) : this.#rest(this.#line);
     this.#line = '';
     this.#returned = 0;
-    return isEcho && rest !== '' ? [{ text: rest, isEcho }] : ownText(rest);
+    return rest;
   }
 
-  #completeLine(): Fragment {
-    const line = withoutCarriageReturn(this.#line);
-    const isEcho = this.#isEcho(line);
-    const continues = line === this.#prompt[this.#next];
-    if (line.trim() !== '') this.#next = !isEcho ? 0 : continues ? this.#next + 1 : 1;
-    return { text: `${this.#line.slice(this.#returned)}\n`, isEcho };
+  #completeLine(): readonly Fragment[] {
+    const line = `${this.#line}\n`;
+    const isEcho = this.#isEcho(this.#line);
+    const fragments = isEcho ? echo(line) : this.#rest(line);
+    const text = withoutMarks(this.#line);
+    if (text !== '') this.#next = !isEcho ? 0 : text === this.#prompt[this.#next] ? this.#next + 1 : 1;
+    return fragments;
+  }
+
+  /** The part of a line that was not returned, divided where an echo ends and the agent's own text begins. */
+  #rest(line: string): readonly Fragment[] {
+    const last = this.#prompt.length - 1;
+    const isExpected = this.#returned === 0 && [this.#next, 0].includes(last);
+    const text = this.#prompt[last] ?? '';
+    const marks = marksOf(line).length;
+    if (!isExpected || !line.startsWith(text, marks)) return ownText(line.slice(this.#returned));
+    const end = marks + text.length;
+    return [...echo(line.slice(0, end)), ...ownText(line.slice(end))];
   }
 
   #isEcho(line: string): boolean {
-    return this.#returned === 0 && (line === this.#prompt[this.#next] || line === this.#prompt[0]);
+    const text = withoutMarks(line);
+    if (this.#returned > 0 || line.trim() === '') return false;
+    if (text === '') return this.#next > 0 && this.#next < this.#prompt.length;
+    return text === this.#prompt[this.#next] || text === this.#prompt[0];
   }
 
   #mayBeEcho(line: string): boolean {
-    const start = withoutCarriageReturn(line);
-    return [this.#next, 0].some((index) => this.#prompt[index]?.startsWith(start) === true);
+    const marks = marksOf(line);
+    if (marks.length > MAX_MARKS_LENGTH) return false;
+    const start = line.slice(marks.length);
+    if (LABELS.some((label) => label.startsWith(start.toLowerCase()))) return true;
+    return [this.#next, 0].some((index) => {
+      const text = this.#prompt[index];
+      if (text === undefined || text.startsWith(start)) return text !== undefined;
+      const padding = start.length - text.length;
+      return (
+        padding <= MAX_MARKS_LENGTH && start.startsWith(text) && CLOSING_MARKS.test(start.slice(text.length))
+      );
+    });
   }
+}
+
+/** What a CLI puts in front of a line of the prompt: quotation marks, the border of a box, a label, blanks. */
+const MARKS = /^(?:[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*/i;
+const LABELS = ['user:', 'user>', 'human:', 'human>', 'you:', 'you>', 'prompt:', 'prompt>'];
+/** And behind it: padding, the other border. */
+const CLOSING_MARKS = /^\s*[|│┃]?\s*$/;
+const MAX_MARKS_LENGTH = 1000;
+const USUAL_MARKS_LENGTH = 16;
+
+function marksOf(line: string): string {
+  return MARKS.exec(line.slice(0, MAX_MARKS_LENGTH + 1))?.[0] ?? '';
+}
+
+function withoutMarks(line: string): string {
+  const text = line.slice(marksOf(line).length).trimEnd();
+  return /[|│┃]$/.test(text) ? text.slice(0, -1).trimEnd() : text;
 }
 
 /** For the run in this folder; a prompt that is too long is not looked for. */
@@ -97,8 +140,8 @@ function ownText(text: string): readonly Fragment[] {
   return text === '' ? [] : [{ text, isEcho: false }];
 }
 
-function withoutCarriageReturn(line: string): string {
-  return line.replace(/\r$/, '');
+function echo(text: string): readonly Fragment[] {
+  return [{ text, isEcho: true }];
 }
 
 function merged(fragments: readonly Fragment[]): readonly Fragment[] {

@@ -8,6 +8,7 @@ import { failedResult, readTrouble } from './trouble.ts';
 export const gemini: Agent = {
   name: 'gemini',
   reports: 'tokens',
+  repeatsAnswer: true,
   call: {
     command: 'gemini',
     install: 'npm install -g @google/gemini-cli',

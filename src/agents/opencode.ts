@@ -10,6 +10,7 @@ import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 export const opencode: Agent = {
   name: 'opencode',
   reports: 'cost',
+  repeatsAnswer: true,
   call: {
     command: 'opencode',
     install: 'npm install -g opencode-ai',

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { Agent, AgentEvent } from './agent.ts';
+import { amp } from './amp.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
@@ -30,6 +32,13 @@ const lines = [
   line({ type: 'result', ok: true, tokens: { input: 9, output: 2 }, costUsd: 0.75 }),
 ].join('');
 
+const claimIn = (agent: Agent, preset: PresetName, stream: readonly string[]): boolean => {
+  const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
+  reader.read(Buffer.from(stream.join('')));
+  reader.end();
+  return reader.snapshot(true).claim !== null;
+};
+
 describe('reading a run', () => {
   it('collects what an agent wrote, used and claimed', () => {
     const reader = readRun(scripted, detectors, context(), () => {});
@@ -49,6 +58,21 @@ describe('reading a run', () => {
     expect(reader.snapshot(false).claim).toBeNull();
   });
 
+  it('reports a tag that is no claim at the end of a run, unless the run also claims', () => {
+    const mention = line({ type: 'text', message: '1', text: '- <promise>DONE</promise>' });
+    const nearMissOf = (...stream: readonly string[]) => {
+      const reader = readRun(scripted, detectors, context(), () => {});
+      reader.read(Buffer.from(stream.join('')));
+      expect(reader.snapshot(false)).not.toHaveProperty('nearMiss');
+      reader.end();
+      return reader.snapshot(true).nearMiss;
+    };
+    expect(nearMissOf(mention)).toEqual({ tag: '<promise>DONE</promise>', where: 'text' });
+    expect(nearMissOf(lines)).toBeUndefined();
+    const answer = line({ type: 'result', ok: true, text: '**<promise>DONE</promise>**' });
+    expect(nearMissOf(mention, answer)).toBeUndefined();
+  });
+
   it('S2.40 finds claims on stdout and stderr of an unknown command, if the preset says so', () => {
     const claims = (preset: 'ralph-cli' | 'default', agent: Agent) => {
       const reader = readRun(agent, presets[preset].policy.completion.detectors, context(), () => {});
@@ -62,6 +86,29 @@ describe('reading a run', () => {
       false,
       false,
     ]);
+  });
+
+  it('S2.49 finds a tag in an earlier message of Codex, which has no result text, if the preset says so', () => {
+    const message = (id: string, text: string) =>
+      line({ type: 'item.completed', item: { id, type: 'agent_message', text } });
+    const tag = '<response>DONE</response>';
+    const streams = [
+      [message('item_0', tag), message('item_1', 'That was all.'), line({ type: 'turn.completed' })],
+      [message('item_0', tag), message('item_1', 'That was all.')],
+    ];
+    const halves = [message('item_0', tag.slice(0, 9)), message('item_1', tag.slice(9))];
+    for (const stream of [...streams, [...halves, line({ type: 'turn.completed' })]]) {
+      expect([claimIn(codex, 'ralph-cli', stream), claimIn(codex, 'default', stream)]).toEqual([true, false]);
+    }
+  });
+
+  it('S2.49 finds a tag that is split over two texts of Amp without message ids, but a result overrides it', () => {
+    const text = (words: string) =>
+      line({ type: 'assistant', message: { content: [{ type: 'text', text: words }] } });
+    const halves = [text('Fine. <response>DO'), text('NE</response>')];
+    expect(claimIn(amp, 'ralph-cli', halves)).toBe(true);
+    const result = line({ type: 'result', subtype: 'success', result: 'Not yet.' });
+    expect(claimIn(amp, 'ralph-cli', [...halves, result])).toBe(false);
   });
 
   it('does not take the prompt for the text of an agent that prints it', () => {
@@ -80,6 +127,22 @@ describe('reading a run', () => {
       true,
       true,
     ]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each(PRESET_NAMES)('does not take a quoted prompt for a claim in the preset %s', (preset) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ralph-reader-'));
+    const words = 'Do it.\nSay COMPLETE.\n<response>DONE</response>\n<promise>DONE</promise>';
+    writeFileSync(join(folder, 'prompt.md'), words);
+    for (const mark of ['> ', 'User: ', '  ', '│ ']) {
+      const quoted = words.replaceAll(/^/gm, mark);
+      const { detectors: texts } = presets[preset].policy.completion;
+      const reader = readRun(custom, texts, { ...context(), folder }, () => {});
+      reader.read(Buffer.from(`${quoted}\nNot yet.\n`));
+      reader.readStderr(Buffer.from(`${quoted}\nNot yet.\n`));
+      reader.end();
+      expect([mark, reader.snapshot(true).claim]).toEqual([mark, null]);
+    }
     rmSync(folder, { recursive: true });
   });
 

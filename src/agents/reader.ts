@@ -144,6 +144,8 @@ class Reader implements RunReader {
 
   snapshot(ended: boolean): OutputSnapshot {
     const early = this.#scanner.claim(false);
+    const claim = early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null);
+    const nearMiss = ended && claim === null ? this.#scanner.nearMiss() : null;
     return {
       offset: this.#offset,
       ...(this.#stderrOffset === 0 ? {} : { complained: this.#stderrOffset }),
@@ -153,8 +155,9 @@ class Reader implements RunReader {
       cost: this.#cost,
       steps: this.#steps,
       said: this.#said,
-      claim: early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null),
+      claim,
       claimEndsRun: early !== null,
+      ...(nearMiss === null ? {} : { nearMiss }),
       limit: this.#limit,
     };
   }
@@ -200,7 +203,7 @@ class Reader implements RunReader {
         this.#hasNews = true;
         return;
       case 'result':
-        if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
+        if (event.text !== null) this.#scan({ source: this.#answer, message: 'answer', text: event.text });
         this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
         this.#said = event.ok ? 'success' : 'error';
@@ -223,6 +226,10 @@ class Reader implements RunReader {
     this.#error = this.#withRemedy(error);
     this.#isHopeless = true;
     this.#hasNews = true;
+  }
+
+  get #answer(): Piece['source'] {
+    return this.#agent.repeatsAnswer === true ? 'last-message' : 'answer';
   }
 
   #addUsage(usage: Usage | null, session: string | null): void {

@@ -1,22 +1,20 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
+import { clockTime, timeOfDay } from '../journal/times.ts';
+import { openClaim } from '../loop/claim.ts';
+import { counted, ofLimit } from '../loop/counted.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { explain } from '../loop/outcome.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
-import { neededEvidence, openClaim } from '../loop/claim.ts';
-import { decide, wantsChecks } from '../loop/decide.ts';
-import type { Effect, WaitReason } from '../loop/effect.ts';
-import type { LoopEvent } from '../loop/event.ts';
-import { failureText } from '../loop/failure.ts';
-import { capAtDeadline, resetsTooLate, waitAfter } from '../loop/limits.ts';
 import { openRun } from '../loop/run.ts';
-import type { LoopState, Run } from '../loop/state.ts';
+import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { loopName } from '../store/names.ts';
-import { logOf } from '../store/store.ts';
 import { hideKeys } from '../store/secrets.ts';
-import { explain } from '../loop/outcome.ts';
-import { duration, localTime, timeOfDay } from '../journal/times.ts';
-import { counted, ofLimit } from '../loop/counted.ts';
 import { limitWords } from './limit-words.ts';
+import { nearMissLines, retryLine, runLines } from './run-lines.ts';
+import { waitText } from './wait-text.ts';
 import { textsOf } from './wording.ts';
 
 /** The lines that an event is worth; `state` and `report` are those after the event. */
@@ -31,9 +29,11 @@ export function linesFor(
     case 'iteration.started':
       return [`starting iteration ${ofLimit(event.iteration, state.policy.limits.iterations)}`];
     case 'run.ended':
-      return runLines(event, state, report);
+      return [...runLines(event, state, report), ...nearMissLines(event, state)];
+    case 'probe.finished':
+      return nearMissLines(event, state);
     case 'check.finished':
-      return [checkLine(event, state, isVerbose)];
+      return [checkLine(event, state, isVerbose), ...unclaimedLines(event, state)];
     case 'claim.rejected': {
       const { length } = event.failed;
       if (event.because === 'run-failed')
@@ -74,7 +74,7 @@ export function linesFor(
         ? [`the agent started a child loop: ${loopName(event.child)}`]
         : [`waiting for 1 child loop to complete: ${loopName(event.child)}`];
     case 'limit.shared': {
-      const until = moment(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
+      const until = clockTime(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
       return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
     }
     case 'run.planned':
@@ -84,12 +84,22 @@ export function linesFor(
     case 'checks.started':
     case 'claim.made':
     case 'run.output':
-    case 'probe.finished':
     case 'changes.found':
     case 'timer.fired':
     case 'child.ended':
       return [];
   }
+}
+
+/** Says why the loop continues after its last check has passed. */
+function unclaimedLines(
+  { iteration }: Extract<LoopEvent, { type: 'check.finished' }>,
+  state: LoopState,
+): readonly string[] {
+  const { checks } = state.turn;
+  if (iteration === 0 || checks.some((result) => result?.code !== 0)) return [];
+  if (state.policy.completion.until === 'checks' || openClaim(state) !== null) return [];
+  return ['every check passes, but the agent has not claimed to be done'];
 }
 
 function checkLine(
@@ -121,10 +131,7 @@ const COMMAND_NOT_FOUND = 127;
 /** The line for an effect that begins now and may take a while. */
 export function lineAtStart(effect: Effect, state: LoopState | null): string | null {
   if (effect.type === 'check') return `check started: ${brief(effect.check.command)}`;
-  const run = state?.turn.run ?? null;
-  // The line about the failed run says so itself, unless the run could still have completed the loop then.
-  if (effect.type !== 'wait' || effect.why !== 'backoff' || state === null || run === null) return null;
-  return mayStillClaim(state) ? retryText(state, run) : null;
+  return state === null ? null : retryLine(effect, state);
 }
 
 /** More lines for `--verbose`, in the words of document 001. */
@@ -146,125 +153,6 @@ export function detailsFor(event: LoopEvent, state: LoopState): readonly string[
 
 function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)}s`;
-}
-
-type RunEnded = Extract<LoopEvent, { type: 'run.ended' }>;
-
-function runLines(event: RunEnded, state: LoopState, report: LoopReport): readonly string[] {
-  const { ending, as } = event;
-  const { run, iteration } = state.turn;
-  if (run?.id !== event.run) return [];
-  const took = duration(event.at - (report.iterations.at(-1)?.workPlannedAt ?? event.at), ' ');
-  const strays = strayLines(event);
-  const notes = [...unparsedLines(run, state), ...strays];
-  switch (as) {
-    case 'ok':
-    case 'wait': {
-      const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
-      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
-    }
-    case 'usage-limit':
-      return [usageLimitLine(event, state, run)];
-    case 'outage': {
-      const why = failureText(ending, as) ?? 'no answer';
-      const wait = `retrying in ${secondsToWait(state, run)}s`;
-      return [`provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`, ...strays];
-    }
-    case 'restart': {
-      const restarts = run.output.claim === null ? ', restarting' : '';
-      return [`${inactivityText(state)}${restarts}`, ...strays];
-    }
-    case 'interrupted':
-      return [`iteration ${iteration} interrupted after ${took}`, ...strays];
-    case 'fatal': {
-      const { fatalRunLine } = state.policy.wording;
-      const reason = failureText(ending, as) ?? 'the agent cannot be run';
-      return fatalRunLine === null
-        ? [`iteration ${iteration} failed with an error that a retry cannot fix`]
-        : [fatalRunLine.replace('{reason}', () => reason)];
-    }
-    case 'failure':
-      return [failureLine(event, state, run, took), ...reasonLines(event), ...notes];
-  }
-}
-
-const NOT_COUNTED = 'not counted as an iteration';
-
-function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
-  const { until } = waitAfter(state, run);
-  // The end of the loop follows, and says why.
-  if (resetsTooLate(state, until) !== null) return `usage limit reached; ${NOT_COUNTED}`;
-  const wait = duration(secondsToWait(state, run) * 1000, ' ');
-  return `usage limit reached, waiting until ${moment(until, event.at)} (${wait}); ${NOT_COUNTED}`;
-}
-
-function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {
-  const { iteration } = state.turn;
-  const { consecutive } = state.failures;
-  const { failures, iterations } = state.policy.limits;
-  const attempt = `attempt ${ofLimit(consecutive, failures)}`;
-  const isLast =
-    (failures !== null && consecutive >= failures) ||
-    (iterations !== null && iteration >= iterations) ||
-    state.control.stop !== null;
-  const next = isLast || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
-  return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
-}
-
-function retryText(state: LoopState, run: Run): string {
-  return `retrying in ${secondsToWait(state, run)}s`;
-}
-
-/** Whether a failed run can still complete the loop: by its claim, if checks confirm it, or by checks alone. */
-function mayStillClaim(state: LoopState): boolean {
-  const { until, detectors } = state.policy.completion;
-  if (until === 'checks') return wantsChecks(state);
-  const mayLeaveSign = detectors.some(
-    (detector) => 'phases' in detector && detector.phases.includes('after'),
-  );
-  return neededEvidence(state) !== 'never' && (mayLeaveSign || openClaim(state) !== null);
-}
-
-function secondsToWait(state: LoopState, run: Run): number {
-  const until = capAtDeadline(state, waitAfter(state, run).until);
-  return Math.max(0, Math.round((until - state.turn.at) / 1000));
-}
-
-function endingText(ending: RunEnded['ending'], state: LoopState, took: string): string {
-  if (ending.how === 'exited') return `exit: ${ending.code ?? 'unknown'}`;
-  if (ending.how !== 'timed-out') return ending.how;
-  switch (ending.which) {
-    case 'output':
-      return `output limit exceeded after ${took}`;
-    case 'inactivity':
-      return inactivityText(state);
-    case 'wall':
-    case 'total':
-      return `agent timeout after ${took}`;
-  }
-}
-
-function inactivityText({ policy }: LoopState): string {
-  return `inactivity timeout (${(policy.timeouts.inactivityMs ?? 0) / 1000}s)`;
-}
-
-function reasonLines({ ending }: RunEnded): readonly string[] {
-  return ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
-}
-
-function unparsedLines({ id, output }: Run, { name }: LoopState): readonly string[] {
-  const count = output.unknown ?? 0;
-  if (count === 0) return [];
-  return [
-    `note: could not parse ${counted(count, 'line')} of the agent's output; all of it is in ${logOf(name, id)}`,
-  ];
-}
-
-function strayLines({ strays = [] }: RunEnded): readonly string[] {
-  return strays.map(
-    ({ pid, command }) =>
-      `warning: process ${pid} (${command}) may have been left behind by the agent; ralph did not stop it`,
-  );
 }
 
 function commitLines({
@@ -326,21 +214,6 @@ function ownerLines(state: LoopState): readonly string[] {
   return [`continuing at iteration ${iteration}${waiting === null ? '' : `, ${waiting}`}`];
 }
 
-/** What the loop waits for and until when, where the wait takes longer than a moment; null if it does not wait. */
-export function waitText(state: LoopState, now: number = state.now): string | null {
-  const wait = decide(state).find((effect) => effect.type === 'wait');
-  if (wait === undefined || wait.until - now < 1000) return null;
-  const left = `${duration(wait.until - now, ' ')} left, until ${moment(wait.until, now)}`;
-  return `${WAITS[wait.why]} (${left})`;
-}
-
-const WAITS: Readonly<Record<WaitReason, string>> = {
-  'usage-limit': 'waiting for the usage limit to reset',
-  outage: 'waiting for the provider',
-  backoff: 'waiting to retry',
-  delay: 'waiting for the next iteration',
-};
-
 function endLines(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
   state: LoopState,
@@ -373,12 +246,6 @@ function endLines(
 export function brief(command: string): string {
   const line = hideKeys(command).replaceAll(/\s+/g, ' ').trim();
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
-}
-
-/** The time of day; with the date if it is not today. */
-function moment(at: number, now: number): string {
-  const [date, time] = localTime(at).split('T');
-  return date === localTime(now).split('T')[0] ? (time ?? '') : `${date ?? ''} ${time ?? ''}`;
 }
 
 /** The limits of a policy that are set; the number of iterations is always one of them. */

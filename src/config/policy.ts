@@ -156,7 +156,7 @@ const DETECTOR_SETTINGS = [
 /** Given words replace the preset's words; a given file replaces its marker file. */
 function detectors(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
   const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
-  // A given tag or word is matched the way the preset matches its own.
+  // A given tag is matched the way the preset matches its own.
   const tags = base.completion.detectors.filter((detector) => 'placement' in detector);
   const placement = tags[0]?.placement ?? 'anywhere';
   const { completionResponse, completionPromise, completionTag, donePattern, doneFile } = settings;
@@ -174,9 +174,7 @@ function detectors(settings: Settings, base: Policy, workspace: string): readonl
     });
   }
   if (completionTag !== undefined) {
-    const like = base.completion.detectors.find((detector) => detector.kind === 'word');
-    const within = like?.within ?? 'word';
-    given.push({ kind: 'word', value: completionTag, within, ...source, scope: 'final-answer' });
+    given.push({ kind: 'word', value: completionTag, within: 'word', ...source, scope: 'final-answer' });
   }
   if (donePattern !== undefined) given.push({ kind: 'pattern', pattern: donePattern, ...source });
   const [only] = given;

@@ -153,7 +153,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
   completionResponse: text().optional().describe('Completion word in `<response>…</response>`.'),
   completionPromise: text().optional().describe('Completion word in `<promise>…</promise>`.'),
-  completionTag: text().optional().describe('Completion word in the final answer.'),
+  completionTag: text().optional().describe('Completion word in the final answer, as a whole word.'),
   donePattern: text()
     .optional()
     .describe("Regular expression (Python's syntax) that matches the agent's text when the work is done."),

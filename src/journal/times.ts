@@ -5,11 +5,15 @@ export function localTime(moment: number): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** The time of day in the local time zone, with the date if it is not the day of `now`: `03:00`, `2024-01-15 03:00`. */
-export function timeOfDay(moment: number, now: number = Date.now()): string {
+/** The time of day in the local time zone, with the date if it is not the day of `now`: `03:00:00`. */
+export function clockTime(moment: number, now: number): string {
   const [date = '', time = ''] = localTime(moment).split('T');
-  const short = time.slice(0, 5);
-  return date === localTime(now).split('T')[0] ? short : `${date} ${short}`;
+  return date === localTime(now).split('T')[0] ? time : `${date} ${time}`;
+}
+
+/** The same without seconds, and with the date if it is not today: `03:00`. */
+export function timeOfDay(moment: number): string {
+  return clockTime(moment, Date.now()).slice(0, -3);
 }
 
 function two(value: number): string {

@@ -13,7 +13,7 @@ export type TextDetector =
   | (TagDetector & { readonly kind: 'response-tag' })
   /** `<promise>value</promise>`: any occurrence; whitespace around the value is allowed. */
   | (TagDetector & { readonly kind: 'promise-tag' })
-  /** A bare word, case-sensitive; `substring` also matches inside a longer word. */
+  /** A bare word, case-sensitive. No preset uses `substring`, which also matches inside a longer word. */
   | (TextSource & { readonly kind: 'word'; readonly value: string; readonly within: 'word' | 'substring' })
   /** A regular expression in Python's syntax; catastrophic backtracking blocks the loop. */
   | (TextSource & { readonly kind: 'pattern'; readonly pattern: string });
@@ -37,14 +37,17 @@ export interface TextSource {
 
 interface TagDetector extends TextSource {
   readonly value: string;
-  /** `own-line`: alone on its line in the last message, outside of code and quotation. `anywhere`: any position. */
+  /**
+   * `own-line`: alone on its line in the last message, outside of code and quotation; the line may be emphasised with `*` or
+   * `_` and end with one `.` or `!`. `anywhere`: any position.
+   */
   readonly placement: 'own-line' | 'anywhere';
 }
 
 /**
  * The text that a detector searches. No scope includes the echoed prompt, tool results or reasoning. `raw-output` and
- * `screen` are for agents whose output cannot be parsed. `captured` is the final answer and, for an agent without a
- * parser, also its stderr.
+ * `screen` are for agents whose output cannot be parsed. `captured` is the answer that the stream reports; without one it is
+ * the last message, or all messages as one text, and for an agent without a parser also its stderr.
  */
 export const SCOPES = ['assistant-text', 'final-answer', 'captured', 'raw-output', 'screen'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -59,6 +62,16 @@ export interface Claim {
   /** What the detector found, shortened. */
   readonly text: string;
 }
+
+/** The tag of a detector in the agent's last run, where it is no claim. */
+export interface NearMiss {
+  /** The tag, shortened. */
+  readonly tag: string;
+  readonly where: Misplacement;
+}
+
+/** Why a tag is no claim: other text around it, code, a quotation, or a later message. */
+export type Misplacement = 'text' | 'code' | 'quotation' | 'earlier-message';
 
 export function isTextDetector(detector: Detector): detector is TextDetector {
   return 'scope' in detector;

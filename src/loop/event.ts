@@ -1,4 +1,4 @@
-import type { Claim, Phase } from './completion.ts';
+import type { Claim, NearMiss, Phase } from './completion.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 
@@ -163,6 +163,8 @@ export interface OutputSnapshot {
   readonly claim: Claim | null;
   /** A `continuous` detector found the claim, so the run may end now. */
   readonly claimEndsRun: boolean;
+  /** A tag that is no claim because of its place; absent while the run continues, and if there is a claim. */
+  readonly nearMiss?: NearMiss;
   readonly limit: UsageLimit | null;
 }
 

@@ -10,6 +10,7 @@ import { DEFAULT_POLICY } from './default-policy.ts';
 import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
+import { missedClaim } from './near-miss.ts';
 import type { Check, LimitsPolicy, Policy } from './policy.ts';
 import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
 import { refusalAfter } from './refusal.ts';
@@ -234,11 +235,14 @@ function runAgain(state: LoopState, ignoresSharedLimit = false): LoopState {
   return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, ...again } };
 }
 
-/** Check failures stay in the feedback until the checks run again; an error is reported once. */
-function feedbackOf({ policy, turn, feedback }: LoopState, run: Run): Feedback {
+/** Check failures stay in the feedback until the checks run again; an error or a near miss is reported once. */
+function feedbackOf(state: LoopState, run: Run): Feedback {
+  const { policy, turn, feedback } = state;
+  const missed = missedClaim(state);
   return {
     failed: turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed,
     error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
+    ...(missed === null ? {} : { missed }),
   };
 }
 
@@ -333,7 +337,7 @@ function turnAfterReopening(state: LoopState): LoopState {
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, complained, session, unknown, tokens, cost, steps, said, limit } = event;
+  const { offset, complained, session, unknown, tokens, cost, steps, said, nearMiss, limit } = event;
   const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
@@ -341,6 +345,7 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(complained === undefined ? {} : { complained }),
     ...(session === undefined ? {} : { session }),
     ...(unknown === undefined ? {} : { unknown }),
+    ...(nearMiss === undefined ? {} : { nearMiss }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Misplacement } from './completion.ts';
+
 /**
  * Searches for one thing in a text that arrives in pieces. Immutable: `read` returns the matcher after the next piece.
  * It keeps only what a later match may need, not the text.
@@ -7,6 +9,8 @@ export interface Matcher {
   read(text: string): Matcher;
   /** The match; with `ended` the text is complete, so a match at its very end counts too. */
   found(ended: boolean): string | null;
+  /** Where the text that has ended contains the thing without a match; only for matchers that look at its place. */
+  missed?(): Misplacement | null;
   /** Number of characters kept. */
   readonly held: number;
 }

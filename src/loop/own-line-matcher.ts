@@ -1,30 +1,43 @@
+import type { Misplacement } from './completion.ts';
 import type { Matcher } from './matcher.ts';
-import { mayBecomeTag, tagPattern } from './tag-matcher.ts';
+import { anyTag, mayBecomeTag, tagPattern } from './tag-matcher.ts';
 
 /**
  * A tag that makes a claim and does not just mention it: alone on its line (or spread over its own lines), outside of
  * code, comments and quotation. "I will not say <promise>DONE</promise> yet" is no claim, nor is the tag in a code block
  * or behind a `>`. An unclear case is no claim: a missed claim costs an iteration, a false one ends the loop too early.
+ * Agents like to emphasise their last line, so `**<promise>DONE</promise>**` and one `.` or `!` are fine.
  */
 export function ownLineTag(name: string, value: string): Matcher {
+  const mention = tagPattern(name, value);
   const tag: Tag = {
-    whole: tagPattern(name, value, true),
+    whole: new RegExp(String.raw`^(\*{1,3}|_{1,3})?${mention.source}(?:[.!]\1|\1[.!]?)$`, mention.flags),
+    mention,
     mayBecome: (text) => mayBecomeTag(text, name, value),
   };
-  const reading = (state: Lines): Matcher => ({
+  // `mentioned` also finds a tag that spans lines, or the end of a line that is too long to keep.
+  const reading = (state: Lines, mentioned: Matcher): Matcher => ({
     read(text) {
       const known = skip(state, text);
-      if (known !== null) return reading(known);
+      if (known !== null) return reading(known, mentioned.held === 0 ? mentioned : mentioned.read(text));
       const lines = text.split('\n');
       const last = lines.pop() ?? '';
       let current = state;
       for (const line of lines) current = endOfLine(extend(current, line), tag);
-      return reading(extend(current, last));
+      return reading(extend(current, last), mentioned.read(text));
     },
     found: (ended) => (ended ? endOfLine(state, tag) : state).match,
-    held: state.line.length + state.begun.length,
+    missed() {
+      const { match, misplaced } = endOfLine(state, tag);
+      if (match !== null) return null;
+      return misplaced ?? (mentioned.found(true) === null ? null : 'text');
+    },
+    held: state.line.length + state.begun.length + mentioned.held,
   });
-  return reading({ line: '', overlong: false, inside: null, begun: '', quoted: 'no', match: null });
+  return reading(
+    { line: '', overlong: false, inside: null, begun: '', quoted: 'no', match: null, misplaced: null },
+    anyTag(name, value),
+  );
 }
 
 /** Characters that open a tag, code or a quotation; a line without them cannot change the state. */
@@ -39,7 +52,10 @@ function skip(state: Lines, text: string): Lines | null {
 }
 
 interface Tag {
+  /** The tag alone on its line. */
   readonly whole: RegExp;
+  /** The tag anywhere in a line. */
+  readonly mention: RegExp;
   readonly mayBecome: (text: string) => boolean;
 }
 
@@ -55,6 +71,8 @@ interface Lines {
   /** Whether a quotation is open: by a quotation mark at the end of a line, or after a `>` line. */
   readonly quoted: 'no' | 'marks' | 'block';
   readonly match: string | null;
+  /** Where the last line with the tag had it, if that was no claim. */
+  readonly misplaced: Misplacement | null;
 }
 
 type Block = { readonly fence: string } | { readonly end: RegExp };
@@ -80,6 +98,13 @@ function extend(state: Lines, text: string): Lines {
 }
 
 function endOfLine(state: Lines, tag: Tag): Lines {
+  const next = judgeLine(state, tag);
+  if (next.match !== null) return next;
+  const mention = tag.mention.exec(state.line);
+  return mention === null ? next : { ...next, misplaced: placeOf(mention, state) };
+}
+
+function judgeLine(state: Lines, tag: Tag): Lines {
   const next: Lines = { ...state, line: '', overlong: false, begun: '', quoted: 'no' };
   const { line, inside, begun, quoted } = state;
   const fence = FENCE.exec(line);
@@ -101,6 +126,14 @@ function endOfLine(state: Lines, tag: Tag): Lines {
     if (candidate.startsWith('<') && tag.mayBecome(candidate)) return { ...next, begun: candidate };
   }
   return { ...next, quoted: OPENS_QUOTE.test(text) ? 'marks' : 'no' };
+}
+
+function placeOf(mention: RegExpExecArray, { line, inside, quoted }: Lines): Misplacement {
+  if (inside !== null) return 'code';
+  if (quoted !== 'no' || line.trimStart().startsWith('>')) return 'quotation';
+  const before = line.slice(0, mention.index).trimEnd();
+  if (before.endsWith('`') || CODE_INDENT.test(line)) return 'code';
+  return /["'“„«‘‚]$/.test(before) ? 'quotation' : 'text';
 }
 
 function ends(inside: Block, line: string, fence: RegExpExecArray | null): boolean {

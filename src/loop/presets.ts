@@ -125,7 +125,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         ...base.completion,
         until: 'both',
         detectors: [
-          { kind: 'word', value: 'COMPLETE', within: 'substring', ...ASSISTANT_TEXT, scope: 'final-answer' },
+          { kind: 'word', value: 'COMPLETE', within: 'word', ...ASSISTANT_TEXT, scope: 'final-answer' },
         ],
         afterFailure: 'ignore',
       },

@@ -1,4 +1,4 @@
-import type { PromptPlan, Section } from './prompt.ts';
+import type { ClaimWays, PromptPlan, Section } from './prompt.ts';
 import type { SectionName } from './policy.ts';
 import type { LoopState, Run } from './state.ts';
 
@@ -41,8 +41,12 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
       return [{ kind: name }];
     case 'instructions':
       return [{ kind: 'instructions', iteration, limit, word: claimWord(state), checks }];
-    case 'how-to-claim':
-      return policy.completion.until === 'checks' ? [] : howToClaim(state, checks);
+    case 'how-to-claim': {
+      const ways = claimWays(state);
+      return ways === null
+        ? []
+        : [{ kind: 'how-to-claim', ...ways, checks, missed: feedback.missed ?? null }];
+    }
     case 'failed-checks':
       return failed.map((check) => ({ kind: 'failed-check', ...check }));
     case 'check-errors':
@@ -58,7 +62,9 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'nudge': {
       const { unchanged } = progress;
       const from = policy.limits.unchanged?.nudge ?? null;
-      return from !== null && unchanged >= from ? [{ kind: 'nudge', unchanged }] : [];
+      return from !== null && unchanged >= from
+        ? [{ kind: 'nudge', unchanged, verdict: verdictOf(state), ways: claimWays(state) }]
+        : [];
     }
     case 'continuation': {
       const template = policy.prompt.continuation;
@@ -75,7 +81,14 @@ function claimWord({ policy }: LoopState): string {
   return '';
 }
 
-function howToClaim({ policy }: LoopState, checks: readonly string[]): readonly Section[] {
+function verdictOf({ policy, feedback }: LoopState): 'passing' | 'failing' | 'unchecked' {
+  if (feedback.failed.length > 0) return 'failing';
+  return policy.checks.commands.length > 0 ? 'passing' : 'unchecked';
+}
+
+/** Null if no claim is needed, or if an agent cannot be told how to make one. */
+function claimWays({ policy }: LoopState): ClaimWays | null {
+  if (policy.completion.until === 'checks') return null;
   let tag: string | null = null;
   let word: string | null = null;
   let marker: string | null = null;
@@ -85,7 +98,5 @@ function howToClaim({ policy }: LoopState, checks: readonly string[]): readonly 
     if (detector.kind === 'word') word ??= detector.value;
     if (detector.kind === 'marker') marker ??= detector.file;
   }
-  return tag === null && word === null && marker === null
-    ? []
-    : [{ kind: 'how-to-claim', tag, word, marker, checks }];
+  return tag === null && word === null && marker === null ? null : { tag, word, marker };
 }

@@ -19,6 +19,7 @@ const howToClaim = {
   word: null,
   marker: 'DONE',
   checks: ['npm test'],
+  missed: null,
 } as const;
 
 describe('renderPrompt', () => {
@@ -79,7 +80,7 @@ describe('renderPrompt', () => {
   });
 
   it('nudges with the number of iterations that changed nothing', () => {
-    expect(render([{ kind: 'nudge', unchanged: 3 }])).toContain(
+    expect(render([{ kind: 'nudge', unchanged: 3, verdict: 'failing', ways: null }])).toContain(
       'The last 3 iterations left the repository exactly as it was.',
     );
   });

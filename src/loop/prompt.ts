@@ -3,7 +3,9 @@
  * builds the text. Text from a person, a check or a file is inserted literally: nothing in it is a template, a pattern or
  * a shell word.
  */
+import type { NearMiss } from './completion.ts';
 import { excerpt, type Excerpt } from './excerpt.ts';
+import { describeNearMiss } from './near-miss.ts';
 import type { FailAction } from './policy.ts';
 
 export function renderPrompt(plan: PromptPlan, inputs: PromptInputs): string {
@@ -29,13 +31,11 @@ export type Section =
       readonly checks: readonly string[];
     }
   /** How to claim. The tag is never alone on a line, so an echoed prompt is no claim. */
-  | {
+  | ({
       readonly kind: 'how-to-claim';
-      readonly tag: string | null;
-      readonly word: string | null;
-      readonly marker: string | null;
       readonly checks: readonly string[];
-    }
+      readonly missed: NearMiss | null;
+    } & ClaimWays)
   /** One failed check, before, after or in place of the text so far. */
   | ({
       readonly kind: 'failed-check';
@@ -58,7 +58,12 @@ export type Section =
   /** Guidance from a person. */
   | { readonly kind: 'guidance'; readonly texts: readonly string[] }
   /** The last iterations changed nothing. */
-  | { readonly kind: 'nudge'; readonly unchanged: number }
+  | {
+      readonly kind: 'nudge';
+      readonly unchanged: number;
+      readonly verdict: 'passing' | 'failing' | 'unchecked';
+      readonly ways: ClaimWays | null;
+    }
   /** The template for a continuing session; replaces the text so far, which becomes its task. */
   | {
       readonly kind: 'continuation';
@@ -71,6 +76,13 @@ export type Section =
   | { readonly kind: 'iteration-count'; readonly iteration: number; readonly limit: number | null }
   /** The request for a commit message; replaces the text so far. */
   | { readonly kind: 'commit-message' };
+
+/** The ways to claim that the policy accepts. */
+export interface ClaimWays {
+  readonly tag: string | null;
+  readonly word: string | null;
+  readonly marker: string | null;
+}
 
 interface FailedOutput {
   readonly index: number;
@@ -138,7 +150,7 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
     case 'guidance':
       return append(text, ['## Guidance from the operator', ...section.texts].join('\n\n'));
     case 'nudge':
-      return append(text, nudge(section.unchanged));
+      return append(text, nudge(section));
     case 'continuation':
       return continuation(section, text);
     case 'iteration-count':
@@ -204,14 +216,7 @@ function instructions({
   ].join('\n');
 }
 
-function howToClaim({ tag, word, marker, checks }: Extract<Section, { kind: 'how-to-claim' }>): string {
-  const ways = [
-    ...(tag === null
-      ? []
-      : [`finish your last message with a line that contains only ${tag}, no quotes around it`]),
-    ...(word === null ? [] : [`include the word ${word} in your last message`]),
-    ...(marker === null ? [] : [`create the file named by the environment variable RALPH_DONE_FILE`]),
-  ];
+function howToClaim({ checks, missed, ...ways }: Extract<Section, { kind: 'how-to-claim' }>): string {
   const verified =
     checks.length === 0
       ? 'No automatic check verifies it, so verify the work yourself before you claim it.'
@@ -219,17 +224,35 @@ function howToClaim({ tag, word, marker, checks }: Extract<Section, { kind: 'how
   return [
     '## When you are done',
     '',
-    `Only when the whole task is done, ${ways.join(', or ')}. ${verified}`,
+    `Only when the whole task is done, ${waysToClaim(ways)}. ${verified}`,
     'If work is left, do not claim to be done: you will be started again with a fresh context.',
+    ...(missed === null ? [] : ['', `${describeNearMiss('The previous run', missed)}. ${EXACT_FORM}`]),
   ].join('\n');
 }
 
-function nudge(unchanged: number): string {
+const EXACT_FORM =
+  'A claim is a line of your last message with the tag and nothing else on it: no list marker, no quotation marks, no backticks, no code block.';
+
+function waysToClaim({ tag, word, marker }: ClaimWays): string {
+  return [
+    ...(tag === null
+      ? []
+      : [`finish your last message with a line that contains only ${tag}, no quotes around it`]),
+    ...(word === null ? [] : [`include the word ${word} in your last message`]),
+    ...(marker === null ? [] : [`create the file named by the environment variable RALPH_DONE_FILE`]),
+  ].join(', or ');
+}
+
+function nudge({ unchanged, verdict, ways }: Extract<Section, { kind: 'nudge' }>): string {
+  const advice =
+    verdict === 'failing' || ways === null
+      ? 'Do not repeat the previous attempts: find out what blocks you and take another approach.'
+      : `${verdict === 'passing' ? 'Every check passes' : 'There are no checks'}. If the whole task is done, claim it now: ${waysToClaim(ways)}. If work is left, do the next part of it now.`;
   return [
     '## Nothing has changed',
     '',
     `The last ${unchanged} iterations left the repository exactly as it was.`,
-    'Do not repeat the previous attempts: find out what blocks you and take another approach.',
+    advice,
   ].join('\n');
 }
 

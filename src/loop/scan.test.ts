@@ -47,6 +47,15 @@ describe('a tag on its own line', () => {
     ['indented inside of its own tag', '<promise>\n    DONE\n</promise>'],
     ['after a block quote and a blank line', '> done?\n\n<promise>DONE</promise>'],
     ['after a list', '- parser: done\n- docs: done\n\n<promise>DONE</promise>'],
+    ['in bold', 'Finished.\n\n**<promise>DONE</promise>**'],
+    ['in italics', '*<promise>DONE</promise>*'],
+    ['in bold italics', '***<promise>DONE</promise>***'],
+    ['with an underscore', '_<promise>DONE</promise>_'],
+    ['with two underscores', '  __<promise> done </promise>__  '],
+    ['with a full stop', '<promise>DONE</promise>.'],
+    ['with an exclamation mark', '<promise>DONE</promise>!'],
+    ['in bold with a full stop in it', '**<promise>DONE</promise>.**'],
+    ['in bold with an exclamation mark behind it', '**<promise>DONE</promise>**!\r\n'],
   ])('claims %s', (_, text) => {
     expect(claims(ownLine, text)).toBe(true);
   });
@@ -79,6 +88,19 @@ describe('a tag on its own line', () => {
     ['half a tag', '<promise>DONE'],
     ['a tag with other words in it', '<promise>\nnearly\nDONE\n</promise>'],
     ['the bare word', 'DONE'],
+    ['emphasis that is not closed', '**<promise>DONE</promise>'],
+    ['emphasis that is not opened', '<promise>DONE</promise>**'],
+    ['unbalanced emphasis', '**<promise>DONE</promise>*'],
+    ['mixed emphasis', '**<promise>DONE</promise>__'],
+    ['emphasis with blanks', '** <promise>DONE</promise> **'],
+    ['a list item with a star', '* <promise>DONE</promise>'],
+    ['two full stops', '<promise>DONE</promise>..'],
+    ['a mark in and behind the emphasis', '**<promise>DONE</promise>.**!'],
+    ['a question', '<promise>DONE</promise>?'],
+    ['a block quote in bold', '> **<promise>DONE</promise>**'],
+    ['inline code in bold', '**`<promise>DONE</promise>`**'],
+    ['a heading', '# <promise>DONE</promise>'],
+    ['the end of a sentence', 'Everything is finished: <promise>DONE</promise>.'],
   ])('does not claim in %s', (_, text) => {
     expect(claims(ownLine, text)).toBe(false);
   });
@@ -160,6 +182,12 @@ describe('a bare word', () => {
       expect(claims(word('word'), text)).toBe(true);
     expect(claims(word('word'), 'done')).toBe(false);
   });
+
+  it('does not stand alone before a letter whose surrogate pair arrives in two pieces', () => {
+    expect(claims(word('word'), 'DONE\uD835', '\uDC9C')).toBe(false);
+    expect(claims(word('word'), 'DONE\uD83D', '\uDE00')).toBe(true);
+    expect(claims(word('word'), 'DONE\uD835')).toBe(true);
+  });
 });
 
 describe('while the run continues', () => {
@@ -196,6 +224,11 @@ describe('cuts between pieces', () => {
         'x',
         '\r\n',
         '😀',
+        '𝒜',
+        '_',
+        '*',
+        '**',
+        '.',
         '"',
       ),
       { maxLength: 24 },
@@ -221,6 +254,12 @@ describe('cuts between pieces', () => {
     fc.assert(
       fc.property(text, cuts, (whole, at) => {
         expect(claims(detector, ...cut(whole, at))).toBe(claims(detector, whole));
+        const missed = (...texts: readonly string[]) =>
+          readAll(
+            detector,
+            texts.map((part) => piece(part)),
+          ).nearMiss();
+        expect(missed(...cut(whole, at))).toEqual(missed(whole));
       }),
       { numRuns: 2000 },
     );

@@ -5,8 +5,15 @@
  * 2. The result does not depend on how the text is cut into pieces.
  * 3. Memory is bounded by the detectors, not by the length of the text.
  */
-import { isTextDetector, type Claim, type Detector, type Scope, type TextDetector } from './completion.ts';
-import { either, type Matcher } from './matcher.ts';
+import {
+  isTextDetector,
+  type Claim,
+  type Detector,
+  type NearMiss,
+  type Scope,
+  type TextDetector,
+} from './completion.ts';
+import { either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
 import { translatePattern } from './python-pattern.ts';
@@ -16,9 +23,11 @@ import { word } from './word-matcher.ts';
 /** A scanner before the first piece. */
 export function startScan(detectors: readonly Detector[]): Scanner {
   return scanner(
-    detectors
-      .filter(isTextDetector)
-      .map((detector) => ({ detector, message: null, matcher: matcherFor(detector) })),
+    detectors.filter(isTextDetector).flatMap((detector) => {
+      const matcher = matcherFor(detector);
+      const last: Reader = { detector, message: null, matcher, readsAll: false, missedBefore: false };
+      return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
+    }),
   );
 }
 
@@ -26,6 +35,8 @@ export interface Scanner {
   read(piece: Piece): Scanner;
   /** The claim, if there is one; while the run continues, only a final match of a `continuous` detector. */
   claim(ended: boolean): Claim | null;
+  /** Without a claim: a tag of a detector that does not count because of its place, once the run has ended. */
+  nearMiss(): NearMiss | null;
   /** Number of characters kept. */
   readonly held: number;
 }
@@ -44,6 +55,8 @@ export type PieceSource =
   | 'assistant'
   /** The final answer, where the stream reports it separately. */
   | 'answer'
+  /** The last message again, where the stream reports its end but no answer. */
+  | 'last-message'
   /** Output of an agent whose stream cannot be parsed. */
   | 'raw'
   /** The current terminal screen, without what was there before the prompt. */
@@ -58,9 +71,9 @@ export type PieceSource =
   | 'reasoning';
 
 const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
-  'assistant-text': ['assistant', 'answer'],
-  'final-answer': ['assistant', 'answer'],
-  captured: ['assistant', 'answer', 'complaint'],
+  'assistant-text': ['assistant', 'answer', 'last-message'],
+  'final-answer': ['assistant', 'answer', 'last-message'],
+  captured: ['assistant', 'answer', 'last-message', 'complaint'],
   'raw-output': ['raw'],
   screen: ['screen'],
 };
@@ -69,31 +82,67 @@ interface Reader {
   readonly detector: TextDetector;
   readonly message: string | null;
   readonly matcher: Matcher;
+  /** Reads all messages as one text, for as long as the stream reports no answer. */
+  readonly readsAll: boolean;
+  /** An earlier message had the tag, as a claim or not. */
+  readonly missedBefore: boolean;
 }
 
 function scanner(readers: readonly Reader[]): Scanner {
   return {
     read: (piece) =>
       piece.text === '' ? scanner(readers) : scanner(readers.map((reader) => readOn(reader, piece))),
-    claim(ended) {
-      for (const { detector, matcher } of readers) {
-        if (!ended && detector.phase !== 'continuous') continue;
-        const text = matcher.found(ended);
-        if (text !== null) return { by: detector.kind, text };
-      }
-      return null;
+    claim: (ended) => claimOf(readers, ended),
+    nearMiss() {
+      if (claimOf(readers, true) !== null) return null;
+      const inLast = readers.find(({ matcher }) => isMissed(matcher));
+      const where = inLast?.matcher.missed?.() ?? 'earlier-message';
+      const { detector } = inLast ?? readers.find(({ missedBefore }) => missedBefore) ?? {};
+      return detector === undefined || !('placement' in detector) ? null : { tag: tagOf(detector), where };
     },
     held: readers.reduce((sum, reader) => sum + reader.matcher.held, 0),
   };
+}
+
+function claimOf(readers: readonly Reader[], ended: boolean): Claim | null {
+  for (const { detector, matcher } of readers) {
+    if (!ended && detector.phase !== 'continuous') continue;
+    const text = matcher.found(ended);
+    if (text !== null) return { by: detector.kind, text };
+  }
+  return null;
 }
 
 function readOn(reader: Reader, piece: Piece): Reader {
   const { detector } = reader;
   if (!IN_SCOPE[detector.scope].includes(piece.source)) return reader;
   if (piece.earlier === true && detector.history === 'loop') return reader;
+  if (reader.readsAll) return readAll(reader, piece);
   const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
   const matcher = begins ? matcherFor(detector, piece.source) : reader.matcher;
-  return { detector, message: piece.message, matcher: matcher.read(piece.text) };
+  const missedBefore = reader.missedBefore || (begins && hasTag(reader.matcher));
+  return { ...reader, message: piece.message, matcher: matcher.read(piece.text), missedBefore };
+}
+
+function isMissed(matcher: Matcher): boolean {
+  return (matcher.missed?.() ?? null) !== null;
+}
+
+/** Whether a text that has ended has the tag, as a claim or not, if the matcher looks at its place. */
+function hasTag(matcher: Matcher): boolean {
+  return matcher.missed !== undefined && (isMissed(matcher) || matcher.found(true) !== null);
+}
+
+function tagOf({ kind, value }: Extract<TextDetector, { placement: unknown }>): string {
+  const name = kind === 'promise-tag' ? 'promise' : 'response';
+  return `<${name}>${value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value}</${name}>`;
+}
+
+const MAX_SHOWN_LENGTH = 200;
+
+function readAll(reader: Reader, { source, text }: Piece): Reader {
+  if (source === 'last-message') return reader;
+  return { ...reader, matcher: source === 'answer' ? settled(null) : reader.matcher.read(text) };
 }
 
 /** Only the last message counts on a screen, and if a later message can take back a claim. */
@@ -104,12 +153,16 @@ function readsLastMessageOnly(detector: TextDetector): boolean {
 
 const LAST_MESSAGE: ReadonlySet<Scope> = new Set<Scope>(['final-answer', 'captured', 'screen']);
 
+function isAnswer(source: PieceSource | undefined): boolean {
+  return source === 'answer' || source === 'last-message';
+}
+
 function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
       if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
       // A final answer that consists only of the value needs no tag.
-      return source === 'answer' && (detector.scope === 'final-answer' || detector.scope === 'captured')
+      return isAnswer(source) && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':

@@ -1,4 +1,4 @@
-import type { Claim } from './completion.ts';
+import type { Claim, NearMiss } from './completion.ts';
 import type {
   Changes,
   CheckResult,
@@ -137,6 +137,8 @@ export interface Progress {
 export interface Feedback {
   readonly failed: readonly FailedCheck[];
   readonly error: string | null;
+  /** Absent if there was none. */
+  readonly missed?: NearMiss;
 }
 
 export interface FailedCheck {

@@ -70,9 +70,8 @@ export function anyTag(name: string, value: string): Matcher {
 }
 
 /** The tag with its value and optional whitespace around the value. */
-export function tagPattern(name: string, value: string, anchored = false): RegExp {
-  const tag = String.raw`<${name}>\s*${escapeForPattern(value)}\s*</${name}>`;
-  return new RegExp(anchored ? `^${tag}$` : tag, 'is');
+export function tagPattern(name: string, value: string): RegExp {
+  return new RegExp(String.raw`<${name}>\s*${escapeForPattern(value)}\s*</${name}>`, 'is');
 }
 
 /** Whether a text may be the beginning of the tag with its value. */

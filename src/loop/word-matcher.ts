@@ -1,6 +1,9 @@
 import { escapeForPattern, settled, type Matcher } from './matcher.ts';
 
-/** A case-sensitive word; with `within: 'word'` it must stand alone, so that INCOMPLETE does not match COMPLETE. */
+/**
+ * A case-sensitive word; with `within: 'word'` it must stand alone, so that INCOMPLETE does not match COMPLETE: no letter,
+ * digit or underscore of any script touches it. Its context does not count: "NOT COMPLETE" matches.
+ */
 export function word(value: string, within: 'word' | 'substring'): Matcher {
   if (within === 'substring') return substring(value, '');
   const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_])${escapeForPattern(value)}(?![\p{L}\p{N}_])`, 'gu');
@@ -13,7 +16,7 @@ export function word(value: string, within: 'word' | 'substring'): Matcher {
       // A match that begins earlier in the tail was already tested, when the text before it was still known.
       pattern.lastIndex = atStart ? 0 : 2;
       const match = pattern.exec(seen);
-      if (match !== null && match.index + value.length < seen.length) return settled(value);
+      if (match !== null && hasCharacterAt(seen, match.index + value.length)) return settled(value);
       return waiting(seen.slice(-keep), atStart && seen.length <= keep);
     },
     found(ended) {
@@ -24,6 +27,11 @@ export function word(value: string, within: 'word' | 'substring'): Matcher {
     held: tail.length,
   });
   return waiting('', true);
+}
+
+/** Whether the character at this position has arrived; of a surrogate pair, both halves. */
+function hasCharacterAt(text: string, at: number): boolean {
+  return at + 1 < text.length || /^[^\uD800-\uDBFF]$/.test(text.slice(at));
 }
 
 function substring(value: string, tail: string): Matcher {

@@ -37,7 +37,7 @@ export interface EndRecord {
   /** The checks that failed before the first iteration and passed when they were last run. */
   readonly fixedChecks: readonly string[];
   readonly rejectedClaims: number;
-  /** Every check passed after the last allowed iteration, but the agent did not claim to be done. */
+  /** Every check passed after the last iteration, but a limit or a lack of progress ended the loop without a claim. */
   readonly unclaimed: boolean;
   readonly commits: number;
   readonly lastCommit: string | null;
@@ -116,7 +116,8 @@ function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
 }
 
 function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: LoopReport): boolean {
-  if (outcome?.type !== 'iterations-exhausted' || policy.completion.until === 'checks') return false;
+  const isEndedByLimit = outcome?.type === 'iterations-exhausted' || outcome?.type === 'stuck';
+  if (!isEndedByLimit || policy.completion.until === 'checks') return false;
   // After a failed run the results may be those of an earlier run.
   if (checks.length === 0 || failures.consecutive > 0) return false;
   return checks.length === policy.checks.commands.length && checks.every(({ result }) => result.code === 0);

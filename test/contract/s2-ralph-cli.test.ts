@@ -235,6 +235,18 @@ describe('completion', () => {
       )
       .claim(true) !== null;
 
+  it('S2.49 S2.103 reads the whole text of an agent whose stream has no result of its own', () => {
+    const earlier = ['assistant', '1', 'All good. <response>DONE</response>'] as const;
+    expect(isClaimIn(earlier, ['assistant', '2', 'Bye.'])).toBe(true);
+    expect(isClaimIn(earlier, ['assistant', '2', 'Bye.'], ['last-message', 'a', 'Bye.'])).toBe(true);
+    expect(isClaimIn(['assistant', '1', '<respon'], ['assistant', '2', 'se>DONE</response>'])).toBe(true);
+    expect(isClaimIn(['assistant', '1', 'Hm.'], ['last-message', 'a', 'done'])).toBe(true);
+    expect(isClaimIn(['assistant', '1', '<response>no</response>'], ['assistant', '2', 'Bye.'])).toBe(false);
+    const later = ['assistant', '2', '<response>DONE</response>'] as const;
+    expect(isClaimIn(['assistant', '1', '<response>no</response>'], later)).toBe(true);
+    expect(isClaimIn(earlier, ['answer', 'a', 'Bye.'], ['assistant', '3', 'And more.'])).toBe(false);
+  });
+
   it('S2.103 reads the result if there is one, else the last message; raw output only without a stream', () => {
     expect(isClaimIn(['assistant', '1', '<response>DONE</response>'], ['answer', 'a', 'Not yet.'])).toBe(
       false,

@@ -128,14 +128,21 @@ describe('the prompt', () => {
 });
 
 describe('success', () => {
-  it('S3.19 S3.53 needs passing checks and the word in the final answer, even as part of another word', () => {
+  it('S3.19 needs the word in the final answer', () => {
     expect(answered('Everything is COMPLETE.')).toBe(true);
-    expect(answered('INCOMPLETE')).toBe(true);
     expect(answered('complete')).toBe(false);
     const scanned = startScan(presets.architect.policy.completion.detectors)
       .read({ source: 'assistant', message: '1', text: 'COMPLETE' })
       .read({ source: 'assistant', message: '2', text: 'No, wait.' });
     expect(scanned.claim(true)).toBeNull();
+  });
+
+  it('S3.53 finds the word only where it stands alone, so INCOMPLETE is no completion', () => {
+    for (const answer of ['COMPLETE', 'COMPLETE.', '**COMPLETE**', 'It is `COMPLETE`', 'NOT COMPLETE'])
+      expect([answer, answered(answer)]).toEqual([answer, true]);
+    for (const answer of ['INCOMPLETE', 'COMPLETED', 'NOT_COMPLETE', 'COMPLETE2', 'ÜCOMPLETE', 'COMPLETEд'])
+      expect([answer, answered(answer)]).toEqual([answer, false]);
+    expect(answered('INCOMPLETE so far, now COMPLETE')).toBe(true);
   });
 
   it('S3.20 needs both the word and passing checks: with only one of them the loop continues', () => {

@@ -33,13 +33,25 @@ describe('the architect preset', () => {
 
   it('S3.9 completes on COMPLETE, or on the tag of --completion-tag', async () => {
     const stage = openStage();
-    stage.plans('default', 'echo "it is INCOMPLETE, in other words SHIPPED"');
+    stage.plans('default', 'echo "it is COMPLETE, in other words SHIPPED"');
     expect((await stage.run(...architect, '--check', 'true')).code).toBe(0);
     const chosen = await stage.run(...architect, '--completion-tag', 'SHIPPED', '--check', 'true');
     expect(chosen.code).toBe(0);
     expect(stage.given(2, 'stdin')).toContain('`SHIPPED`');
     const other = await stage.run(...architect, '--completion-tag', 'READY', '-m', '1', '--check', 'true');
     expect(other.code).toBe(1);
+  });
+
+  it('S3.53 does not take INCOMPLETE for COMPLETE, nor a longer word for a word of the user', async () => {
+    const stage = openStage();
+    stage.plans('default', 'echo "The work is INCOMPLETE and UNSHIPPED."');
+    const once = ['-m', '1', '--check', 'true'];
+    expect((await stage.run(...architect, ...once)).code).toBe(1);
+    expect((await stage.run(...architect, '--completion-tag', 'SHIPPED', ...once)).code).toBe(1);
+    stage.settings({ preset: 'architect', completionTag: 'SHIPPED' });
+    expect((await stage.run('-p', 'build it', ...once)).code).toBe(1);
+    stage.plans('default', 'echo "The work is SHIPPED."');
+    expect((await stage.run('-p', 'build it', ...once)).code).toBe(0);
   });
 
   it('S3.4 S3.52 rejects a loop without checks and starts nothing (T085)', async () => {

@@ -1,0 +1,150 @@
+import { duration, clockTime } from '../journal/times.ts';
+import { neededEvidence, openClaim } from '../loop/claim.ts';
+import { counted, ofLimit } from '../loop/counted.ts';
+import { decide, wantsChecks } from '../loop/decide.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { failureText } from '../loop/failure.ts';
+import { capAtDeadline, resetsTooLate, waitAfter } from '../loop/limits.ts';
+import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
+import type { LoopReport } from '../loop/report.ts';
+import type { LoopState, Run } from '../loop/state.ts';
+import { logOf } from '../store/store.ts';
+
+/** The lines about the end of an iteration's run. */
+export function runLines(event: RunEnded, state: LoopState, report: LoopReport): readonly string[] {
+  const { ending, as } = event;
+  const { run, iteration } = state.turn;
+  if (run?.id !== event.run) return [];
+  const took = duration(event.at - (report.iterations.at(-1)?.workPlannedAt ?? event.at), ' ');
+  const strays = strayLines(event);
+  const notes = [...unparsedLines(run, state), ...strays];
+  switch (as) {
+    case 'ok':
+    case 'wait': {
+      const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
+      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
+    }
+    case 'usage-limit':
+      return [usageLimitLine(event, state, run)];
+    case 'outage': {
+      const why = failureText(ending, as) ?? 'no answer';
+      const wait = `retrying in ${secondsToWait(state, run)}s`;
+      return [`provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`, ...strays];
+    }
+    case 'restart': {
+      const restarts = run.output.claim === null ? ', restarting' : '';
+      return [`${inactivityText(state)}${restarts}`, ...strays];
+    }
+    case 'interrupted':
+      return [`iteration ${iteration} interrupted after ${took}`, ...strays];
+    case 'fatal': {
+      const { fatalRunLine } = state.policy.wording;
+      const reason = failureText(ending, as) ?? 'the agent cannot be run';
+      return fatalRunLine === null
+        ? [`iteration ${iteration} failed with an error that a retry cannot fix`]
+        : [fatalRunLine.replace('{reason}', () => reason)];
+    }
+    case 'failure':
+      return [failureLine(event, state, run, took), ...reasonLines(event), ...notes];
+  }
+}
+
+type RunEnded = Extract<LoopEvent, { type: 'run.ended' }>;
+
+/** Reported once the run has ended and no probe can still find a claim. */
+export function nearMissLines(
+  event: Extract<LoopEvent, { type: 'run.ended' | 'probe.finished' }>,
+  state: LoopState,
+): readonly string[] {
+  const isForWork = event.type === 'run.ended' ? event.run === state.turn.run?.id : event.phase === 'after';
+  const missed = missedClaim(state);
+  if (!isForWork || missed === null || decide(state).some(({ type }) => type === 'probe')) return [];
+  return [`${describeNearMiss('the agent', missed)}: the tag must be alone on a line of the last message`];
+}
+
+const NOT_COUNTED = 'not counted as an iteration';
+
+function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
+  const { until } = waitAfter(state, run);
+  // The end of the loop follows, and says why.
+  if (resetsTooLate(state, until) !== null) return `usage limit reached; ${NOT_COUNTED}`;
+  const wait = duration(secondsToWait(state, run) * 1000, ' ');
+  return `usage limit reached, waiting until ${clockTime(until, event.at)} (${wait}); ${NOT_COUNTED}`;
+}
+
+function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {
+  const { iteration } = state.turn;
+  const { consecutive } = state.failures;
+  const { failures, iterations } = state.policy.limits;
+  const attempt = `attempt ${ofLimit(consecutive, failures)}`;
+  const isLast =
+    (failures !== null && consecutive >= failures) ||
+    (iterations !== null && iteration >= iterations) ||
+    state.control.stop !== null;
+  const next = isLast || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
+  return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
+}
+
+/** The line when the loop waits after a failed run whose own line could not announce that yet. */
+export function retryLine(effect: Effect, state: LoopState): string | null {
+  const { run } = state.turn;
+  if (effect.type !== 'wait' || effect.why !== 'backoff' || run === null) return null;
+  return mayStillClaim(state) ? retryText(state, run) : null;
+}
+
+function retryText(state: LoopState, run: Run): string {
+  return `retrying in ${secondsToWait(state, run)}s`;
+}
+
+/** Whether a failed run can still complete the loop: by its claim, if checks confirm it, or by checks alone. */
+function mayStillClaim(state: LoopState): boolean {
+  const { until, detectors } = state.policy.completion;
+  if (until === 'checks') return wantsChecks(state);
+  const mayLeaveSign = detectors.some(
+    (detector) => 'phases' in detector && detector.phases.includes('after'),
+  );
+  return neededEvidence(state) !== 'never' && (mayLeaveSign || openClaim(state) !== null);
+}
+
+function secondsToWait(state: LoopState, run: Run): number {
+  const until = capAtDeadline(state, waitAfter(state, run).until);
+  return Math.max(0, Math.round((until - state.turn.at) / 1000));
+}
+
+function endingText(ending: RunEnded['ending'], state: LoopState, took: string): string {
+  if (ending.how === 'exited') return `exit: ${ending.code ?? 'unknown'}`;
+  if (ending.how !== 'timed-out') return ending.how;
+  switch (ending.which) {
+    case 'output':
+      return `output limit exceeded after ${took}`;
+    case 'inactivity':
+      return inactivityText(state);
+    case 'wall':
+    case 'total':
+      return `agent timeout after ${took}`;
+  }
+}
+
+function inactivityText({ policy }: LoopState): string {
+  return `inactivity timeout (${(policy.timeouts.inactivityMs ?? 0) / 1000}s)`;
+}
+
+function reasonLines({ ending }: RunEnded): readonly string[] {
+  return ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
+}
+
+function unparsedLines({ id, output }: Run, { name }: LoopState): readonly string[] {
+  const count = output.unknown ?? 0;
+  if (count === 0) return [];
+  return [
+    `note: could not parse ${counted(count, 'line')} of the agent's output; all of it is in ${logOf(name, id)}`,
+  ];
+}
+
+function strayLines({ strays = [] }: RunEnded): readonly string[] {
+  return strays.map(
+    ({ pid, command }) =>
+      `warning: process ${pid} (${command}) may have been left behind by the agent; ralph did not stop it`,
+  );
+}
