@@ -105,7 +105,10 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'loop.ended':
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
-      return reopen(event.policy === null ? state : changePolicy(state, event.policy));
+      return reopen(
+        event.policy === null ? state : changePolicy(state, event.policy),
+        event.finishesTurn === true,
+      );
   }
 }
 
@@ -261,7 +264,7 @@ function applyControl(state: LoopState, id: string, control: Control): LoopState
       return change({ paused: true });
     case 'resume': {
       const { run } = state.turn;
-      const resumed = change({ paused: false, signals: 0 });
+      const resumed = change({ paused: false, stop: null, signals: 0 });
       const isWaiting = run === null || run.ended?.as === 'usage-limit' || run.ended?.as === 'outage';
       return control.now && isWaiting ? runAgain(resumed, true) : resumed;
     }
@@ -295,8 +298,8 @@ function stopRequest(state: LoopState, now: boolean, by: StopRequest['by']): Sto
 }
 
 /** Resets the counters that would end the loop again at once, and repeats a run that was cut short. */
-function reopen(state: LoopState): LoopState {
-  const next = turnAfterReopening(state);
+function reopen(state: LoopState, finishesTurn: boolean): LoopState {
+  const next = turnAfterReopening(state, finishesTurn);
   return {
     ...next,
     outcome: null,
@@ -308,14 +311,17 @@ function reopen(state: LoopState): LoopState {
   };
 }
 
-function turnAfterReopening(state: LoopState): LoopState {
-  const { run } = state.turn;
+function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState {
+  const { run, after } = state.turn;
   if (run === null)
     return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, before: null, sharedLimit: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
-  // A person may have committed or discarded the changes meanwhile.
-  const unexamined = { ...state, turn: { ...state.turn, changes: null } };
-  return state.outcome?.type === 'stopped' ? unexamined : closeTurn(state, run);
+  const isBroken = (after?.problem ?? null) !== null;
+  // A stop, an abort or a broken marker ends the loop before the steps that its run is owed.
+  const isOwed = finishesTurn && (state.control.stop !== null || isBroken);
+  if (!isOwed && state.outcome?.type !== 'stopped') return closeTurn(state, run);
+  // A person may have committed or discarded the changes meanwhile, and repaired the marker.
+  return { ...state, turn: { ...state.turn, changes: null, after: isBroken ? null : after } };
 }
 
 function baseline({ progress }: LoopState, fingerprint: string | null): LoopState['progress'] {

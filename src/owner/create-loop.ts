@@ -26,6 +26,7 @@ import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { asUserError } from './refusals.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
+import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment, registerLoop } from './loop-environment.ts';
 
 export interface LoopRequest {
@@ -56,8 +57,8 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
   const request = { ...asked, workspace, env };
   await refuseRequest(request);
+  const notes = [...(request.notes ?? []), ...refuseOrphans(request)];
   prepareWorkspace(workspace);
-  const notes = [...(request.notes ?? [])];
   const claimed = await claimName(request, notes);
   const undo: (() => void | Promise<void>)[] = [claimed.release];
   try {

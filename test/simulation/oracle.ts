@@ -118,17 +118,11 @@ export class Oracle implements Observer {
     const { limits } = before.policy;
     switch (event.type) {
       case 'iteration.started':
-        must(
-          event.iteration === ++this.#iterations,
-          'L1',
-          `iteration ${event.iteration} follows ${this.#iterations - 1}`,
-        );
-        must(
-          limits.iterations === null || event.iteration <= limits.iterations,
-          'L1',
-          `iteration ${event.iteration} of ${limits.iterations}`,
-        );
+        must(event.iteration === ++this.#iterations, 'L1', `not iteration ${this.#iterations}`);
+        if (limits.iterations !== null)
+          must(event.iteration <= limits.iterations, 'L1', `iteration ${event.iteration} is one too many`);
         must(!this.#paused && !this.#stopped, 'L8', 'an iteration starts after a pause or a stop');
+        must(!this.#unchecked, 'L13', 'an iteration starts before the work of the last one is finished');
         return;
       case 'run.planned':
         return this.#runPlanned(before, event);
@@ -165,16 +159,13 @@ export class Oracle implements Observer {
       case 'loop.ended':
         return this.#loopEnded(before, event);
       case 'loop.reopened':
-        this.#paused = false;
-        this.#stopped = false;
-        this.#aborted = false;
-        this.#lastCheck = null;
-        this.#signals = 0;
+        // After a stop or an abort the iteration still owes its checks, its commit and its checkpoint.
+        if (!this.#stopped) this.#unchecked = false;
+        this.#resume();
         this.#notBefore = 0;
         this.#rung = 0;
         this.#outages = 0;
         this.#failures.consecutive = 0;
-        this.#unchecked = false;
         return;
       case 'limit.shared':
         must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
@@ -227,16 +218,8 @@ export class Oracle implements Observer {
     this.#open = event.run;
     must(!this.#stopped, 'L8', 'a run is planned after a stop');
     const { usd, tokens } = this.#spent();
-    must(
-      limits.costUsd === null || usd < limits.costUsd,
-      'L7',
-      `a run is planned with $${usd} of $${limits.costUsd} spent`,
-    );
-    must(
-      limits.tokens === null || tokens < limits.tokens,
-      'L7',
-      `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
-    );
+    must(limits.costUsd === null || usd < limits.costUsd, 'L7', `a run is planned after $${usd}`);
+    must(limits.tokens === null || tokens < limits.tokens, 'L7', `a run is planned after ${tokens} tokens`);
     if (event.purpose !== 'work') {
       must(this.#changes === 'some', 'L13', 'the agent is asked for a message without anything to commit');
       return;
@@ -315,8 +298,7 @@ export class Oracle implements Observer {
     };
     if (control.type === 'pause') pause();
     if (control.type === 'resume') {
-      this.#paused = false;
-      this.#signals = 0;
+      this.#resume();
       if (control.now) this.#notBefore = 0;
     }
     this.#aborted ||= control.type === 'abort';
@@ -335,6 +317,16 @@ export class Oracle implements Observer {
       must(this.#committed, 'L13', 'work that passed its checks is not committed');
     this.#committed = false;
     this.#checkpointed = false;
+    this.#unchecked = false;
+  }
+
+  /** A person who resumes supersedes every earlier pause, stop, signal and abort. */
+  #resume(): void {
+    this.#paused = false;
+    this.#stopped = false;
+    this.#aborted = false;
+    this.#lastCheck = null;
+    this.#signals = 0;
   }
 
   #passed({ policy }: LoopState): boolean {
@@ -354,8 +346,11 @@ export class Oracle implements Observer {
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'the loop is stopped without a request');
     const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
-    const books = { ...this.#spent(), iterations, failures, ms };
-    must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
+    must(
+      isReached(outcome, policy.limits, { ...this.#spent(), iterations, failures, ms }),
+      'L1',
+      `${outcome.type} before the limit is reached`,
+    );
     if (outcome.type !== 'done') return;
     must(
       outcome.verified === (commands.length > 0 && this.#passed(before)),
@@ -366,8 +361,7 @@ export class Oracle implements Observer {
     const patience = this.#acceptedAt + (policy.children?.waitMs ?? 0);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
     const passed = this.#passed(before);
-    if (policy.completion.until !== 'claim')
-      must(passed, 'L3', 'done although not every check passed after the last run');
+    if (policy.completion.until !== 'claim') must(passed, 'L3', 'done although a check did not pass');
     if (outcome.verified) must(passed && commands.length > 0, 'L3', 'verified without checks');
     must(turn.claim !== null, 'L3', 'done without a claim');
   }
