@@ -21,6 +21,8 @@ import { workspaceOf } from './workspace.ts';
 /** The parsed arguments of a command that starts a loop. */
 export interface Work {
   readonly prompt: LoopRequest['prompt'];
+  /** Where the text of the prompt was read from, if from a file or a pipe; as the user named it. */
+  readonly promptFrom?: string | undefined;
   readonly options: RunOptions;
   /** The words after `--`. */
   readonly command: readonly string[];
@@ -76,6 +78,7 @@ export async function begin(work: Work): Promise<number> {
       ...adviceOn(settings),
     ],
     prompt: work.prompt,
+    promptFrom: work.promptFrom,
     env,
     fresh: options.fresh === true,
     worktree: settings.worktree === true,

@@ -1,4 +1,5 @@
 import { checkSpendLimits } from '../owner/money.ts';
+import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
@@ -20,6 +21,10 @@ export async function pause(name: string, options: Where): Promise<number> {
   const texts = textsOf(loop.state.policy.wording);
   if (loop.state.control.paused) {
     warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
+    return 0;
+  }
+  if (loop.owner === null && loop.trouble === null) {
+    warn(`ralph: warning: ${nothingToPause(loop)}\n`);
     return 0;
   }
   return sendTo(loop, { type: 'pause' }, texts.paused(name));

@@ -1,10 +1,9 @@
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoopRequest } from '../owner/create-loop.ts';
+import { givenFile } from '../owner/prompt-source.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
-import { begin } from './begin.ts';
+import { begin, type Work } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
 import { iterationLines } from './report.ts';
@@ -20,10 +19,10 @@ export async function loop(
   options: LoopOptions,
   command: readonly string[],
 ): Promise<number> {
-  const prompt = promptOf(task, options);
+  const given = promptOf(task, options);
   const settings = await loopSettings(options);
   return begin({
-    prompt,
+    ...given,
     options,
     command,
     settings,
@@ -57,18 +56,16 @@ function isZero(text: string): boolean {
   return /^\$?0+(?:\.0+)?s?$/.test(text.trim());
 }
 
-function promptOf(task: string | null, { spec }: LoopOptions): LoopRequest['prompt'] {
+/** The task, or the specification in its place. */
+function promptOf(task: string | null, { spec }: LoopOptions): Pick<Work, 'prompt' | 'promptFrom'> {
   const text = task ?? '';
   if (spec === undefined) {
-    if (text.trim() !== '') return { text };
+    if (text.trim() !== '') return { prompt: { text } };
     throw new UserError('missing task: ralph loop "fix the tests" --check "npm test"');
   }
-  const path = resolve(spec);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new UserError(`spec file not found: ${spec}`);
-  if (found.isDirectory()) throw new UserError(`spec file is a folder: ${spec}`);
-  if (text.trim() === '' && found.size === 0) throw new UserError(`spec file is empty: ${spec}`);
-  return { text, spec: path };
+  const found = givenFile('spec file', spec, resolve(spec));
+  const prompt = 'file' in found ? { text, spec: found.file } : { ...found, isSpecification: true as const };
+  return { prompt, promptFrom: spec };
 }
 
 function opening({ checks, limits }: Policy, { worktree }: Settings): string {

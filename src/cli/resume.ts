@@ -37,7 +37,8 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     if (policy !== null)
       throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
     const texts = textsOf(found.state.policy.wording);
-    if (!found.state.control.paused && options.now !== true) {
+    const { paused, stop } = found.state.control;
+    if (!paused && stop === null && options.now !== true) {
       warn(`ralph: warning: ${texts.notPaused(name)}\n`);
       return 0;
     }
@@ -53,15 +54,8 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     env: startersEnvironment(process.env),
     given,
   });
-  loop.forgetPauses();
-  // Another owner may have changed the loop before we took the lock.
-  const now = loop.state;
-  if (now.outcome !== null) loop.reopen(policy);
-  else if (policy !== null) loop.change(policy);
-  if (options.now === true || (now.outcome === null && now.control.paused)) {
-    loop.receive({ type: 'resume', now: options.now === true });
-  }
-  const { wording } = now.policy;
+  loop.resume(policy, options.now === true);
+  const { wording } = loop.state.policy;
   // Without a prescribed line, stdout has only the agent's output.
   if (wording.resumeLine !== null && view.json !== true && view.quiet !== true)
     print(`${textsOf(wording).resumed(name)}\n`);

@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoopRequest } from '../owner/create-loop.ts';
-import { reasonOf, UserError } from '../user-error.ts';
-import { begin } from './begin.ts';
+import { givenFile } from '../owner/prompt-source.ts';
+import { UserError } from '../user-error.ts';
+import { begin, type Work } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 
 /** `ralph run`: creates a loop and drives it until it ends. */
@@ -15,12 +15,12 @@ export async function runLoop(
     const { own } = await import('./own.ts');
     return own(options.owner);
   }
-  const prompt = promptOf(task, options);
-  return begin({ prompt, options, command, settings: flagSettings(options), defaults: {} });
+  const given = promptOf(task, options);
+  return begin({ ...given, options, command, settings: flagSettings(options), defaults: {} });
 }
 
-/** The prompt; an empty one counts as not given. */
-function promptOf(task: string | null, { prompt, promptFile }: RunOptions): LoopRequest['prompt'] {
+/** The prompt; an empty text counts as not given. */
+function promptOf(task: string | null, { prompt, promptFile }: RunOptions): GivenPrompt {
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
   if (texts.length > 0 && file !== null) {
@@ -29,25 +29,10 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Loop
   }
   if (texts.length > 1) throw new UserError('cannot specify both a task and --prompt');
   const [text] = texts;
-  if (text !== undefined && text !== null) return { text };
+  if (text !== undefined && text !== null) return { prompt: { text } };
   if (file === null) throw new UserError('must specify prompt (--prompt or --prompt-file)');
-  if (file === '-') {
-    const read = readFileSync(0, 'utf8');
-    if (read.trim() === '') throw new UserError('--prompt-file -: stdin is empty; expected a prompt');
-    return { text: read };
-  }
-  const path = resolve(file);
-  try {
-    const found = statSync(path);
-    if (found.isDirectory()) throw new UserError(`prompt file is a folder: ${file}`);
-    const read = readFileSync(path, 'utf8');
-    // A pipe can only be read once.
-    if (!found.isFile()) return { text: read };
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new UserError(`prompt file not found: ${file}`);
-    throw new UserError(`cannot access prompt file: ${file}: ${reasonOf(error)}`);
-  }
-  return { file: path };
+  if (file === '-') return { prompt: { text: readFileSync(0, 'utf8') }, promptFrom: 'stdin' };
+  return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
 }
+
+type GivenPrompt = Pick<Work, 'prompt' | 'promptFrom'>;

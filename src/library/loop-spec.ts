@@ -1,9 +1,10 @@
 /** The spec of a loop in a program, and its validation and translation into a request. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
+import { fileOrText } from '../owner/prompt-source.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { resolveAliases, type Resolved } from '../config/aliases.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -179,20 +180,20 @@ async function agentOf(
 function promptOf({ prompt, promptFile, specFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
   if (prompt !== undefined && promptFile !== undefined)
     throw new UserError('prompt and promptFile exclude each other; give one of them');
-  if (promptFile !== undefined) return { file: readable('promptFile', resolve(workspace, promptFile)) };
+  if (promptFile !== undefined) return readable('promptFile', resolve(workspace, promptFile));
   if (typeof prompt !== 'string' || prompt.trim() === '')
     throw new UserError('prompt or promptFile is required and must not be empty');
   if (specFile === undefined) return { text: prompt };
-  return { text: prompt, spec: readable('specFile', resolve(workspace, specFile)) };
+  const found = readable('specFile', resolve(workspace, specFile));
+  return 'file' in found ? { text: prompt, spec: found.file } : { ...found, isSpecification: true };
 }
 
-function readable(option: string, path: string): string {
+function readable(option: string, path: string): ReturnType<typeof fileOrText> {
   try {
-    readFileSync(path);
+    return fileOrText(path);
   } catch (error) {
     throw new UserError(`cannot read ${option} ${path}: ${reasonOf(error)}`, 2, { cause: error });
   }
-  return path;
 }
 
 function policyOf({ content: spec, written }: Resolved<LoopSpec>, workspace: string): Policy {

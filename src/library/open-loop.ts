@@ -25,9 +25,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
   const env = startersEnvironment(process.env);
   const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, perform);
-  owned.forgetPauses();
-  if (owned.state.outcome !== null) owned.reopen(null);
-  else if (owned.state.control.paused) owned.receive({ type: 'resume', now: false });
+  owned.resume(null, false);
   return new Loop(owned, spec.signal, () => {});
 }
 

@@ -10,7 +10,8 @@
 import { decide } from './decide.ts';
 import type { Effect } from './effect.ts';
 import type { LoopEvent } from './event.ts';
-import { accepts, withLimits } from './evolve.ts';
+import { withLimits } from './control.ts';
+import { accepts } from './evolve.ts';
 import type { Policy } from './policy.ts';
 import { openRun } from './run.ts';
 import type { LoopState } from './state.ts';

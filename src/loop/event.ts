@@ -119,8 +119,11 @@ export type Happening =
   | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
   /** The loop ended; after this only `loop.reopened` is accepted. */
   | { readonly type: 'loop.ended'; readonly outcome: Outcome }
-  /** A person resumed an ended loop, perhaps with another policy. */
-  | { readonly type: 'loop.reopened'; readonly policy: Policy | null };
+  /**
+   * A person resumed an ended loop, perhaps with another policy. `finishesTurn` finishes an iteration in which the loop was
+   * stopped or aborted; absent in journals of older versions, which did so only after a stop.
+   */
+  | { readonly type: 'loop.reopened'; readonly policy: Policy | null; readonly finishesTurn?: boolean };
 
 /** What there is to commit. */
 export interface Changes {

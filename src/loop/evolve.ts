@@ -5,18 +5,20 @@
  * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
  * 3. The state does not grow with the number of iterations.
  */
-import { decide, stepsInFlight } from './decide.ts';
+import { applyControl } from './control.ts';
+import { decide } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
+import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
-import type { Check, LimitsPolicy, Policy } from './policy.ts';
+import type { Check, Policy } from './policy.ts';
 import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
 import { refusalAfter } from './refusal.ts';
+import { FIRST_TURN, NO_EVIDENCE, runAgain } from './turn.ts';
 import { upgraded } from './upgraded.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
-import type { ControlState, Feedback, JudgedClaim, LoopState, Run, StopRequest, Turn } from './state.ts';
+import type { Feedback, JudgedClaim, LoopState, Run, Turn } from './state.ts';
 
 /** The state after an event. */
 export function evolve(state: LoopState, event: LoopEvent): LoopState {
@@ -108,7 +110,10 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'loop.ended':
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
-      return reopen(event.policy === null ? state : changePolicy(state, event.policy));
+      return reopen(
+        event.policy === null ? state : changePolicy(state, event.policy),
+        event.finishesTurn === true,
+      );
   }
 }
 
@@ -138,11 +143,6 @@ function addToBaseline(state: LoopState, result: CheckResult): LoopState {
 /** Whether two parts of a policy, which is plain data, are equal. */
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-export function withLimits(policy: Policy, changes: Partial<LimitsPolicy>): Policy {
-  const stated = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return { ...policy, limits: { ...policy.limits, ...Object.fromEntries(stated) } };
 }
 
 function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planned' }>): LoopState {
@@ -223,18 +223,6 @@ function closeTurn(state: LoopState, run: Run): LoopState {
   };
 }
 
-function runAgain(state: LoopState, ignoresSharedLimit = false): LoopState {
-  const again = {
-    before: null,
-    sharedLimit: null,
-    ignoresSharedLimit,
-    run: null,
-    after: null,
-    at: state.now,
-  };
-  return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, ...again } };
-}
-
 /** Check failures stay in the feedback until the checks run again; an error or a near miss is reported once. */
 function feedbackOf(state: LoopState, run: Run): Feedback {
   const { policy, turn, feedback } = state;
@@ -256,63 +244,9 @@ function failedAmong(
   });
 }
 
-function applyControl(state: LoopState, id: string, control: Control): LoopState {
-  const seen = [...state.control.seen, id].slice(-MAX_SEEN_CONTROLS);
-  const acknowledged = { ...state, control: { ...state.control, seen } };
-  const change = (changed: Partial<ControlState>): LoopState => ({
-    ...acknowledged,
-    control: { ...acknowledged.control, ...changed },
-  });
-
-  switch (control.type) {
-    case 'pause':
-      return change({ paused: true });
-    case 'resume': {
-      const { run } = state.turn;
-      const resumed = change({ paused: false, signals: 0 });
-      const isWaiting = run === null || run.ended?.as === 'usage-limit' || run.ended?.as === 'outage';
-      return control.now && isWaiting ? runAgain(resumed, true) : resumed;
-    }
-    case 'stop':
-      return change({ stop: stopRequest(state, control.now, control.by) });
-    case 'signal': {
-      const signals = state.control.signals + 1;
-      const action = signals > 1 ? 'kill' : state.policy.signals[control.signal];
-      if (action === 'pause') return change({ signals, paused: true });
-      return change({ signals, stop: stopRequest(state, action === 'kill', 'signal', control.signal) });
-    }
-    case 'tell':
-      return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
-    case 'abort':
-      return change({
-        stop: {
-          ...stopRequest(state, true, 'signal'),
-          abort: { type: control.as ?? 'fatal', message: control.message },
-        },
-      });
-    case 'set':
-      return { ...acknowledged, policy: withLimits(state.policy, control.limits) };
-  }
-}
-
-/** The steps in flight at the first request may finish; a later request can only add `now`. */
-function stopRequest(
-  state: LoopState,
-  now: boolean,
-  by: StopRequest['by'],
-  signal: StopRequest['signal'] = null,
-): StopRequest {
-  const earlier = state.control.stop;
-  if (earlier !== null) {
-    // The signal that ends the step is the one that ends the loop.
-    return now && !earlier.now ? { ...earlier, now, signal: signal ?? earlier.signal } : earlier;
-  }
-  return { by, signal, now, abort: null, finishing: stepsInFlight(state) };
-}
-
 /** Resets the counters that would end the loop again at once, and repeats a run that was cut short. */
-function reopen(state: LoopState): LoopState {
-  const next = turnAfterReopening(state);
+function reopen(state: LoopState, finishesTurn: boolean): LoopState {
+  const next = turnAfterReopening(state, finishesTurn);
   return {
     ...next,
     outcome: null,
@@ -325,14 +259,17 @@ function reopen(state: LoopState): LoopState {
   };
 }
 
-function turnAfterReopening(state: LoopState): LoopState {
-  const { run } = state.turn;
+function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState {
+  const { run, after } = state.turn;
   if (run === null)
     return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, before: null, sharedLimit: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
-  // A person may have committed or discarded the changes meanwhile.
-  const unexamined = { ...state, turn: { ...state.turn, changes: null } };
-  return state.outcome?.type === 'stopped' ? unexamined : closeTurn(state, run);
+  const isBroken = (after?.problem ?? null) !== null;
+  // A stop, an abort or a broken marker ends the loop before the steps that its run is owed.
+  const isOwed = finishesTurn && (state.control.stop !== null || isBroken);
+  if (!isOwed && state.outcome?.type !== 'stopped') return closeTurn(state, run);
+  // A person may have committed or discarded the changes meanwhile, and repaired the marker.
+  return { ...state, turn: { ...state.turn, changes: null, after: isBroken ? null : after } };
 }
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
@@ -348,34 +285,6 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(nearMiss === undefined ? {} : { nearMiss }),
   };
 }
-
-/** A repeated control arrives soon after the first, so the last ids suffice. */
-const MAX_SEEN_CONTROLS = 100;
-
-/** What a new run or new rules reset: evidence, the claim, changes to commit and the wait for child loops. */
-const NO_EVIDENCE = {
-  checksStarted: false,
-  checks: [],
-  claim: null,
-  changes: null,
-  childrenTimedOut: false,
-} as const;
-
-const FIRST_TURN: Turn = {
-  ...NO_EVIDENCE,
-  iteration: 1,
-  started: false,
-  runs: 0,
-  before: null,
-  sharedLimit: null,
-  ignoresSharedLimit: false,
-  run: null,
-  after: null,
-  messageRun: null,
-  committed: false,
-  checkpointed: false,
-  at: 0,
-};
 
 /** The state before the first event. */
 export const INITIAL: LoopState = {

@@ -19,6 +19,8 @@ export interface Preset {
     /** Whether a limit of 0 counts as not given. */
     readonly zeroIsUnset: boolean;
   };
+  /** Where a prompt without any text is allowed, with a warning: nowhere, in a file, or in every form. */
+  readonly emptyPrompts: 'nowhere' | 'in-files' | 'everywhere';
   /** Whether `ralph init` writes the names that document 001 gives to settings. */
   readonly documentedSettings?: true;
 }
@@ -54,11 +56,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     summary: 'verified completion, safe limits',
     policy: base,
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
+    emptyPrompts: 'nowhere',
   },
 
   conductor: {
     summary: 'document 000: restart the agent until the DONE file exists',
     iterations: { least: 0, most: null, required: false, zeroIsUnset: false },
+    emptyPrompts: 'nowhere',
     policy: {
       ...base,
       preset: 'conductor',
@@ -84,6 +88,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   'ralph-cli': {
     summary: 'document 001: guardrails, then the response tag, then commits',
     iterations: { least: 1, most: null, required: false, zeroIsUnset: true },
+    emptyPrompts: 'in-files',
     documentedSettings: true,
     policy: {
       ...base,
@@ -117,6 +122,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   architect: {
     summary: 'document 002: run until the checks pass and the agent prints the completion word',
     iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
+    emptyPrompts: 'nowhere',
     policy: {
       ...base,
       ...documented,
@@ -149,6 +155,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   swarm: {
     summary: 'document 003: a named loop until the output matches a pattern (in tmux: planned)',
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
+    emptyPrompts: 'everywhere',
     policy: {
       ...base,
       ...documented,
@@ -173,6 +180,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   promise: {
     summary: 'document 004: prompt the agent again until it keeps its promise (in one session: planned)',
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
+    emptyPrompts: 'nowhere',
     policy: {
       ...base,
       ...documented,

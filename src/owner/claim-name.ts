@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Policy } from '../loop/policy.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
+import { orphanOf } from '../recovery/orphan.ts';
 import { putRecordsAside } from '../scm/start.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
@@ -114,13 +115,18 @@ async function archiveEarlier(
   return isUnfinished ? new LoopFolder(resolve(workspace, archived)) : null;
 }
 
-function refuseUnfinished({ folder: { name }, state, trouble }: LoopReading, fresh: boolean): void {
+function refuseUnfinished(earlier: LoopReading, fresh: boolean): void {
+  const { folder, state, trouble } = earlier;
+  const { name } = folder;
   if (fresh) return;
   if (trouble !== null) throw new UserError(`${trouble}; archive it and start over with: --fresh`);
   if (state.outcome !== null) return;
+  // This process holds the lock now, so the loop has no other owner.
+  const agent = orphanOf({ ...earlier, owner: null });
   const what = state.control.paused ? 'is paused' : 'is not finished';
+  const orphan = agent === null ? '' : `, and its agent (process ${agent}) still works on these files`;
   throw new UserError(
-    `the loop "${name}" ${what}; continue it with: ralph resume ${name}, or start over with: --fresh`,
+    `the loop "${name}" ${what}${orphan}; continue it with: ralph resume ${name}, or start over with: --fresh`,
   );
 }
 

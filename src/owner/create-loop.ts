@@ -24,8 +24,10 @@ import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
+import { refuseEmptyPrompt } from './prompt-source.ts';
 import { asUserError } from './refusals.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
+import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment, registerLoop } from './loop-environment.ts';
 
 export interface LoopRequest {
@@ -35,6 +37,8 @@ export interface LoopRequest {
   readonly policy: Policy;
   readonly agent: Spec['agent'];
   readonly prompt: PromptSource;
+  /** Where the text of the prompt was read from, if from a file or a pipe; as the user named it. */
+  readonly promptFrom?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'];
@@ -56,8 +60,8 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
   const request = { ...asked, workspace, env };
   await refuseRequest(request);
+  const notes = [...(request.notes ?? []), ...refuseEmptyPrompt(request), ...refuseOrphans(request)];
   prepareWorkspace(workspace);
-  const notes = [...(request.notes ?? [])];
   const claimed = await claimName(request, notes);
   const undo: (() => void | Promise<void>)[] = [claimed.release];
   try {

@@ -93,25 +93,23 @@ export class OwnedLoop {
     this.#engine.sync();
   }
 
-  /** Reopens an ended loop. */
-  reopen(policy: Policy | null): void {
-    this.#append({ type: 'loop.reopened', policy });
-  }
-
-  /** Changes the policy from here on. */
-  change(policy: Policy): void {
-    this.#append({ type: 'policy.changed', policy });
+  /**
+   * Continues the loop for a person, perhaps with another policy. Supersedes every pause, stop and signal before it: in the
+   * inbox, and in the journal of an owner that died before it obeyed. With `now`, a wait for a usage limit ends too.
+   */
+  resume(policy: Policy | null, now: boolean): void {
+    for (const { id, control } of list(this.folder.inbox)) {
+      if (SUPERSEDED.has(control.type)) remove(this.folder.inbox, id);
+    }
+    const { outcome, control } = this.state;
+    if (outcome !== null) this.#append({ type: 'loop.reopened', policy, finishesTurn: true });
+    else if (policy !== null) this.#append({ type: 'policy.changed', policy });
+    const isHeld = outcome === null && (control.paused || control.stop !== null);
+    if (now || isHeld) this.receive({ type: 'resume', now });
   }
 
   receive(control: Control, id: string = randomUUID()): void {
     this.#engine.receive(id, control);
-  }
-
-  /** Drops pauses that were requested before a person resumed the loop. */
-  forgetPauses(): void {
-    for (const { id, control } of list(this.folder.inbox)) {
-      if (control.type === 'pause') remove(this.folder.inbox, id);
-    }
   }
 
   end(): EndRecord {
@@ -281,6 +279,8 @@ export interface OwnedLoopSpec extends StartedLoop {
   /** Does the agent's work, where the agent is a function of this program. */
   readonly perform?: Performer | undefined;
 }
+
+const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop', 'signal']);
 
 function chance(): number {
   return Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -8,13 +8,13 @@ import { diffForPrompt } from '../scm/checkpoints.ts';
 import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
-import type { Spec } from '../store/spec.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
+import { readBase, type PromptBase } from './prompt-source.ts';
 
 /** Renders the prompt of a run and writes it where the agent reads it. */
 export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): Promise<WrittenPrompt> {
   const { spec, folder } = loop;
-  let base: Base;
+  let base: PromptBase;
   try {
     base = readBase(spec.prompt);
   } catch (error) {
@@ -62,31 +62,12 @@ function hide<T extends { readonly command: string }>(one: T): T {
   return { ...one, command: hideKeys(one.command) };
 }
 
-interface Base {
-  readonly text: string;
-  readonly isSpecification: boolean;
-}
-
-/** Reads the base of the prompt for each run; uses the text if the file of a specification is gone. */
-function readBase(prompt: Spec['prompt']): Base {
-  if ('spec' in prompt) {
-    const specification = readOrNull(prompt.spec);
-    if (specification !== null) return { text: specification, isSpecification: true };
-  }
-  const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
-  return { text, isSpecification: false };
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
 /** Gathers only what the sections of the plan need. */
-async function gather(loop: PromptedLoop, { plan }: EffectOf<'run'>, base: Base): Promise<PromptInputs> {
+async function gather(
+  loop: PromptedLoop,
+  { plan }: EffectOf<'run'>,
+  base: PromptBase,
+): Promise<PromptInputs> {
   const { spec, env, policy, readProgress } = loop;
   const failed = plan.sections.flatMap((section) => {
     if (section.kind === 'failed-check') return [section];

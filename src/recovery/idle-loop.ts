@@ -1,7 +1,6 @@
 import { takeLock } from '../store/lock.ts';
-import { openRun } from '../loop/run.ts';
-import { processes } from '../process/process.ts';
 import { UserError } from '../user-error.ts';
+import { orphanOf } from './orphan.ts';
 import { endStep } from './recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -14,10 +13,10 @@ export async function withIdleLoop<T>(loop: LoopReading, work: () => Promise<T>)
   try {
     const { state } = readLoopAt(folder) ?? loop;
     // The agent may have outlived its owner; its files must not change.
-    const agent = openRun(state)?.receipt ?? null;
-    if (agent !== null && processes.lives(agent)) {
+    const agent = orphanOf({ ...loop, state, owner: null });
+    if (agent !== null) {
       throw new UserError(
-        `the agent of "${spec.name}" (process ${agent.pid}) is still running; stop it first: ralph stop ${spec.name} --now`,
+        `the agent of "${spec.name}" (process ${agent}) is still running; stop it first: ralph stop ${spec.name} --now`,
       );
     }
     await endStep(state, spec, folder);

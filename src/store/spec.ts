@@ -49,9 +49,10 @@ export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
 }
 
-/** A text, a file, or a specification file with a text to use if that file is gone. */
+/** A text, which may be a specification; a file; or a specification file with a text to use if that file is gone. */
 export type PromptSource =
   | { readonly text: string }
+  | { readonly text: string; readonly isSpecification: true }
   | { readonly file: string }
   | { readonly text: string; readonly spec: string };
 

@@ -8,7 +8,7 @@ it('docs/presets.md lists every value of every preset', async () => {
 /** All presets side by side, one row per policy value. */
 function page(): string {
   const columns = Object.values(presets).map((preset) =>
-    flatten('', { iterations: preset.iterations, ...preset.policy }),
+    flatten('', { iterations: preset.iterations, emptyPrompts: preset.emptyPrompts, ...preset.policy }),
   );
   const rows = [...new Set(columns.flatMap((column) => [...column.keys()]))].filter(
     (row) => row !== 'preset',

@@ -126,18 +126,12 @@ export class Oracle implements Observer {
     const { limits } = before.policy;
     switch (event.type) {
       case 'iteration.started':
-        must(
-          event.iteration === ++this.#iterations,
-          'L1',
-          `iteration ${event.iteration} follows ${this.#iterations - 1}`,
-        );
-        must(
-          limits.iterations === null || event.iteration <= limits.iterations,
-          'L1',
-          `iteration ${event.iteration} of ${limits.iterations}`,
-        );
+        must(event.iteration === ++this.#iterations, 'L1', `not iteration ${this.#iterations}`);
+        if (limits.iterations !== null)
+          must(event.iteration <= limits.iterations, 'L1', `iteration ${event.iteration} is one too many`);
         must(!this.#paused && !this.#stopped, 'L8', 'an iteration starts after a pause or a stop');
         this.#claims.iterationStarted();
+        must(!this.#unchecked, 'L13', 'an iteration starts before the work of the last one is finished');
         return;
       case 'run.planned':
         return this.#runPlanned(before, event);
@@ -164,16 +158,13 @@ export class Oracle implements Observer {
       case 'loop.ended':
         return this.#loopEnded(before, event);
       case 'loop.reopened':
-        this.#paused = false;
-        this.#stopped = false;
-        this.#aborted = false;
-        this.#lastCheck = null;
-        this.#signals = 0;
+        // After a stop or an abort the iteration still owes its checks, its commit and its checkpoint.
+        if (!this.#stopped) this.#unchecked = false;
+        this.#resume();
         this.#notBefore = 0;
         this.#rung = 0;
         this.#outages = 0;
         this.#failures.consecutive = 0;
-        this.#unchecked = false;
         return;
       case 'limit.shared':
         must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
@@ -223,16 +214,8 @@ export class Oracle implements Observer {
     this.#open = event.run;
     must(!this.#stopped, 'L8', 'a run is planned after a stop');
     const { usd, tokens } = this.#spent();
-    must(
-      limits.costUsd === null || usd < limits.costUsd,
-      'L7',
-      `a run is planned with $${usd} of $${limits.costUsd} spent`,
-    );
-    must(
-      limits.tokens === null || tokens < limits.tokens,
-      'L7',
-      `a run is planned with ${tokens} of ${limits.tokens} tokens spent`,
-    );
+    must(limits.costUsd === null || usd < limits.costUsd, 'L7', `a run is planned after $${usd}`);
+    must(limits.tokens === null || tokens < limits.tokens, 'L7', `a run is planned after ${tokens} tokens`);
     if (event.purpose !== 'work') {
       must(this.#changes === 'some', 'L13', 'the agent is asked for a message without anything to commit');
       return;
@@ -310,8 +293,7 @@ export class Oracle implements Observer {
     };
     if (control.type === 'pause') pause();
     if (control.type === 'resume') {
-      this.#paused = false;
-      this.#signals = 0;
+      this.#resume();
       if (control.now) this.#notBefore = 0;
     }
     this.#aborted ||= control.type === 'abort';
@@ -330,6 +312,16 @@ export class Oracle implements Observer {
       must(this.#committed, 'L13', 'work that passed its checks is not committed');
     this.#committed = false;
     this.#checkpointed = false;
+    this.#unchecked = false;
+  }
+
+  /** A person who resumes supersedes every earlier pause, stop, signal and abort. */
+  #resume(): void {
+    this.#paused = false;
+    this.#stopped = false;
+    this.#aborted = false;
+    this.#lastCheck = null;
+    this.#signals = 0;
   }
 
   #loopEnded(before: LoopState, { outcome, at }: Extract<LoopEvent, { type: 'loop.ended' }>): void {

@@ -18,6 +18,8 @@ export interface Scenario {
   }[];
   /** Controls at a time after the beginning, whatever is in progress then. */
   readonly timed: readonly { readonly atMs: number; readonly control: Control }[];
+  /** After which event the driver gives up, as with a full disk. */
+  readonly abortsAfter: number | null;
   /** After which event the policy changes, and to which: another one, or the same with other checks. */
   readonly change: { readonly after: number; readonly policy: Policy | 'other checks' } | null;
   /** After which event a person creates the DONE file. */
@@ -208,6 +210,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
     maxLength: 2,
   }),
+  abortsAfter: fc.option(index, { freq: 4 }),
   change: fc.option(
     fc.record({ after: index, policy: fc.oneof(policy, fc.constant('other checks' as const)) }),
     { freq: 4 },

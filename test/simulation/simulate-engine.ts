@@ -97,7 +97,7 @@ class Simulation {
         else this.#left++;
         this.#world.advanceTo(this.#world.clock + this.#scenario.downtimeMs);
       } else if (end.why === 'paused') request = this.#nextRequest(lives);
-      else if (reopens-- > 0) request = { type: 'loop.reopened', policy: null };
+      else if (reopens-- > 0) request = { type: 'loop.reopened', policy: null, finishesTurn: true };
       else {
         const { events } = this.#pages;
         const state = fold(events);

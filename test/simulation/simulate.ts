@@ -25,7 +25,8 @@ export function simulate(scenario: Scenario): History {
       if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
-      if (rest === 'ended' && reopens-- > 0) driver.append({ type: 'loop.reopened', policy: null });
+      if (rest === 'ended' && reopens-- > 0)
+        driver.append({ type: 'loop.reopened', policy: null, finishesTurn: true });
       else if (rest === 'resting') driver.control(`resume-${nudges++}`, { type: 'resume', now: false });
       else {
         oracle.close(driver.state, journal);
@@ -56,6 +57,7 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
     lateAnswers,
     operator,
     timed,
+    abortsAfter,
     change,
     touches,
     child,
@@ -89,10 +91,13 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
         change?.after === index
           ? [{ type: 'policy.changed', policy: changed(scenario.policy, change.policy) }]
           : [];
-      return [...childEvents, ...changes, ...controls];
+      const aborts = abortsAfter === index ? [received('full', DISK_FULL)] : [];
+      return [...childEvents, ...changes, ...controls, ...aborts];
     },
   };
 }
+
+const DISK_FULL = { type: 'abort', message: 'no space left on device' } as const;
 
 function changed(policy: Policy, to: Policy | 'other checks'): Policy {
   if (to !== 'other checks') return to;

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { fold } from './evolve.ts';
+import type { Control, Happening, LoopEvent } from './event.ts';
+import {
+  begun,
+  checked,
+  ended,
+  ending,
+  exited,
+  given,
+  plain,
+  received,
+  wanted,
+  write,
+} from '../../test/rig/given.ts';
+import { nth, play, policyOf } from '../../test/rig/play.ts';
+import { exits } from '../../test/rig/world.ts';
+import type { LoopState } from './state.ts';
+
+const full: Control = { type: 'abort', message: 'no space left on device' };
+const fatal: Happening = {
+  type: 'loop.ended',
+  outcome: { type: 'fatal', message: 'no space left on device' },
+};
+const reopened: Happening = { type: 'loop.reopened', policy: null, finishesTurn: true };
+const commits = {
+  ...checked,
+  commit: { command: 'git', tasks: ['commit'], message: 'plain', timeoutMs: null },
+} as const;
+const after = (state: LoopState, ...events: readonly Happening[]): LoopState =>
+  events.reduce((now, event) => write(now, { ...event, at: 9 }), state);
+
+describe('a person who resumes', () => {
+  it.each<Control>([
+    { type: 'stop', now: false, by: 'person' },
+    { type: 'stop', now: true, by: 'person' },
+    { type: 'signal', signal: 'SIGINT' },
+    full,
+  ])('supersedes an earlier $type', (control) => {
+    const asked = given(plain, ...begun, received('a', control), ended('1.1', { how: 'interrupted' }));
+    expect(wanted(asked)?.key).not.toBe('wait:1.1');
+    const resumed = after(
+      asked,
+      { type: 'owner.changed', owner: '2' },
+      received('b', { type: 'resume', now: false }),
+    );
+    expect(wanted(resumed)).toMatchObject({ key: 'wait:1.1' });
+  });
+
+  it('makes the next Ctrl-C the first one again', () => {
+    const interrupt: Control = { type: 'signal', signal: 'SIGINT' };
+    const resumed = given(
+      plain,
+      ...begun,
+      received('a', interrupt),
+      received('b', { type: 'resume', now: false }),
+    );
+    expect(wanted(after(resumed, received('c', interrupt)))).toMatchObject({ key: 'run:1.1' });
+  });
+});
+
+describe('a loop that is resumed after an abort', () => {
+  it('runs the checks that its run is owed before the next iteration', () => {
+    const aborted = given(checked, ...begun, exited('1.1', 0), received('a', full), fatal);
+    expect(wanted(after(aborted, reopened))).toMatchObject({ key: 'checks:1' });
+  });
+
+  it('makes the commit and the checkpoint that its run is owed', () => {
+    const told = play(
+      { ...commits, checkpoint: true, limits: { iterations: 2, unchanged: null } },
+      { runs: [exits(0)], changes: ['some'] },
+      [{ after: nth('changes.found'), control: full }],
+    );
+    expect(told.outcome).toMatchObject({ type: 'fatal' });
+    const again = play(
+      {},
+      { runs: [exits(0)], changes: ['some'] },
+      [],
+      [...told.journal, { ...reopened, at: told.state.now }],
+    );
+    const before = again.journal.slice(told.journal.length);
+    const position = (type: LoopEvent['type']) => before.findIndex((event) => event.type === type);
+    expect(position('commit.made')).toBeGreaterThan(0);
+    expect(position('checkpoint.taken')).toBeGreaterThan(position('commit.made'));
+    expect(position('iteration.started')).toBeGreaterThan(position('checkpoint.taken'));
+    expect(before[position('commit.made')]).toMatchObject({ iteration: 1 });
+  });
+
+  it('looks again for a marker that was broken', () => {
+    const marked = { ...plain, completion: { ...plain.completion, handOver: { marker: 'WAIT' } } };
+    const broken: Happening = {
+      type: 'probe.finished',
+      key: 'probe:1.1:after',
+      phase: 'after',
+      markers: [],
+      problem: 'WAIT is a folder',
+      messages: [],
+      fingerprint: null,
+    };
+    const state = given(marked, ...begun, exited('1.1', 0), broken);
+    expect(ending(state)).toEqual({ type: 'fatal', message: 'WAIT is a folder' });
+    const over = after(state, {
+      type: 'loop.ended',
+      outcome: { type: 'fatal', message: 'WAIT is a folder' },
+    });
+    expect(wanted(after(over, reopened))).toMatchObject({ key: 'probe:1.1:after' });
+  });
+
+  it('runs an agent again that the abort cut short', () => {
+    const state = given(checked, ...begun, received('a', full), ended('1.1', { how: 'interrupted' }), fatal);
+    expect(wanted(after(state, reopened))).toMatchObject({ key: 'run:1.2' });
+  });
+
+  it('begins the next iteration after a limit, because everything before it was done', () => {
+    const state = given(
+      { ...plain, limits: { iterations: 1, unchanged: null, lookedAt: 'after-iteration' } },
+      ...begun,
+      exited('1.1', 0),
+      { type: 'loop.ended', outcome: { type: 'iterations-exhausted', limit: 1 } },
+    );
+    expect(after(state, reopened).turn).toMatchObject({ iteration: 2, run: null });
+  });
+
+  it('reads the journal of an older version as that version did', () => {
+    const at = 1;
+    const journal: LoopEvent[] = [
+      { type: 'loop.created', name: 'l', policy: policyOf(checked), at },
+      ...begun.map((event) => ({ ...event, at })),
+      {
+        type: 'run.ended',
+        run: '1.1',
+        ending: { how: 'exited', code: 0, error: null },
+        as: 'ok',
+        jitter: 0,
+        at,
+      },
+      { ...received('a', full), at },
+      { ...fatal, at },
+      { type: 'loop.reopened', policy: null, at },
+    ];
+    expect(fold(journal).turn).toMatchObject({ iteration: 2, run: null });
+  });
+});

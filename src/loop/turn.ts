@@ -1,0 +1,39 @@
+import type { LoopState, Turn } from './state.ts';
+
+/** Runs the agent of this iteration again, as if it had not run. */
+export function runAgain(state: LoopState, ignoresSharedLimit = false): LoopState {
+  const again = {
+    before: null,
+    sharedLimit: null,
+    ignoresSharedLimit,
+    run: null,
+    after: null,
+    at: state.now,
+  };
+  return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, ...again } };
+}
+
+/** What a new run or new rules reset: evidence, the claim, changes to commit and the wait for child loops. */
+export const NO_EVIDENCE = {
+  checksStarted: false,
+  checks: [],
+  claim: null,
+  changes: null,
+  childrenTimedOut: false,
+} as const;
+
+export const FIRST_TURN: Turn = {
+  ...NO_EVIDENCE,
+  iteration: 1,
+  started: false,
+  runs: 0,
+  before: null,
+  sharedLimit: null,
+  ignoresSharedLimit: false,
+  run: null,
+  after: null,
+  messageRun: null,
+  committed: false,
+  checkpointed: false,
+  at: 0,
+};

@@ -1,0 +1,75 @@
+import { readFileSync, statSync } from 'node:fs';
+import { presets } from '../loop/presets.ts';
+import type { Policy } from '../loop/policy.ts';
+import type { PromptSource } from '../store/spec.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+
+/** A file that is read before every run; a pipe can be read only once, so its text is kept instead. */
+export function fileOrText(path: string): { readonly file: string } | { readonly text: string } {
+  const isFile = statSync(path).isFile();
+  const text = readFileSync(path, 'utf8');
+  return isFile ? { file: path } : { text };
+}
+
+/** The same for a file that the user names; `what` says which file that is. */
+export function givenFile(what: string, given: string, path: string): ReturnType<typeof fileOrText> {
+  try {
+    return fileOrText(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'ENOENT') throw new UserError(`${what} not found: ${given}`);
+    if (code === 'EISDIR') throw new UserError(`${what} is a folder: ${given}`);
+    throw new UserError(`cannot access ${what}: ${given}: ${reasonOf(error)}`);
+  }
+}
+
+/** What a prompt is made of, before the sections that a run adds. */
+export interface PromptBase {
+  readonly text: string;
+  readonly isSpecification: boolean;
+}
+
+/** Reads the base of the prompt for each run; uses the text if the file of a specification is gone. */
+export function readBase(prompt: PromptSource): PromptBase {
+  if ('spec' in prompt) {
+    const specification = readOrNull(prompt.spec);
+    if (specification !== null) return { text: specification, isSpecification: true };
+  }
+  const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
+  return { text, isSpecification: 'isSpecification' in prompt };
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Refuses a prompt without a word in it; returns a warning instead where the preset allows such a prompt. */
+export function refuseEmptyPrompt({ prompt, promptFrom, policy }: PromptRequest): readonly string[] {
+  if (!isBlank(prompt)) return [];
+  const { emptyPrompts } = presets[policy.preset];
+  const file = promptFrom ?? ('file' in prompt ? prompt.file : 'spec' in prompt ? prompt.spec : null);
+  const where = file === null ? 'the prompt is empty' : `the prompt is empty: ${file} has no text`;
+  if (emptyPrompts === 'everywhere' || (emptyPrompts === 'in-files' && file !== null))
+    return [`warning: ${where}; the agent gets no task`];
+  throw new UserError(`${where}; write down what the agent should do`);
+}
+
+function isBlank(prompt: PromptSource): boolean {
+  try {
+    return readBase(prompt).text.trim() === '';
+  } catch {
+    // The first run reports a file that disappeared.
+    return false;
+  }
+}
+
+interface PromptRequest {
+  readonly prompt: PromptSource;
+  /** Where the text of the prompt was read from, if from a file or a pipe; as the user named it. */
+  readonly promptFrom?: string | undefined;
+  readonly policy: Policy;
+}
