@@ -3,7 +3,7 @@
  * builds the text. Text from a person, a check or a file is inserted literally: nothing in it is a template, a pattern or
  * a shell word.
  */
-import { excerpt, type Excerpt } from './excerpt.ts';
+import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
 import type { FailAction } from './policy.ts';
 
 export function renderPrompt(plan: PromptPlan, inputs: PromptInputs): string {
@@ -79,7 +79,7 @@ interface FailedOutput {
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly log: string;
-  readonly excerpt: Excerpt;
+  readonly excerpt: CheckExcerpt;
 }
 
 /** What the driver reads for the plan; an empty text leaves out its section. */
@@ -90,7 +90,7 @@ export interface PromptInputs {
   readonly diff: string;
   readonly progress: string;
   readonly messages: string;
-  /** By index of the check. */
+  /** By index of the check; where `failures` are wanted, the driver has chosen them. */
   readonly checkOutput: Readonly<Record<number, string>>;
   /** The path of a check's log that the agent is shown, where it is not the log's own. */
   readonly checkLog?: Readonly<Record<number, string>>;
@@ -183,7 +183,11 @@ function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs
 }
 
 function outputOf(failed: FailedOutput, inputs: PromptInputs): string {
-  return excerpt(inputs.checkOutput[failed.index] ?? '', failed.excerpt);
+  const { side, ...cutAt } = failed.excerpt;
+  return excerpt(inputs.checkOutput[failed.index] ?? '', {
+    ...cutAt,
+    side: side === 'failures' ? 'tail' : side,
+  });
 }
 
 function instructions({
