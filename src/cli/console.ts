@@ -7,7 +7,7 @@ import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { endOf } from '../store/excerpts.ts';
+import { outputLines } from '../store/check-output.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
@@ -147,13 +147,13 @@ export class Console implements LoopObserver {
     if (event.type === 'unknown') this.#unparsed++;
   }
 
-  /** Prints the last lines of a failed check's output, and a hint the first time that one applies. */
+  /** Prints the failing tests or the last lines of a failed check's output, and a hint the first time that one applies. */
   #explainCheck(event: Extract<LoopEvent, { type: 'check.finished' }>, state: LoopState): void {
     if (this.#options.quiet === true) return;
     const width = process.stderr.isTTY ? (process.stderr.columns ?? Infinity) - 5 : Infinity;
     const chars = Math.max(20, Math.min(CHECK_OUTPUT.chars, width));
     const log = resolve(this.#spec.workspace, event.result.log);
-    for (const line of endOf(log, { ...CHECK_OUTPUT, chars }, this.#mask))
+    for (const line of outputLines(log, { ...CHECK_OUTPUT, chars }, this.#mask))
       this.line(`${stampIf(this.#options)}${paint('dim', `  |  ${line}`)}`);
     const hint = this.#spec.worktree === undefined || this.#hasHinted ? null : hintFor(event, state);
     if (hint === null) return;

@@ -249,7 +249,7 @@ export function brief(command: string): string {
 }
 
 /** The limits of a policy that are set; the number of iterations is always one of them. */
-function givenLimits({ limits }: Policy): Parameters<typeof limitWords>[0] {
+export function givenLimits({ limits }: Policy): Parameters<typeof limitWords>[0] {
   const { iterations, timeMs, costUsd, tokens } = limits;
   return {
     iterations,

@@ -6,9 +6,14 @@ import { print } from './print.ts';
 
 /** The loop of this name; the error lists the existing ones. */
 export function findLoop(workspace: string, name: string): LoopReading {
+  checkName(name);
+  return readLoop(workspace, name);
+}
+
+/** Throws if no loop can have this name. */
+export function checkName(name: string): void {
   const problem = problemWithName(name);
   if (problem !== null) throw new UserError(`invalid loop name ${JSON.stringify(name)}: ${problem}`);
-  return readLoop(workspace, name);
 }
 
 /** Sends a control to a loop and prints whether it was delivered or queued. */

@@ -1,9 +1,12 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { sanitize } from './terminal.ts';
 
-/** Prints to stdout, synchronously: Node's streams take longer to load than most commands take to run. */
-export function print(text: string): void {
-  write(1, text);
+/**
+ * Prints to stdout, synchronously: Node's streams take longer to load than most commands take to run. Returns whether
+ * there is still a reader.
+ */
+export function print(text: string): boolean {
+  return write(1, text);
 }
 
 /** Prints to stderr. */
@@ -11,7 +14,7 @@ export function warn(text: string): void {
   write(2, text);
 }
 
-function write(descriptor: 1 | 2, text: string): void {
+function write(descriptor: 1 | 2, text: string): boolean {
   // The text may contain output of agents.
   let rest = Buffer.from(mayBeTerminal(descriptor) ? sanitize(text) : text);
   while (rest.length > 0) {
@@ -21,9 +24,10 @@ function write(descriptor: 1 | 2, text: string): void {
       // On a full pipe the stream waits; a reader that is gone misses nothing.
       const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
       if (isFull) (descriptor === 1 ? process.stdout : process.stderr).write(rest);
-      return;
+      return isFull;
     }
   }
+  return true;
 }
 
 /** Cheaper than `isatty`, which loads half of Node's networking; sanitizing does no harm on other devices. */

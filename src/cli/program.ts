@@ -172,6 +172,17 @@ function viewCommands(add: Add, { done }: Call): void {
       done(await logs(name, options));
     });
 
+  add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits and commits')
+    .option('--since <time>', 'only the last part, for example 2h or 30m')
+    .option('--iteration <number>', 'only this iteration')
+    .option('--json', 'print one JSON object per line')
+    .option('-V, --verbose', 'also print checkpoints and processes')
+    .option(...WORKSPACE)
+    .action(async (name: string, options: object) => {
+      const { story } = await import('./story.ts');
+      done(story(name, options));
+    });
+
   add('diff <name> [what]', 'show what a loop changed: in total, in iteration N, or from A to B (A..B)')
     .option('--stat', 'print the number of changed lines per file')
     .option(...WORKSPACE)
@@ -299,6 +310,7 @@ Examples:
   ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
   ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags
   ralph status            ralph logs NAME -f           ralph resume NAME
+  ralph story NAME        ralph diff NAME              ralph stop NAME
 
 Exit codes: 0 done or paused, 1 limit reached, 2 invalid input,
             3 unrecoverable error, 130 stopped`;

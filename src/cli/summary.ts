@@ -24,6 +24,7 @@ export function summary(end: EndRecord, work: WorktreeSummary['work'] | null): r
     ['cost', cost(end)],
     ['time', time(end)],
     ['details', end.folder],
+    ['story', `ralph story ${end.name}`],
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];
   return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);

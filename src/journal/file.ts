@@ -162,11 +162,7 @@ function parse(content: Buffer, path: string, from: JournalMark, take: (event: L
     const event = line === 1 ? checkHeader(bytes.toString('utf8'), path) : readLine(bytes, line - 1);
     if (event === null) {
       if (end === content.length - 1 && line > 1) break;
-      throw new JournalError(
-        'damaged',
-        `${path}:${line}: this line is damaged: its number or checksum is wrong; nothing was changed`,
-        line,
-      );
+      throw damagedLine(path, line);
     }
     if (event !== 'header') take(event);
     size = end + 1;
@@ -174,7 +170,12 @@ function parse(content: Buffer, path: string, from: JournalMark, take: (event: L
   return size;
 }
 
-function checkHeader(text: string, path: string): 'header' | null {
+export function damagedLine(path: string, line: number): JournalError {
+  const message = `${path}:${line}: this line is damaged: its number or checksum is wrong; nothing was changed`;
+  return new JournalError('damaged', message, line);
+}
+
+export function checkHeader(text: string, path: string): 'header' | null {
   const version = /^\{"journal":(\d+)\}$/.exec(text)?.[1];
   if (version === undefined) return null;
   if (Number(version) > JOURNAL_VERSION) {

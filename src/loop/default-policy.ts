@@ -31,7 +31,7 @@ export const DEFAULT_POLICY: Policy = {
   checks: {
     commands: [],
     timeoutMs: 10 * MINUTE,
-    excerpt: { side: 'tail', chars: 5000, marker: '[truncated] ...\n' },
+    excerpt: { side: 'failures', chars: 5000, marker: '[truncated] ...\n' },
     required: false,
     baseline: false,
   },

@@ -7,6 +7,9 @@ export interface Excerpt {
   readonly marker: string;
 }
 
+/** Which part of a check's output to keep; `failures` are what its test runner reports, else the end without noise. */
+export type CheckExcerpt = Omit<Excerpt, 'side'> & { readonly side: Excerpt['side'] | 'failures' };
+
 /** Cuts between code points, and only scans the part that is kept. */
 export function excerpt(text: string, { side, chars, marker }: Excerpt): string {
   if (chars === null || text.length <= chars) return text;

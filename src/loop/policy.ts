@@ -1,5 +1,5 @@
 import type { Detector } from './completion.ts';
-import type { Excerpt } from './excerpt.ts';
+import type { CheckExcerpt, Excerpt } from './excerpt.ts';
 import type { ExitCodes } from './outcome.ts';
 
 /**
@@ -73,7 +73,7 @@ export interface ChecksPolicy {
   readonly commands: readonly Check[];
   readonly timeoutMs: number | null;
   /** Which part of a check's output goes into the prompt. */
-  readonly excerpt: Excerpt;
+  readonly excerpt: CheckExcerpt;
   /** Whether a loop without checks is an error. */
   readonly required: boolean;
   /** Whether the checks run once before the first iteration, to know which failed already. */

@@ -4,7 +4,7 @@
  * a shell word.
  */
 import type { NearMiss } from './completion.ts';
-import { excerpt, type Excerpt } from './excerpt.ts';
+import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
 import { describeNearMiss } from './near-miss.ts';
 import type { FailAction } from './policy.ts';
 
@@ -91,7 +91,7 @@ interface FailedOutput {
   readonly code: number | null;
   readonly timedOut: boolean;
   readonly log: string;
-  readonly excerpt: Excerpt;
+  readonly excerpt: CheckExcerpt;
 }
 
 /** What the driver reads for the plan; an empty text leaves out its section. */
@@ -102,7 +102,7 @@ export interface PromptInputs {
   readonly diff: string;
   readonly progress: string;
   readonly messages: string;
-  /** By index of the check. */
+  /** By index of the check; where `failures` are wanted, the driver has chosen them. */
   readonly checkOutput: Readonly<Record<number, string>>;
   /** The path of a check's log that the agent is shown, where it is not the log's own. */
   readonly checkLog?: Readonly<Record<number, string>>;
@@ -195,7 +195,11 @@ function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs
 }
 
 function outputOf(failed: FailedOutput, inputs: PromptInputs): string {
-  return excerpt(inputs.checkOutput[failed.index] ?? '', failed.excerpt);
+  const { side, ...cutAt } = failed.excerpt;
+  return excerpt(inputs.checkOutput[failed.index] ?? '', {
+    ...cutAt,
+    side: side === 'failures' ? 'tail' : side,
+  });
 }
 
 function instructions({

@@ -175,7 +175,9 @@ const pythonPattern: Rule = (value, field) => {
     { field, expected, got: `${show(value)}: ${translation.message} at position ${translation.position}` },
   ];
 };
-const excerpt = object({ side: oneOf(['head', 'tail']), chars: nullable(whole(1)), marker: string });
+const cutAt = { chars: nullable(whole(1)), marker: string };
+const excerpt = object({ side: oneOf(['head', 'tail']), ...cutAt });
+const checkExcerpt = object({ side: oneOf(['head', 'tail', 'failures']), ...cutAt });
 const source = {
   scope: oneOf(SCOPES),
   phase: oneOf(['after', 'continuous']),
@@ -215,7 +217,7 @@ const POLICY = object({
   checks: object({
     commands: list(object({ command: nonBlank, action: oneOf(FAIL_ACTIONS), hint: nullable(string) })),
     timeoutMs: limitMs,
-    excerpt,
+    excerpt: checkExcerpt,
     required: flag,
     baseline: flag,
   }),

@@ -6,7 +6,7 @@ import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import { diffForPrompt } from '../scm/checkpoints.ts';
 import { checkAlias, aliasOrPath } from '../store/aliases.ts';
-import { readExcerpt } from '../store/excerpts.ts';
+import { readOutput } from '../store/check-output.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { readBase, type PromptBase } from './prompt-source.ts';
@@ -77,7 +77,7 @@ async function gather(
   const checkOutput = Object.fromEntries(
     failed.map(({ index, log, excerpt }) => [
       index,
-      masked(readExcerpt(resolve(spec.workspace, log), excerpt), env),
+      readOutput(resolve(spec.workspace, log), excerpt, (text) => masked(text, env)),
     ]),
   );
   const checkLog =

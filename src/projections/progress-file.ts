@@ -6,7 +6,7 @@ import { failureText } from '../loop/failure.ts';
 import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { firstLine } from '../store/excerpts.ts';
+import { outputLine } from '../store/check-output.ts';
 import type { GrowingFile } from './growing-file.ts';
 
 /** `progress.md`: document 002's account of every iteration, for people and for the next prompt. */
@@ -36,8 +36,9 @@ export class ProgressFile {
   take(event: LoopEvent, { state, report }: Knowledge): void {
     if (!completesIteration(event, state, report)) return;
     const { workspace, mask } = this.#context;
-    const first = (log: string): string => firstLine(resolve(workspace, log));
-    this.#pending.push(() => mask(progressEntry(state, report, first)));
+    const { excerpt } = state.policy.checks;
+    const error = (log: string): string => outputLine(resolve(workspace, log), excerpt, mask);
+    this.#pending.push(() => mask(progressEntry(state, report, error)));
   }
 
   /** Drops pending entries that an earlier owner has written: the logs of old checks need not be read again. */
@@ -109,9 +110,11 @@ export function progressEntry(
   // An iteration whose checks did not all run has not passed.
   const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
   const lines = checks.map(({ command, result }) => {
-    if (result.code === 0) return `  - ${command}: PASS`;
+    // A command of several lines would break the list.
+    const item = `  - ${command.trim().replaceAll(/\s*\n\s*/g, ' ')}`;
+    if (result.code === 0) return `${item}: PASS`;
     const why = result.timedOut ? 'Timeout' : errorIn(result.log);
-    return `  - ${command}: FAIL${why === '' ? '' : ` — ${why}`}`;
+    return `${item}: FAIL${why === '' ? '' : ` — ${why}`}`;
   });
   return [
     `## Iteration ${iteration} — ${verdict === 'PASS' && !isChecked ? 'UNCHECKED' : verdict}`,

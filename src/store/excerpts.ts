@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { cut, type Excerpt } from '../loop/excerpt.ts';
+import type { Excerpt } from '../loop/excerpt.ts';
 
 /** Reads as much of a file as an excerpt of it can need: its beginning or its end. */
 export function readExcerpt(path: string, excerpt: Excerpt): string {
@@ -30,33 +30,6 @@ export function gitErrorIn(path: string, count: number): string {
   const lines = messageLines(path);
   const errors = lines.filter((line) => /^(?:fatal:|error:|remote:|! \[)\s*\S/.test(line));
   return joined((errors.length === 0 ? lines : errors).slice(-count));
-}
-
-/** The last lines that are not blank, for a terminal; `hide` masks secrets before the lines are cut. */
-export function endOf(
-  path: string,
-  { lines, chars }: { readonly lines: number; readonly chars: number },
-  hide: (text: string) => string,
-): readonly string[] {
-  const read = readPart(path, 'tail', 2 * MARGIN_BYTES);
-  // Skip an incomplete first line: it may start in the middle of a secret.
-  const from = Buffer.byteLength(read) < 2 * MARGIN_BYTES ? 0 : read.indexOf('\n') + 1 || MARGIN_BYTES;
-  return hide(stripVTControlCharacters(read.slice(from)))
-    .split('\n')
-    .map((line) =>
-      afterOverwrites(line)
-        .replaceAll('\t', '  ')
-        .replaceAll(/\p{Cc}/gu, '')
-        .trimEnd(),
-    )
-    .filter((line) => line !== '')
-    .slice(-lines)
-    .map((line) => cut(line, chars));
-}
-
-/** What a terminal shows of a line that was overwritten, for example by a progress bar. */
-function afterOverwrites(line: string): string {
-  return line.split('\r').findLast((part) => part.trim() !== '') ?? '';
 }
 
 function messageLines(path: string): readonly string[] {

@@ -1,0 +1,251 @@
+/** What Ralph did, told from the journal: one entry per thing that happened, in the words of the live lines. */
+import { duration } from '../journal/times.ts';
+import { decide } from '../loop/decide.ts';
+import { ofLimit } from '../loop/counted.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { failureText } from '../loop/failure.ts';
+import { costText, type Knowledge } from '../loop/report.ts';
+import { endRecord } from '../store/end-record.ts';
+import { loopName } from '../store/names.ts';
+import { hideLikelyKeys } from '../store/secrets.ts';
+import type { Spec } from '../store/spec.ts';
+import type { LoopSummary } from '../views/loop-summary.ts';
+import { limitWords } from './limit-words.ts';
+import { brief, givenLimits, linesFor } from './lines.ts';
+import { oneLine } from './terminal.ts';
+
+/** One thing that happened. These are the fields of `ralph story --json`. */
+export interface StoryEntry {
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+  /** The type of the journal's event; `now` for what the loop does at the moment. */
+  readonly type: LoopEvent['type'] | 'now';
+  /** The last iteration that was started; null before the first. */
+  readonly iteration: number | null;
+  readonly text: string;
+  /** How long it took: of a run, check, wait, rest, time without an owner, or of the whole loop at its end. */
+  readonly durationMs?: number;
+  /** What a run or, at its end, the whole loop has cost in dollars; null if that is unknown. */
+  readonly costUsd?: number | null;
+}
+
+/** The entries for an event; `before` and `after` is what was known before and after it. */
+export function entriesFor(
+  event: LoopEvent,
+  before: Knowledge,
+  after: Knowledge,
+  { spec, isVerbose }: { readonly spec: Spec; readonly isVerbose: boolean },
+): readonly StoryEntry[] {
+  const told = tell(event, before, after, spec);
+  const lines = told.lines ?? linesFor(event, after.state, after.report);
+  const details = isVerbose ? detailsOf(event) : [];
+  const { iteration } = before.state.iteration > 0 ? before.state : after.state;
+  const number = event.type === 'iteration.started' ? event.iteration : iteration;
+  const entry = (text: string): StoryEntry => ({
+    at: event.at,
+    type: event.type,
+    iteration: number === 0 ? null : number,
+    text: hideLikelyKeys(oneLine(text)),
+  });
+  const [first, ...others] = [...lines, ...details];
+  return first === undefined ? [] : [{ ...entry(first), ...told.facts }, ...others.map(entry)];
+}
+
+/** What the loop does now, if it has not ended. */
+export function entryForNow(summary: LoopSummary, at: number): StoryEntry | null {
+  const text = nowText(summary);
+  if (text === null) return null;
+  const { iterations } = summary;
+  return {
+    at,
+    type: 'now',
+    iteration: iterations === 0 ? null : iterations,
+    text: hideLikelyKeys(oneLine(text)),
+  };
+}
+
+function nowText(summary: LoopSummary): string | null {
+  const { status, owner, waiting, reason, iterations, iterationLimit, name } = summary;
+  if (status === 'running') {
+    const count = ofLimit(iterations, iterationLimit);
+    return `still running (process ${owner}), ${waiting === null ? `iteration ${count}` : `waiting: ${waiting}`}`;
+  }
+  const resume = `resume it with: ralph resume ${name}`;
+  if (status === 'paused') return `paused; ${resume}`;
+  return status === 'crashed' ? `crashed: ${reason ?? 'no process runs it'}; ${resume}` : null;
+}
+
+interface Told {
+  /** Undefined for the lines that are shown live. */
+  readonly lines?: readonly string[];
+  readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd'>;
+}
+
+function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec): Told {
+  const sinceLast = event.at - before.state.now;
+  switch (event.type) {
+    case 'loop.created':
+      return { lines: [createdLine(event, spec)] };
+    case 'run.planned':
+      return event.purpose === 'work' && !event.run.endsWith('.1')
+        ? { lines: [`starting iteration ${after.state.iteration} again (run ${event.run})`] }
+        : {};
+    case 'run.ended':
+      return tellRun(event, before, after);
+    case 'check.finished':
+      return { facts: { durationMs: event.result.durationMs } };
+    case 'claim.made': {
+      const { by, text } = event.claim;
+      return by === 'checks' ? {} : { lines: [`the agent claims to be done (${by}: ${text})`] };
+    }
+    case 'claim.rejected': {
+      const [line = ''] = linesFor(event, after.state, after.report);
+      // Without failed checks the line says what else was wrong.
+      return event.failed.length === 0 ? {} : { lines: [`${line}: ${event.failed.map(brief).join(', ')}`] };
+    }
+    case 'timer.fired':
+      return tellWait(event, before);
+    case 'control.received':
+      return tellControl(event, before, after, sinceLast);
+    case 'owner.changed':
+      return tellOwner(event, before, after, sinceLast);
+    case 'loop.reopened':
+      return { facts: { durationMs: sinceLast } };
+    case 'child.ended':
+      return { lines: [`child loop ended: ${loopName(event.child)}`] };
+    case 'loop.ended': {
+      const { reason, exitCode, durationMs, costUsd } = endRecord(after.state, after.report, spec);
+      const lines = linesFor(event, after.state, after.report).filter((line) => line !== reason);
+      const end = `ended after ${duration(durationMs, ' ')}: ${reason} (exit code ${exitCode})`;
+      return { lines: [end, ...lines], facts: { durationMs, costUsd } };
+    }
+    case 'policy.changed':
+    case 'iteration.started':
+    case 'run.started':
+    case 'run.output':
+    case 'checks.started':
+    case 'probe.finished':
+    case 'claim.accepted':
+    case 'changes.found':
+    case 'commit.made':
+    case 'checkpoint.taken':
+    case 'limit.shared':
+    case 'child.started':
+      return {};
+  }
+}
+
+function createdLine(
+  { name, policy }: Extract<LoopEvent, { type: 'loop.created' }>,
+  { agent }: Spec,
+): string {
+  const command = agent.kind === 'custom' ? brief(agent.argv.join(' ')) : agent.kind;
+  const checks = policy.checks.commands.map((check) => brief(check.command));
+  return [
+    `loop ${name} created: agent ${command}`,
+    ...(agent.model === undefined ? [] : [`model ${agent.model}`]),
+    `preset ${policy.preset}`,
+    limitWords(givenLimits(policy)),
+    checks.length === 0 ? 'no checks' : `${checks.length === 1 ? 'check' : 'checks'} ${checks.join(', ')}`,
+  ].join(', ');
+}
+
+/** The end of a run, with what its iteration has cost so far. */
+function tellRun(
+  event: Extract<LoopEvent, { type: 'run.ended' }>,
+  before: Knowledge,
+  after: Knowledge,
+): Told {
+  const { state, report } = after;
+  const last = report.iterations.at(-1);
+  const run = [state.turn.run, state.turn.messageRun].find((one) => one?.id === event.run);
+  const durationMs = event.at - (run?.plannedAt ?? before.state.now);
+  const facts = { durationMs, costUsd: run?.output.cost?.usd ?? null };
+  const cost = last === undefined ? '' : `, cost: ${costText(last.cost, last.costIsKnown)}`;
+  if (run?.purpose === 'commit-message') {
+    const why = failureText(event.ending, event.as) ?? event.ending.how;
+    const what = event.as === 'ok' ? 'the agent wrote a commit message' : `no commit message: ${why}`;
+    return { lines: [`${what} (duration: ${duration(durationMs, ' ')})${cost}`], facts };
+  }
+  const [line = `run ${event.run} ended`, ...others] = linesFor(event, state, report);
+  const limit = event.as === 'usage-limit' ? (run?.output.limit?.message ?? null) : null;
+  return { lines: [`${line}${limit === null ? '' : ` (${limit})`}${cost}`, ...others], facts };
+}
+
+/** A wait that is over: why the loop waited, how long it really did, and how long it meant to. */
+function tellWait(event: Extract<LoopEvent, { type: 'timer.fired' }>, { state }: Knowledge): Told {
+  const wait = decide(state).find(({ key }) => key === event.key);
+  if (wait?.type !== 'wait') return { lines: [] };
+  const from = state.turn.at;
+  const durationMs = event.at - from;
+  const planned = wait.until - from;
+  // Every iteration ends with a wait, even one of 0 ms.
+  if (durationMs < 1000 && planned < 1000) return { lines: [] };
+  const words = {
+    'usage-limit': 'for the usage limit',
+    outage: 'for the provider',
+    backoff: 'after the failure',
+    delay: 'before the next iteration',
+  };
+  const of =
+    Math.abs(planned - durationMs) < 2000 ? '' : ` instead of ${duration(Math.max(0, planned), ' ')}`;
+  return { lines: [`waited ${duration(durationMs, ' ')}${of} ${words[wait.why]}`], facts: { durationMs } };
+}
+
+function tellControl(
+  event: Extract<LoopEvent, { type: 'control.received' }>,
+  before: Knowledge,
+  after: Knowledge,
+  sinceLast: number,
+): Told {
+  const { control } = event;
+  const lines = linesFor(event, after.state, after.report);
+  const [line = ''] = lines;
+  switch (control.type) {
+    case 'pause':
+      return { lines: [`paused by a person: ${line}`] };
+    case 'resume': {
+      const rested = before.state.control.paused && decide(before.state).some(({ type }) => type === 'rest');
+      if (!rested) return { lines: [`by a person: ${line}`] };
+      const how = control.now ? ' without waiting' : '';
+      return {
+        lines: [`resumed by a person after ${duration(sinceLast, ' ')} of rest${how}`],
+        facts: { durationMs: sinceLast },
+      };
+    }
+    case 'stop':
+      return { lines: [`stopped by a ${control.by}: ${line}`] };
+    case 'tell':
+      return { lines: [`told by a person: ${control.text.trim().split('\n', 1)[0] ?? ''}`] };
+    case 'set':
+      return { lines: [`${line} (by a person)`] };
+    case 'signal':
+    case 'abort':
+      return { lines };
+  }
+}
+
+/** A new owner: without a rest before it, the last one crashed, was killed or left. */
+function tellOwner(
+  event: Extract<LoopEvent, { type: 'owner.changed' }>,
+  { state }: Knowledge,
+  after: Knowledge,
+  sinceLast: number,
+): Told {
+  const rested = decide(state).some(({ type }) => type === 'rest');
+  const gap = duration(sinceLast, ' ');
+  const what = rested
+    ? `taken over by process ${event.owner} after ${gap} of rest`
+    : `crashed and was taken over by process ${event.owner} after ${gap}`;
+  return {
+    lines: [[what, ...linesFor(event, after.state, after.report)].join(': ')],
+    facts: { durationMs: sinceLast },
+  };
+}
+
+/** More lines for `--verbose`. */
+function detailsOf(event: LoopEvent): readonly string[] {
+  if (event.type === 'run.started') return [`agent started (process ${event.receipt.pid})`];
+  if (event.type !== 'checkpoint.taken' || event.ref === null || event.error !== null) return [];
+  return [`checkpoint of iteration ${event.iteration}: ${event.ref}`];
+}

@@ -1,0 +1,140 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FailureScan, withoutNoiseAtEnd, type Failures } from './failures.ts';
+import { failureLines, failuresText, firstFailure } from './failures-text.ts';
+import { REPORTERS } from './test-reporters.ts';
+
+function failuresIn(text: string, hide: (text: string) => string = String): Failures | null {
+  const scan = new FailureScan();
+  for (const line of text.split('\n')) scan.take(line);
+  return scan.end(hide);
+}
+
+const namesIn = (text: string): readonly string[] => failuresIn(text)?.failures.map(({ name }) => name) ?? [];
+
+const GO = 'FAIL\texample.com/a\t0.1s';
+
+describe('the failures in an output', () => {
+  it('are those of the reporter that signed it', () => {
+    expect(failuresIn('--- FAIL: TestA (0.00s)\n    a_test.go:1: wrong')).toBeNull();
+    expect(failuresIn(`--- FAIL: TestA (0.00s)\n    a_test.go:1: wrong\n${GO}`)).toEqual({
+      reporters: ['go test'],
+      failures: [{ name: 'TestA', message: 'a_test.go:1: wrong', says: 'wrong' }],
+      after: GO,
+    });
+  });
+
+  it('of several reporters are all found', () => {
+    const tap = 'TAP version 13\nnot ok 1 - adds\n  ---\n  error: wrong\n  ...\n1..1';
+    const found = failuresIn(`${tap}\n--- FAIL: TestA (0.00s)\n${GO}`);
+    expect(found?.reporters).toEqual(['TAP', 'go test']);
+    expect(found?.failures.map(({ name }) => name)).toEqual(['adds', 'TestA']);
+  });
+
+  it('do not include tests that are expected to fail', () => {
+    const tap = 'TAP version 13\nnot ok 1 - later # TODO\nnot ok 2 - never # SKIP\nnot ok 3 - now\n1..3';
+    expect(namesIn(tap)).toEqual(['now']);
+    expect(namesIn('✖ later (1.5ms) # TODO\n✖ now (2ms)\n')).toEqual(['now']);
+  });
+
+  it('are those of the list at the end, if the reporter repeats them there', () => {
+    const inline = 'FAIL a.test.js\n  ● adds\n\n    wrong\n';
+    expect(namesIn(`${inline}Summary of all failing tests\n${inline}`)).toEqual(['a.test.js › adds']);
+    expect(namesIn('✖ suite (3ms)\n✖ failing tests:\n\ntest at a.js:1:1\n✖ adds (2ms)\n  wrong')).toEqual([
+      'a.js:1:1 › adds',
+    ]);
+  });
+
+  it('have the output of their own test only, where tests are announced before they run', () => {
+    const log = (test: string, how: string): string =>
+      `=== RUN   ${test}\n    a_test.go:1: of ${test} that ${how}s\n--- ${how}: ${test} (0.00s)\n`;
+    const found = failuresIn(`${log('TestA', 'PASS')}${log('TestA', 'FAIL')}${log('TestB', 'SKIP')}${GO}`);
+    expect(found?.failures.map(({ says }) => says)).toEqual(['of TestA that FAILs']);
+  });
+
+  it('end where a part of the output is left out', () => {
+    const scan = new FailureScan();
+    for (const line of ['= FAILURES =', '____ test_a ____', 'E   wrong']) scan.take(line);
+    scan.skip();
+    for (const line of ['something else', 'the end']) scan.take(line);
+    expect(scan.end(String)).toMatchObject({
+      failures: [{ name: 'test_a', message: 'E   wrong' }],
+      after: 'something else\nthe end',
+    });
+  });
+
+  it('keep the end of a long output in bounded memory', () => {
+    const found = failuresIn(`--- FAIL: TestA (0.00s)\n${GO}\n${'x\n'.repeat(200_000)}the end`);
+    expect(found?.after).toMatch(/^x\n.*the end$/s);
+    expect(found?.after.length).toBeLessThan(70_000);
+  });
+});
+
+describe('the text about failures', () => {
+  it('shares its characters between the messages', () => {
+    const failures = ['a', 'b', 'c'].map((name) => ({ name, message: name.repeat(400), says: name }));
+    const text = failuresText({ reporters: ['vitest'], failures, after: '' }, 1000);
+    expect(text).toMatch(
+      /^3 failures \(vitest\):\n- a\n- b\n- c\n\na\na{250,}\n\.\.\. \[truncated\]\n\nb\nb{250,}/,
+    );
+    expect(text).toMatch(/\n\nc\nc{250,}\n\.\.\. \[truncated\]$/);
+    expect(text.length).toBeLessThanOrEqual(1000);
+    expect(text.length).toBeGreaterThan(950);
+  });
+
+  it('gives a long message what short ones leave', () => {
+    const failures = [
+      { name: 'a', message: 'a'.repeat(900), says: 'a' },
+      { name: 'b', message: 'short', says: 'short' },
+    ];
+    expect(failuresText({ reporters: ['jest'], failures, after: '' }, 1000)).toContain('a'.repeat(900));
+  });
+
+  it('has everything without a limit', () => {
+    const failures = [{ name: 'a', message: 'a'.repeat(90_000), says: 'a' }];
+    expect(failuresText({ reporters: ['jest'], failures, after: 'the end' }, null)).toBe(
+      `1 failure (jest):\n\na\n${'a'.repeat(90_000)}\n\nThe output after the failures:\nthe end`,
+    );
+  });
+
+  it('never exceeds its characters, and counts every failure', () => {
+    const failure = fc.record({ name: fc.string(), message: fc.string({ unit: 'binary', maxLength: 900 }) });
+    fc.assert(
+      fc.property(
+        fc.array(failure, { minLength: 1, maxLength: 60 }),
+        fc.string({ maxLength: 400 }),
+        fc.integer({ min: 1, max: 3000 }),
+        (failures, after, chars) => {
+          const found = {
+            reporters: ['jest'],
+            failures: failures.map((one) => ({ ...one, says: one.message.split('\n', 1)[0] ?? '' })),
+            after,
+          };
+          expect(Array.from(failuresText(found, chars)).length).toBeLessThanOrEqual(chars);
+          expect(failureLines(found, 5).length).toBe(Math.min(5, failures.length));
+          expect(firstFailure(found)).not.toMatch(/[\r\n]/);
+        },
+      ),
+    );
+  });
+});
+
+describe('the table of reporters', () => {
+  it('has patterns that can be joined to one', () => {
+    for (const { sign, begins, place, again, listed, runs, passes } of REPORTERS) {
+      for (const pattern of [sign, begins, place, again, listed, runs, passes])
+        expect(pattern?.flags ?? '').toBe('');
+    }
+  });
+});
+
+describe('noise at the end', () => {
+  it('is removed up to the last line that says something', () => {
+    expect(withoutNoiseAtEnd(['wrong', 'npm notice', 'here', '', 'npm notice New', ' 50% ███'])).toEqual([
+      'wrong',
+      'npm notice',
+      'here',
+    ]);
+    expect(withoutNoiseAtEnd(['', 'npm notice'])).toEqual([]);
+  });
+});

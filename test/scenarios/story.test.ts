@@ -1,0 +1,145 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openJournal } from '../../src/journal/file.ts';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+const DONE = "echo '<promise>DONE</promise>'";
+
+/** A loop whose first claim is rejected, and whose second is accepted. */
+async function nightOf(stage: Stage): Promise<string> {
+  stage.plans(1, DONE);
+  stage.plans(2, `: > fixed; ${DONE}`);
+  const { stderr } = await stage.run('-p', 'work', '-m', '5', '--check', 'test -e fixed');
+  return stderr;
+}
+
+const told = (stdout: string): readonly string[] =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .filter((line) => /^\d\d:/.test(line))
+    .map((line) => line.slice('12:00:00  '.length).replaceAll(/\d+\.\ds|\d+s/g, '#s'));
+
+describe('ralph story', () => {
+  it('tells what happened in a loop that has ended, with times', async () => {
+    const stage = openStage();
+    expect(await nightOf(stage)).toContain('story       ralph story it');
+    const { code, stdout, stderr } = await stage.ralph('story', 'it').ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d\n\d\d:\d\d:\d\d {2}loop it created: agent /);
+    expect(told(stdout).slice(1)).toEqual([
+      'starting iteration 1/5',
+      'iteration 1 completed (exit: 0, duration: #s), cost: unknown',
+      'check failed: test -e fixed (exit 1, #s) — .ralph/loops/it/runs/0001/checks/test_e_fixed.log',
+      'the agent claims to be done (promise-tag: <promise>DONE</promise>)',
+      'claim rejected: the agent says it is done, but 1 check fails: test -e fixed',
+      'starting iteration 2/5',
+      'iteration 2 completed (exit: 0, duration: #s), cost: unknown',
+      'check passed: test -e fixed (exit 0, #s)',
+      'the agent claims to be done (promise-tag: <promise>DONE</promise>)',
+      'claim accepted: every check passed',
+      'ended after #s: done: the claim was accepted and every check passed after the last run (exit code 0)',
+    ]);
+  });
+
+  it('tells one iteration, or only the last hours', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const second = await stage.ralph('story', 'it', '--iteration', '2').ended;
+    expect(told(second.stdout)[0]).toBe('starting iteration 2/5');
+    expect(told(second.stdout)).toHaveLength(6);
+    const recent = await stage.ralph('story', 'it', '--since', '2h').ended;
+    expect(told(recent.stdout)).toHaveLength(12);
+    expect((await stage.ralph('story', 'it', '--since', '0s').ended).stdout).toBe('');
+  });
+
+  it('prints one JSON object per line with --json', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const { stdout } = await stage.ralph('story', 'it', '--json').ended;
+    const lines = stdout.trimEnd().split('\n');
+    const entries = lines.map((line): unknown => JSON.parse(line));
+    expect(entries).toHaveLength(12);
+    expect(lines[3]).toMatch(
+      /^\{"at":"\d{4}-\d\d-\d\dT[\d:.]{12}Z","type":"check\.finished","iteration":1,"text":"check failed: test -e fixed .*","durationMs":\d+\}$/,
+    );
+    expect(entries.at(-1)).toMatchObject({ type: 'loop.ended', iteration: 2, costUsd: null });
+  });
+
+  it('tells of a loop that runs, that crashed and that was taken over', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    stage.plans(2, DONE);
+    const ralph = stage.starts('-p', 'work', '-m', '2');
+    await stage.waitForCall(1);
+    const running = told((await stage.ralph('story', 'it').ended).stdout);
+    expect(running.at(-1)).toMatch(/^still running \(process \d+\), iteration 1\/2$/);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    const crashed = told((await stage.ralph('story', 'it').ended).stdout);
+    expect(crashed.at(-1)).toMatch(/^crashed: no process runs it.*; resume it with: ralph resume it$/);
+    stage.release();
+    await stage.ralph('resume', 'it').ended;
+    const taken = told((await stage.ralph('story', 'it').ended).stdout);
+    expect(taken).toContainEqual(
+      expect.stringMatching(
+        /^crashed and was taken over by process \d+ after #s: reattached to the agent of iteration 1\/2$/,
+      ),
+    );
+    expect(taken.at(-1)).toMatch(/^ended after #s: .* \(exit code \d+\)$/);
+  });
+
+  it('ends quietly when its reader goes away', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const { stdout, stderr } = await stage.shell('{ $RALPH story it; echo "exit $?" >&2; } | head -1').ended;
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d\n$/);
+    expect(stderr).toBe('exit 0\n');
+  });
+
+  it('exits 2 with a message for an unknown loop, a bad name and a bad option', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const fails = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await stage.ralph('story', ...args).ended;
+      expect([code, stdout]).toEqual([2, '']);
+      return stderr;
+    };
+    expect(await fails('other')).toContain('no loop named "other" in this workspace (known here: it');
+    expect(await fails('../it')).toContain('invalid loop name "../it"');
+    expect(await fails('it', '--since', 'yesterday')).toContain('--since must be a time');
+    expect(await fails('it', '--iteration', '0')).toContain('--iteration must be a whole number >= 1');
+    expect(await fails()).toContain("missing required argument 'name'");
+  });
+
+  it('tells the part before a damaged line, then names the line and exits 2', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const path = stage.file('journal.jsonl');
+    const lines = readFileSync(path, 'utf8').split('\n');
+    lines[5] = 'damaged';
+    writeFileSync(path, lines.join('\n'));
+    const { code, stdout, stderr } = await stage.ralph('story', 'it').ended;
+    expect(code).toBe(2);
+    expect(told(stdout)[0]).toMatch(/^loop it created/);
+    expect(stderr).toContain('journal.jsonl:6: this line is damaged');
+  });
+
+  it('needs no more memory for a long journal', async () => {
+    const stage = openStage();
+    await nightOf(stage);
+    const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
+    const peak = async (): Promise<number> => {
+      const file = stage.path('peak');
+      const env = { RALPH_E2E_PEAK: file, NODE_OPTIONS: `--import ${measure}` };
+      expect(await stage.shell('$RALPH story it > /dev/null', env).ended).toMatchObject({ code: 0 });
+      return Number(readFileSync(file, 'utf8')) * 1024;
+    };
+    const short = await peak();
+    const journal = openJournal(stage.file('journal.jsonl'));
+    const event = { type: 'child.ended', child: 'x'.repeat(10_000), at: Date.now() } as const;
+    for (let count = 0; count < 20_000; count++) journal.append(event, journal.length);
+    journal.close();
+    expect((await peak()) - short).toBeLessThan(100 * 1024 * 1024);
+  });
+});
