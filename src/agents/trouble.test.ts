@@ -20,7 +20,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['User cancelled (SIGINT/SIGTERM)', 'other'],
   [
     'Context window limit reached. Start a new thread or use /handoff to continue with relevant context in a fresh thread. If utilizing context >200k tokens, you may be seeing this error because we have failed over to a provider without support for extended context.',
-    'other',
+    'request-refused',
   ],
   [anthropic(404, 'not_found_error', 'No such model.'), 'unknown-model'],
   ['Request timed out.', 'transient'],
@@ -31,7 +31,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['Failed to authenticate. API Error: 401 Invalid API key.', 'authentication'],
   [
     'Prompt is too long · the request is ~250000 tokens (limit 200000) but this conversation is only ~2763 tokens — the rest is system prompt, tool definitions, and attachment content.',
-    'other',
+    'request-refused',
   ],
   [
     "There's an issue with the selected model (claude-opus-5-5). It may not exist or you may not have access to it. Run --model to pick a different model.",
@@ -53,7 +53,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ],
   [
     '{"error":{"message":"prompt is too long: 250000 tokens > 200000 maximum","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}}',
-    'other',
+    'request-refused',
   ],
   ['No such model.', 'unknown-model'],
   // copilot
@@ -75,7 +75,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ],
   [
     'The provider rejected the prompt as too long, but automatic recovery could not reduce it. Reduce context before retrying.',
-    'other',
+    'request-refused',
   ],
   [
     "Model 'scripted-model' not found on provider at http://model-server.local:8080/v1 (HTTP 404).\n  Check that the model is available on your provider.",
@@ -89,7 +89,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   [google(500, 'Internal server error.', 'INTERNAL'), 'transient'],
   [google(529, 'Overloaded', 'UNKNOWN'), 'transient'],
   [google(401, 'Invalid API key.', 'UNAUTHENTICATED'), 'authentication'],
-  [google(400, 'prompt is too long: 250000 tokens > 200000 maximum', 'INVALID_ARGUMENT'), 'other'],
+  [google(400, 'prompt is too long: 250000 tokens > 200000 maximum', 'INVALID_ARGUMENT'), 'request-refused'],
   ['exception TypeError: fetch failed sending request', 'transient'],
   // qwen
   ['API Error: 429 Rate limit reached. Try again later.', 'transient'],
@@ -97,7 +97,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['API Error: 529 Overloaded', 'transient'],
   ['API Error: Overloaded', 'transient'],
   ['API Error: 401 Invalid API key.', 'authentication'],
-  ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'other'],
+  ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'request-refused'],
   ['API Error: 404 No such model.', 'unknown-model'],
 ];
 
@@ -181,7 +181,7 @@ describe('the kind of an error', () => {
 
   it('follows from a status or a code if the text is ambiguous', () => {
     const kind = (status: number | null, code: string | null = null) =>
-      readTrouble({ message: 'Sorry.', status, code }, START).error.kind;
+      readTrouble({ message: 'Sorry.', status, codes: [code] }, START).error.kind;
     expect([401, 403, 408, 429, 500, 502, 503, 529, 400, 404, null].map((status) => kind(status))).toEqual([
       'authentication',
       'authentication',
@@ -196,7 +196,7 @@ describe('the kind of an error', () => {
   });
 
   it.each(['usage_limit_reached', 'insufficient_quota'])('is a usage limit with the code %s', (code) => {
-    const stated = { message: 'No. Try again in 5 minutes.', status: 429, code };
+    const stated = { message: 'No. Try again in 5 minutes.', status: 429, codes: [code] };
     expect(readTrouble(stated, START).limit?.resetsAt).toBe(START + 300_000);
     // The field takes precedence over the sentence.
     expect(readTrouble({ ...stated, resetsAt: START + 9 }, START).limit?.resetsAt).toBe(START + 9);

@@ -162,6 +162,8 @@ export interface OutputSnapshot {
   /** A `continuous` detector found the claim, so the run may end now. */
   readonly claimEndsRun: boolean;
   readonly limit: UsageLimit | null;
+  /** The agent's last word is that it cannot reach its provider and retries; absent otherwise. */
+  readonly unreachable?: true;
 }
 
 export interface Tokens {

@@ -324,7 +324,7 @@ function baseline({ progress }: LoopState, fingerprint: string | null): LoopStat
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, complained, session, unknown, tokens, cost, steps, said, limit } = event;
+  const { offset, complained, session, unknown, tokens, cost, steps, said, limit, unreachable } = event;
   const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
@@ -332,6 +332,7 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(complained === undefined ? {} : { complained }),
     ...(session === undefined ? {} : { session }),
     ...(unknown === undefined ? {} : { unknown }),
+    ...(unreachable === undefined ? {} : { unreachable }),
   };
 }
 

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { classify } from './failure.ts';
+import { classify, failureText } from './failure.ts';
 import type { ErrorKind, OutputSnapshot, RunClass } from './event.ts';
 import { presets } from './presets.ts';
 import { NO_OUTPUT } from './run.ts';
+import type { Run } from './state.ts';
 
 /** The class of a run whose agent exited. */
 function as(output: Partial<OutputSnapshot>, code: number, kind: ErrorKind | null = null): RunClass {
-  const run = {
+  const error = kind === null ? null : { kind, message: 'why' };
+  return classify(runWith(output), { how: 'exited', code, error }, presets.default.policy);
+}
+
+function runWith(output: Partial<OutputSnapshot>): Run {
+  return {
     id: '1.1',
     purpose: 'work',
     plannedAt: 0,
@@ -14,9 +20,7 @@ function as(output: Partial<OutputSnapshot>, code: number, kind: ErrorKind | nul
     guidance: [],
     ended: null,
     output: { ...NO_OUTPUT, ...output },
-  } as const;
-  const error = kind === null ? null : { kind, message: 'why' };
-  return classify(run, { how: 'exited', code, error }, presets.default.policy);
+  };
 }
 const claim = { by: 'promise-tag', text: '<promise>DONE</promise>' } as const;
 const limit = { resetsAt: null, message: 'usage limit' };
@@ -43,5 +47,28 @@ describe('a run whose agent exited', () => {
     expect(as({ said: 'error', claim }, 0, 'permission-denied')).toBe('ok');
     expect(as({ said: 'error' }, 0, 'permission-denied')).toBe('fatal');
     expect(as({ said: 'error', claim }, 0, 'authentication')).toBe('fatal');
+  });
+});
+
+describe('a run that timed out', () => {
+  const timedOut = (
+    which: 'wall' | 'inactivity' | 'output' | 'total',
+    output: Partial<OutputSnapshot>,
+    preset: keyof typeof presets = 'default',
+  ): RunClass => classify(runWith(output), { how: 'timed-out', which }, presets[preset].policy);
+
+  it('is an outage if its agent could not reach its provider', () => {
+    expect(timedOut('wall', { unreachable: true })).toBe('outage');
+    expect(timedOut('inactivity', { unreachable: true })).toBe('outage');
+    expect(timedOut('inactivity', { unreachable: true, limit })).toBe('usage-limit');
+    expect(failureText({ how: 'timed-out', which: 'wall' }, 'outage')).toBe(
+      'agent timeout: it could not reach its provider',
+    );
+  });
+
+  it('is a failure if its agent was only silent, or printed too much', () => {
+    expect([timedOut('wall', {}), timedOut('inactivity', {})]).toEqual(['failure', 'failure']);
+    expect(timedOut('output', { unreachable: true })).toBe('failure');
+    expect(timedOut('total', { unreachable: true })).toBe('interrupted');
   });
 });

@@ -14,6 +14,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
     case 'timed-out':
       if (ending.which === 'total') return run.output.said === 'success' ? 'ok' : 'interrupted';
       if (run.output.limit !== null) return 'usage-limit';
+      if (run.output.unreachable === true && ending.which !== 'output') return outage(policy);
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
         ? 'restart'
         : 'failure';
@@ -27,14 +28,18 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
 function classifyExit(
   { said, limit, claim }: OutputSnapshot,
   { code, error }: Extract<RunEnding, { how: 'exited' }>,
-  { delay }: Policy,
+  policy: Policy,
 ): RunClass {
   if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
   if (limit !== null) return 'usage-limit';
   // An agent that was denied a tool may have completed its work without it.
   if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
   if (error !== null && isFatal(error.kind)) return 'fatal';
-  return error?.kind === 'transient' && delay.outageIs === 'waited-for' ? 'outage' : 'failure';
+  return error?.kind === 'transient' ? outage(policy) : 'failure';
+}
+
+function outage({ delay }: Policy): RunClass {
+  return delay.outageIs === 'waited-for' ? 'outage' : 'failure';
 }
 
 /** Whether a retry cannot help. */
@@ -94,6 +99,7 @@ export function failureText(ending: RunEnding, as: RunClass): string | null {
     case 'not-started':
       return ending.error.message;
     case 'timed-out':
+      if (as === 'outage') return 'agent timeout: it could not reach its provider';
       return ending.which === 'output' ? 'agent exceeded the output limit' : 'agent timeout';
     case 'exited':
       if (ending.error !== null) return ending.error.message;

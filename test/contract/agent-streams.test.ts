@@ -39,6 +39,7 @@ const TODOS = ['done: Read the code', 'active: Write the fix', 'pending: Run the
 const outage = (retries = 0): Expected => ({ as: 'outage', error: 'transient', retries });
 const fatal = (error: ErrorKind, retries = 0): Expected => ({ as: 'fatal', error, retries });
 const failed: Expected = { as: 'failure', error: 'other' };
+const refused = (retries = 0): Expected => ({ as: 'failure', error: 'request-refused', retries });
 const limited = (limit: Expected['limit'] = 'unknown', retries = 0): Expected => ({
   as: 'usage-limit',
   error: 'transient',
@@ -98,7 +99,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
     // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': outage(),
   },
@@ -128,7 +129,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': { ...cutOff('I will wait.', 'Bash failed'), ...claudeHalf },
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'Bash open'), ...claudeHalf },
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 6390 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '17-permission-denied': {
       ...fatal('permission-denied'),
@@ -172,7 +173,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'Bash open'),
     // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -198,7 +199,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': cutOff('I will wait.', 'bash open'),
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'bash open'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.' },
-    '13-context-overflow': { ...failed, retries: 1 },
+    '13-context-overflow': refused(1),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -227,7 +228,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
     // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -248,7 +249,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': cutOff('I will wait.'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 4800 },
     // It compacts its context four times and never gets to an answer.
-    '13-context-overflow': { ...failed, thoughts: 'Side answer'.repeat(4), calls: 4, cost: 19_200 },
+    '13-context-overflow': { ...refused(4), thoughts: 'Side answer'.repeat(4), calls: 4, cost: 19_200 },
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -269,7 +270,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'run_shell_command open'), ...oneCall },
     // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
