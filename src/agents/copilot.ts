@@ -55,13 +55,16 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   /** The error of the last model call; it has fields that the session error that follows does not have. */
   let call: Reported | null = null;
   let trouble: Trouble | null = null;
+  let isAborted = false;
 
   const result = (event: Json, exitCode: number): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
-    // It recovered from any earlier error.
-    if (exitCode === 0)
+    // After a signal it exits with 0 too. Otherwise it recovered from any earlier error.
+    if (exitCode === 0 && !isAborted)
       return [{ type: 'result', ok: true, text: answer, usage: null, session, error: null }];
-    const message = `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
+    const message = isAborted
+      ? 'copilot was interrupted'
+      : `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
     return failedResult(trouble ?? readTrouble({ message }, startedAt), { usage: null, session });
   };
 
@@ -123,6 +126,10 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
             : readTrouble(call, startedAt).error;
         return [{ type: 'retry', attempt: attempts, most: null, waitMs: null, error }];
       }
+      case 'abort':
+        if (typeof data['reason'] !== 'string') return null;
+        isAborted = true;
+        return [];
       case 'session.error': {
         if (typeof data['message'] !== 'string') return null;
         const said = { message: text(data['message']), status: number(data['statusCode']) };
@@ -150,7 +157,7 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
 
 /** Known event types without any relevant content. */
 const IGNORED =
-  /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
+  /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.)/;
 
 function failureOf(data: Json): Reported {
   const inner = parsed(data['errorMessage']);

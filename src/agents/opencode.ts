@@ -102,8 +102,9 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
       case 'reasoning':
         return [{ type: 'thought', text: text(part['text']) }];
       case 'tool_use':
+        if (typeof part['tool'] !== 'string') return null;
         isStepEmpty = false;
-        return typeof part['tool'] === 'string' ? tool(part) : null;
+        return tool(part);
       case 'step_finish': {
         if (typeof part['reason'] !== 'string') return null;
         tokens = addTokens(tokens, tokensOf(record(part['tokens'])));

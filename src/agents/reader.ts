@@ -234,7 +234,8 @@ class Reader implements RunReader {
         if (event.text !== null) this.#scan({ source: 'answer', message: 'answer', text: event.text });
         this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
-        this.#said = event.ok ? 'success' : 'error';
+        // Stopped by Ralph, a CLI may report a success.
+        this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
         this.#hasNews = true;

@@ -139,7 +139,7 @@ const PATTERNS: Readonly<
     sentences: [
       /\b(?:request was |access )?blocked by\b/i,
       /\bnot in (?:the )?allow-?list\b/i,
-      /\bproxy authentication required\b/i,
+      /\bproxy auth(?:entication|orization) required\b/i,
       /\bproxy refused the tunnel\b/i,
     ],
   },
@@ -209,6 +209,7 @@ const PATTERNS: Readonly<
       /\binternal server error\b|\bbad gateway\b|\bservice unavailable\b|\bgateway time-?out\b/i,
       /\bstream (?:disconnected|error|closed|ended without)\b|\bconnection (?:error|failed|reset|refused|closed|lost|dropped)\b/i,
       /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EPIPE|UND_ERR_\w+)\b|\bsocket hang up\b|\bfetch failed\b/,
+      /\b(?:unable to|cannot|could not|can['’]t) (?:connect|reach)\b/i,
       /\bnetwork (?:error|timeout)\b|\btimed? ?out\b|\bwaiting for network\b/i,
       // A response that is cut off, or that is not a response of the provider at all.
       /^(?:API Error: )?terminated\b|\bmid-response\b|\berror decoding response body\b/i,
