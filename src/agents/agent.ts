@@ -7,13 +7,17 @@ export interface Agent {
   readonly call: AgentCall | null;
   /** What its stream reports about usage: cost and tokens, tokens only, or nothing. */
   readonly reports: 'cost' | 'tokens' | 'nothing';
-  /** What the user can do about an error of this kind; appended to its message. */
+  /** What the user of this CLI can do about an error of this kind; appended to its message. */
   readonly remedies: Partial<Readonly<Record<RunError['kind'], string>>>;
   /** Its stream reports no answer of its own: the text of its result repeats its last message. */
   readonly repeatsAnswer?: true;
   /** Creates a parser for the output of one run. */
   read(run: RunFacts): StreamParser;
+  /** Reads a line of stderr that has the reason of a retry; absent if the stream has it. */
+  readComplaint?(line: string, run: RunFacts): Retry | null;
 }
+
+export type Retry = Extract<AgentEvent, { type: 'retry' }>;
 
 export interface AgentCall {
   /** The name of its program. */
@@ -106,6 +110,8 @@ export type AgentEvent =
       readonly most: number | null;
       readonly waitMs: number | null;
       readonly error: RunError;
+      /** The CLI retries at once and never gives up. */
+      readonly isEndless?: true;
     }
   /** The provider's usage limit is reached. */
   | { readonly type: 'limit'; readonly resetsAt: number | null; readonly message: string }

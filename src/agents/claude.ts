@@ -3,6 +3,7 @@ import type { Agent, ModelUsage, Usage } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
 import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
+import type { Reported } from './trouble.ts';
 
 /** Claude Code. */
 export const claude: Agent = {
@@ -50,16 +51,26 @@ export const claude: Agent = {
               ? byModel(result['model_usage_since_last_result'])
               : null,
           usage: usageOf,
-          error: (result) => ({
-            message: textOrNull(result['result']) ?? list(result['errors']).map(text).join('; '),
-            status: number(result['api_error_status']),
-            code: textOrNull(result['api_error']) ?? textOrNull(result['api_error_type']),
-          }),
+          error: errorOf,
         },
         run,
       ),
     ),
 };
+
+/** `word` is its own name for the error, in the message that it writes in place of the agent. */
+function errorOf(result: Json, word: string | null): Reported {
+  const message = textOrNull(result['result']) ?? list(result['errors']).map(text).join('; ');
+  const type = textOrNull(result['api_error_type']);
+  const isTooLong = result['terminal_reason'] === 'prompt_too_long';
+  return {
+    message,
+    status: number(result['api_error_status']),
+    codes: [textOrNull(result['api_error']), type, word, isTooLong ? 'prompt_too_long' : null],
+    // Versions without the type quote the provider's response.
+    isForeign: type === null && !message.includes('{'),
+  };
+}
 
 /** Tokens in the format of Anthropic's API. */
 export function claudeTokens(usage: Json): Tokens {

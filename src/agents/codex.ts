@@ -43,17 +43,25 @@ export const codex: Agent = {
 function codexProtocol({ startedAt }: RunFacts): Protocol {
   let session: string | null = null;
   let answer: string | null = null;
+  /** How often it has tried to connect since its last item. */
+  let connects = 0;
 
   /** An `error` event or item does not end the run: the CLI retries until `turn.failed`. */
   const notice = (message: string): AgentEvent => {
-    const [, attempt, most, reason] = /^Reconnecting\.{3} (\d+)\/(\d+)(?: \((.*)\))?/s.exec(message) ?? [];
-    if (attempt === undefined) return { type: 'progress', text: message, usage: null, session };
-    const { error } = readTrouble({ message: reason ?? message }, startedAt);
-    return { type: 'retry', attempt: Number(attempt), most: Number(most), waitMs: null, error };
+    const [, attempt, most, waits, reason] =
+      /^Reconnecting(?:\.{3}|…) (?:(\d+)\/(\d+)|(waiting for network))(?: \((.*)\))?/s.exec(message) ?? [];
+    if (attempt === undefined && waits === undefined)
+      return { type: 'progress', text: message, usage: null, session };
+    connects = attempt === undefined ? connects + 1 : Number(attempt);
+    const why = [waits, reason].filter((part) => part !== undefined).join(': ');
+    const { error } = readTrouble({ message: why === '' ? message : why }, startedAt);
+    const limit = most === undefined ? null : Number(most);
+    return { type: 'retry', attempt: connects, most: limit, waitMs: null, error };
   };
 
   const item = (phase: string, entry: Json): readonly AgentEvent[] | null => {
     const id = text(entry['id']);
+    if (entry['type'] !== 'error') connects = 0;
     switch (entry['type']) {
       case 'agent_message':
         if (phase !== 'item.completed' || typeof entry['text'] !== 'string') return [];

@@ -4,7 +4,7 @@ import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
-import { failedResult, readTrouble, type Trouble } from './trouble.ts';
+import { failedResult, readTrouble, type Reported, type Trouble } from './trouble.ts';
 
 /** GitHub Copilot CLI. Its stream has no usage: it writes that into a file when it ends. */
 export const copilot: Agent = {
@@ -53,16 +53,19 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
   const streamed = new Set<string>();
   let answer: string | null = null;
   let attempts = 0;
-  /** The error of the last model call; it has more detail than the session error that follows. */
-  let callError: Trouble | null = null;
+  /** The error of the last model call; it has fields that the session error that follows does not have. */
+  let call: Reported | null = null;
   let trouble: Trouble | null = null;
+  let isAborted = false;
 
   const result = (event: Json, exitCode: number): readonly AgentEvent[] => {
     const session = textOrNull(event['sessionId']);
-    // It recovered from any earlier error.
-    if (exitCode === 0)
+    // After a signal it exits with 0 too. Otherwise it recovered from any earlier error.
+    if (exitCode === 0 && !isAborted)
       return [{ type: 'result', ok: true, text: answer, usage: null, session, error: null }];
-    const message = `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
+    const message = isAborted
+      ? 'copilot was interrupted'
+      : `copilot exited with code ${exitCode} and reported no error; see stderr.log of this run`;
     return failedResult(trouble ?? readTrouble({ message }, startedAt), { usage: null, session });
   };
 
@@ -111,23 +114,28 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
       }
       case 'model.call_failure':
         if (typeof data['errorMessage'] !== 'string') return null;
-        callError = readFailure(data, startedAt);
+        call = failureOf(data);
         return [];
       case 'model.call_final_result':
         attempts = 0;
         return [];
       case 'assistant.turn_retry': {
         attempts++;
-        const error = callError?.error ?? { kind: 'transient', message: text(data['reason']) };
+        const error =
+          call === null
+            ? ({ kind: 'transient', message: text(data['reason']) } as const)
+            : readTrouble(call, startedAt).error;
         return [{ type: 'retry', attempt: attempts, most: null, waitMs: null, error }];
       }
+      case 'abort':
+        if (typeof data['reason'] !== 'string') return null;
+        isAborted = true;
+        return [];
       case 'session.error': {
         if (typeof data['message'] !== 'string') return null;
-        const sessionError = readTrouble(
-          { message: text(data['message']), status: number(data['statusCode']) },
-          startedAt,
-        );
-        trouble = callError?.limit ? callError : sessionError;
+        const said = { message: text(data['message']), status: number(data['statusCode']) };
+        const callError = call === null ? null : readTrouble(call, startedAt);
+        trouble = callError?.limit ? callError : readTrouble({ ...call, ...said }, startedAt);
         return [];
       }
       default:
@@ -150,19 +158,17 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
 
 /** Known event types without any relevant content. */
 const IGNORED =
-  /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.|abort$)/;
+  /^(?:session\.(?!error)|subagent\.|user\.|assistant\.(?:turn_start|turn_end|idle|message_start|tool_call_delta|reasoning_delta|intent)|model\.call_|tool\.(?:shell_output|execution_partial_result)|agent\.)/;
 
-function readFailure(data: Json, startedAt: number): Trouble {
+function failureOf(data: Json): Reported {
   const inner = parsed(data['errorMessage']);
-  return readTrouble(
-    {
-      message: textOrNull(inner['message']) ?? text(data['errorMessage']),
-      status: number(data['statusCode']),
-      code: textOrNull(data['errorCode']) ?? textOrNull(data['errorType']),
-      resetsAt: momentOf(inner['resets_at']),
-    },
-    startedAt,
-  );
+  return {
+    message: textOrNull(inner['message']) ?? text(data['errorMessage']).replace(/^"(.*)"$/s, '$1'),
+    status: number(data['statusCode']),
+    codes: ['errorCode', 'errorType', 'failureKind'].map((field) => textOrNull(data[field])),
+    resetsAt: momentOf(inner['resets_at']),
+    isForeign: Object.keys(inner).length === 0,
+  };
 }
 
 function usageIn(file: string): Usage | null {

@@ -34,6 +34,8 @@ export const gemini: Agent = {
   },
   remedies: {
     authentication: 'log in with: gemini, then /auth, or set GEMINI_API_KEY',
+    'invalid-configuration':
+      'choose a method with: gemini, then /auth, or correct security.auth.selectedType in ~/.gemini/settings.json',
     'unknown-model': 'choose another model with --model',
     'permission-denied': 'run it with --agent gemini so that it does not ask for permission',
   },
@@ -45,6 +47,7 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
   let messages = 0;
   let isInMessage = false;
   let answer = '';
+  let lastError = '';
   const hiddenTools = new Set<string>();
 
   const assistantText = (words: unknown): readonly AgentEvent[] | null => {
@@ -64,11 +67,12 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
     if (event['status'] === 'success') {
       return [{ type: 'result', ok: true, text: answer === '' ? null : answer, usage, session, error: null }];
     }
-    const message = text(record(event['error'])['message']).replace(
+    const message = (textOrNull(record(event['error'])['message']) ?? lastError).replace(
       /^\[API Error: ([\s\S]*?)\](?:\n|$)/,
       '$1\n',
     );
-    return failedResult(readTrouble({ message: message.trim() }, startedAt), { usage, session });
+    const trouble = readTrouble({ message: message.trim(), quotaResets: true }, startedAt);
+    return failedResult(trouble, { usage, session });
   };
 
   return {
@@ -98,6 +102,8 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
           return [{ type: 'tool.end', id, ok: event['status'] !== 'error', output }];
         }
         case 'error':
+          // The result after it may have no message.
+          if (event['severity'] === 'error') lastError = text(event['message']);
           return [{ type: 'progress', text: text(event['message']), usage: null, session }];
         case 'result':
           return result(event);

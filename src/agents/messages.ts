@@ -17,8 +17,8 @@ export interface Dialect {
   usageSince?(result: Json): Usage | null;
   /** The usage of the whole run; null if the result does not have it. */
   usage(result: Json): Usage | null;
-  /** Reads the error of a failed result. */
-  error(result: Json): Reported;
+  /** Reads the error of a failed result; `word` is the CLI's name for its last error, if the stream has it. */
+  error(result: Json, word: string | null): Reported;
   /** Removes text that the CLI added to the agent's text. */
   ownText?(text: string): string;
   /** The real outcome of a tool call, if its result hides it. */
@@ -38,6 +38,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   let heldResult: readonly AgentEvent[] = [];
   let session: string | null = null;
   let model: string | null = null;
+  let lastError: string | null = null;
   let messagesWithoutId = 0;
 
   const assistant = (event: Json): readonly AgentEvent[] | null => {
@@ -45,6 +46,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     if (!isRecord(message)) return null;
     const isOwn = event['parent_tool_use_id'] === null || event['parent_tool_use_id'] === undefined;
     const id = textOrNull(message['id']) ?? `message-${++messagesWithoutId}`;
+    lastError = textOrNull(event['error']);
     // The result repeats messages that the CLI writes in place of the agent.
     if (message['model'] === '<synthetic>' || event['is_api_error_message'] === true) return [];
     model = textOrNull(message['model']) ?? model;
@@ -148,7 +150,7 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         { type: 'result', ok: error === null, text: textOrNull(event['result']), usage, session, error },
       ];
     }
-    return failedResult(readTrouble(dialect.error(event), startedAt), { usage, session });
+    return failedResult(readTrouble(dialect.error(event, lastError), startedAt), { usage, session });
   };
 
   return {
@@ -196,13 +198,10 @@ const MAX_TASKS = 200;
 function retry(event: Json, startedAt: number): AgentEvent {
   const word = text(event['error']);
   const status = number(event['error_status']);
-  const message = [status, word.replaceAll('_', ' ')]
-    .filter((part) => part !== null && part !== '')
-    .join(' ');
-  const { error } = readTrouble(
-    { message: message === '' ? 'no reason given' : message, status, code: word },
-    startedAt,
-  );
+  const message = `${status ?? ''} ${word.replaceAll('_', ' ')}`.trim();
+  const { error } =
+    (status === null ? UNEXPLAINED[word] : undefined) ??
+    readTrouble({ message, status, codes: [word] }, startedAt);
   return {
     type: 'retry',
     attempt: count(event['attempt']),
@@ -211,6 +210,14 @@ function retry(event: Json, startedAt: number): AgentEvent {
     error,
   };
 }
+
+/** The words of retries without a status: the one of Claude Code for a missing response, and the missing one of Qwen Code. */
+const UNEXPLAINED: Readonly<Record<string, { readonly error: RunError }>> = {
+  unknown: {
+    error: { kind: 'transient', message: 'no response: the connection was refused, dropped or timed out' },
+  },
+  '': { error: { kind: 'transient', message: 'no reason given; it may be on stderr' } },
+};
 
 /** The limits of a subscription: a warning is only progress, a rejection means that the limit is reached. */
 function rateLimit(info: Json): readonly AgentEvent[] {

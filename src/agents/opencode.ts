@@ -47,6 +47,10 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   let lastReason = '';
   let answer: { readonly message: string; text: string } | null = null;
   let trouble: Trouble | null = null;
+  /** Consecutive steps without any answer, and consecutive requests that were too long: opencode repeats both forever. */
+  let emptySteps = 0;
+  let overflows = 0;
+  let isStepEmpty = true;
   /** The context was too long: until a synthetic message continues the work, its text is a summary for itself. */
   let isCompacting = false;
 
@@ -64,6 +68,7 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
       return [];
     }
     const words = text(part['text']);
+    isStepEmpty = false;
     if (isCompacting) return [{ type: 'thought', text: words }];
     const message = text(part['messageID']);
     answer = answer?.message === message ? { message, text: answer.text + words } : { message, text: words };
@@ -80,7 +85,9 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
     trouble = readError(error, startedAt);
     isCompacting = error['name'] === 'ContextOverflowError';
     lastReason = '';
-    return [];
+    if (!isCompacting) return [];
+    overflows++;
+    return [{ type: 'retry', attempt: overflows, most: null, waitMs: null, error: trouble.error }];
   };
 
   const takePart = (type: unknown, part: Json): readonly AgentEvent[] | null => {
@@ -89,19 +96,25 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
         if (part['type'] !== 'step-start') return null;
         if (!isCompacting) trouble = null;
         lastReason = '';
+        isStepEmpty = true;
         return [];
       case 'text':
         return typeof part['text'] === 'string' ? textPart(part) : null;
       case 'reasoning':
         return [{ type: 'thought', text: text(part['text']) }];
       case 'tool_use':
-        return typeof part['tool'] === 'string' ? tool(part) : null;
+        if (typeof part['tool'] !== 'string') return null;
+        isStepEmpty = false;
+        return tool(part);
       case 'step_finish': {
         if (typeof part['reason'] !== 'string') return null;
         tokens = addTokens(tokens, tokensOf(record(part['tokens'])));
         cost += count(part['cost']);
         steps++;
         lastReason = text(part['reason']);
+        if (lastReason === 'unknown' && isStepEmpty) return [retryEmpty(++emptySteps)];
+        emptySteps = 0;
+        if (!isCompacting) overflows = 0;
         return [{ type: 'progress', text: '', usage: usage(), session }];
       }
       default:
@@ -125,6 +138,15 @@ function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   };
 }
 
+/** A captive portal answers with a web page; opencode takes that for an answer without text and asks again at once. */
+function retryEmpty(attempt: number): AgentEvent {
+  const error = {
+    kind: 'transient',
+    message: 'the response has no content; something else may have answered',
+  } as const;
+  return { type: 'retry', attempt, most: null, waitMs: null, error, isEndless: true };
+}
+
 /** opencode reports a tool call only after it has ended. */
 function tool(part: Json): readonly AgentEvent[] {
   const state = record(part['state']);
@@ -142,13 +164,15 @@ function tool(part: Json): readonly AgentEvent[] {
 
 function readError(error: Json, startedAt: number): Trouble {
   const data = record(error['data']);
-  const inner = record(parsed(data['responseBody'])['error']);
+  const body = parsed(data['responseBody']);
+  const inner = record(body['error']);
   return readTrouble(
     {
       message: textOrNull(data['message']) ?? text(error['name']),
       status: number(data['statusCode']),
-      code: textOrNull(inner['code']) ?? textOrNull(inner['type']),
+      codes: [textOrNull(inner['code']), textOrNull(inner['type'])],
       resetsAt: momentOf(inner['resets_at']),
+      isForeign: typeof data['responseBody'] === 'string' && Object.keys(body).length === 0,
     },
     startedAt,
   );

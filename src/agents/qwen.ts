@@ -3,6 +3,7 @@ import type { Agent } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
 import { count, isRecord, record, text, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
+import { readTrouble } from './trouble.ts';
 
 /** Qwen Code. */
 export const qwen: Agent = {
@@ -54,7 +55,22 @@ export const qwen: Agent = {
         run,
       ),
     ),
+  readComplaint(line, { startedAt }) {
+    const [, seconds, attempt, most, reason] =
+      /^Retrying in (\d+)s \(attempt (\d+)\/(\d+)\): \[?(.*?)\]?$/.exec(line) ?? [];
+    if (reason === undefined) return null;
+    return {
+      type: 'retry',
+      // It has repeated the request many times before the first of these long waits.
+      attempt: REQUESTS_PER_ATTEMPT * Number(attempt),
+      most: REQUESTS_PER_ATTEMPT * Number(most),
+      waitMs: 1000 * Number(seconds),
+      error: readTrouble({ message: reason }, startedAt).error,
+    };
+  },
 };
+
+const REQUESTS_PER_ATTEMPT = 10;
 
 /** Qwen's input includes the tokens from the cache. */
 function tokens(usage: Json): Tokens {

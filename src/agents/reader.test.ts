@@ -9,6 +9,7 @@ import type { Agent, AgentEvent } from './agent.ts';
 import { amp } from './amp.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
+import { gemini } from './gemini.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
 import { scripted } from './scripted.ts';
 
@@ -254,5 +255,81 @@ describe('the stderr of an unknown command', () => {
     };
     expect(read('connect ECONNREFUSED 127.0.0.1:5432\n').error).toBeNull();
     expect(read('You have hit your usage limit\n').snapshot(true).limit).not.toBeNull();
+  });
+});
+
+describe('an agent that cannot reach its provider', () => {
+  const retry = { type: 'retry', attempt: 1, error: 'connect ECONNREFUSED 127.0.0.1:443' };
+  const reading = () => {
+    const reader = readRun(scripted, detectors, context(), () => {});
+    const reads = (...events: readonly object[]): boolean => {
+      reader.read(Buffer.from(events.map(line).join('')));
+      return reader.isUnreachable;
+    };
+    return { reader, reads };
+  };
+
+  it('is unreachable from its first retry to its next sign of work', () => {
+    const { reader, reads } = reading();
+    expect(reads({ type: 'text', text: 'hello' })).toBe(false);
+    expect(reads(retry)).toBe(true);
+    expect(reader.snapshot(false).unreachable).toBe(true);
+    // A line that is still incomplete, noise and stderr show nothing.
+    reader.read(Buffer.from('noise\n{"type":"te'));
+    expect(reader.isUnreachable).toBe(true);
+    reader.readStderr(Buffer.from('retrying\n'));
+    expect(reader.isUnreachable).toBe(true);
+    reader.read(Buffer.from('xt","text":"back"}\n'));
+    expect([reader.isUnreachable, reader.snapshot(false)]).toEqual([
+      false,
+      expect.not.objectContaining({ unreachable: true }),
+    ]);
+  });
+
+  it('has worked if one chunk has both, and is unreachable after it', () => {
+    const { reader, reads } = reading();
+    expect(reads({ type: 'text', text: 'hello' }, retry)).toBe(false);
+    expect(reader.snapshot(false).unreachable).toBe(true);
+    expect(reads(retry)).toBe(true);
+  });
+
+  it('stays unreachable at the end of its stream unless it succeeded', () => {
+    const ended = (...events: readonly object[]): true | undefined => {
+      const { reader, reads } = reading();
+      reads(retry, ...events);
+      reader.end();
+      return reader.snapshot(true).unreachable;
+    };
+    expect(ended()).toBe(true);
+    expect(ended({ type: 'result', ok: false, error: 'cancelled' })).toBe(true);
+    expect(ended({ type: 'result', ok: true })).toBeUndefined();
+  });
+
+  it('is not unreachable if the provider rejects its requests', () => {
+    const { reader, reads } = reading();
+    expect(reads({ ...retry, error: '401 Invalid API key.' })).toBe(false);
+    expect(reader.snapshot(false).unreachable).toBeUndefined();
+  });
+});
+
+describe('advice', () => {
+  const messageOf = (agent: Agent, stderr: string): string => {
+    const reader = readRun(agent, detectors, context(), () => {});
+    reader.readStderr(Buffer.from(stderr));
+    reader.end();
+    return reader.error?.message ?? '';
+  };
+
+  it('fits the kind of the error', () => {
+    expect(messageOf(codex, 'Your credit balance is too low.')).toBe(
+      'Your credit balance is too low; add credit to the account of this provider, or check its billing settings',
+    );
+    expect(messageOf(codex, '403 Forbidden: Host not in allowlist')).toMatch(
+      /^the connection to the provider is blocked: .*; check the proxy settings \(HTTPS_PROXY, NO_PROXY\)/,
+    );
+    expect(messageOf(codex, '400 prompt is too long')).toMatch(
+      /^the provider refuses this request: .*; shorten the prompt/,
+    );
+    expect(messageOf(gemini, 'Invalid auth method selected.')).toContain('gemini, then /auth');
   });
 });

@@ -13,9 +13,11 @@ import { isFatal } from '../loop/failure.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
-import type { Agent, AgentEvent, RunFacts, StreamParser, Usage } from './agent.ts';
+import { LineSplitter } from '../process/lines.ts';
+import type { Agent, AgentEvent, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
 import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
+import { remedyFor } from './remedies.ts';
 import { limitInLastLine, readTrouble } from './trouble.ts';
 
 export interface RunReader {
@@ -32,6 +34,8 @@ export interface RunReader {
   readonly error: RunError | null;
   /** The CLI keeps retrying a request that cannot succeed. */
   readonly isHopeless: boolean;
+  /** The last chunk shows only that the agent cannot reach its provider: it is no sign of activity. */
+  readonly isUnreachable: boolean;
 }
 
 /** Creates a reader. `show` gets new events, `recall` those that were shown before. */
@@ -59,6 +63,9 @@ export interface ReadContext extends RunFacts {
 /** The CLI may refresh a credential between attempts; after this many refusals the provider will not accept it. */
 const HOPELESS_ATTEMPT = 3;
 
+/** A CLI that retries at once and forever is ended after this many attempts; the loop then waits for the provider. */
+const ENDLESS_ATTEMPT = 10;
+
 /** Enough for the error message of a program that could not start. */
 const MAX_STDERR_LENGTH = 4096;
 const LAST_LINES = 5;
@@ -80,6 +87,7 @@ class Reader implements RunReader {
   #stderrScanner: Scanner;
   /** For stderr; null if claims on stderr do not count. */
   readonly #stderrEcho: Echo | null;
+  readonly #stderrLines = new LineSplitter(MAX_STDERR_LENGTH);
   #offset = 0;
   #stderrOffset = 0;
   #stderrTail = '';
@@ -92,6 +100,9 @@ class Reader implements RunReader {
   #limit: UsageLimit | null = null;
   #error: RunError | null = null;
   #isHopeless = false;
+  #isUnreachable = false;
+  /** The last chunk has an event of an agent that works. */
+  #hasWorked = false;
   #isCutOff = false;
   #hasNews = false;
 
@@ -117,8 +128,13 @@ class Reader implements RunReader {
     return this.#isHopeless;
   }
 
+  get isUnreachable(): boolean {
+    return this.#isUnreachable && !this.#hasWorked;
+  }
+
   read(chunk: Buffer): boolean {
     this.#hasNews = false;
+    this.#hasWorked = false;
     const known = Math.min(Math.max(0, this.#context.shown.offset - this.#offset), chunk.length);
     if (known > 0) this.#take(this.#parser.push(chunk.subarray(0, known)), false);
     if (known < chunk.length) this.#take(this.#parser.push(chunk.subarray(known)), true);
@@ -129,15 +145,25 @@ class Reader implements RunReader {
   readStderr(chunk: Buffer): Buffer {
     const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderrOffset);
     this.#stderrOffset += chunk.length;
+    this.#hasWorked = false;
     const text = this.#stderrDecoder.write(chunk);
     this.#stderrTail = (this.#stderrTail + text).slice(-MAX_STDERR_LENGTH);
+    if (this.#agent.readComplaint !== undefined) {
+      for (const line of this.#stderrLines.push(chunk)) {
+        const retry = this.#agent.readComplaint(line ?? '', this.#context);
+        if (retry !== null) this.#retried(retry);
+      }
+    }
     // An unknown command may print its claim on either stream.
     for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
     return chunk.subarray(Math.min(known, chunk.length));
   }
 
   end(): void {
+    const wasUnreachable = this.#isUnreachable;
     this.#take(this.#parser.end(), true);
+    // What follows from the end of the stream is no news from the provider.
+    this.#isUnreachable = wasUnreachable && this.#said !== 'success';
     for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
     this.#learnFromStderr();
   }
@@ -159,6 +185,7 @@ class Reader implements RunReader {
       claimEndsRun: early !== null,
       ...(nearMiss === null ? {} : { nearMiss }),
       limit: this.#limit,
+      ...(this.#isUnreachable ? { unreachable: true } : {}),
     };
   }
 
@@ -173,6 +200,10 @@ class Reader implements RunReader {
   }
 
   #learn(event: AgentEvent): void {
+    if (isWork(event)) {
+      this.#isUnreachable = false;
+      this.#hasWorked = true;
+    }
     switch (event.type) {
       case 'text':
         if (event.isEcho === true) return;
@@ -192,7 +223,7 @@ class Reader implements RunReader {
         this.#addUsage(event.usage, event.session);
         return;
       case 'retry':
-        this.#retried(event.attempt, event.error);
+        this.#retried(event);
         return;
       case 'limit':
         // A reset time from a field is exact, one from text is not.
@@ -206,7 +237,8 @@ class Reader implements RunReader {
         if (event.text !== null) this.#scan({ source: this.#answer, message: 'answer', text: event.text });
         this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
-        this.#said = event.ok ? 'success' : 'error';
+        // Stopped by Ralph, a CLI may report a success.
+        this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
         this.#hasNews = true;
@@ -221,8 +253,12 @@ class Reader implements RunReader {
     }
   }
 
-  #retried(attempt: number, error: RunError): void {
-    if (!isFatal(error.kind) || attempt < HOPELESS_ATTEMPT) return;
+  #retried({ attempt, error, isEndless }: Retry): void {
+    const cannotSucceed = isFatal(error.kind) || error.kind === 'request-refused';
+    this.#isUnreachable = !cannotSucceed;
+    const isHopeless =
+      (cannotSucceed && attempt >= HOPELESS_ATTEMPT) || (isEndless && attempt >= ENDLESS_ATTEMPT);
+    if (isHopeless !== true) return;
     this.#error = this.#withRemedy(error);
     this.#isHopeless = true;
     this.#hasNews = true;
@@ -279,10 +315,8 @@ class Reader implements RunReader {
   #withRemedy(reported: RunError | null): RunError | null {
     if (reported === null) return null;
     const error = { ...reported, message: this.#context.hide(reported.message) };
-    const remedy = this.#agent.remedies[error.kind];
-    return remedy === undefined
-      ? error
-      : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
+    const remedy = remedyFor(this.#agent, error.kind);
+    return remedy === null ? error : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 
   #scanStderr({ text, isEcho }: Fragment): void {
@@ -291,6 +325,27 @@ class Reader implements RunReader {
 
   #scan(piece: Piece): void {
     this.#scanner = this.#scanner.read(piece);
+  }
+}
+
+/** Whether the event shows that the agent works, and not only that its CLI retries or gives up. */
+function isWork(event: AgentEvent): boolean {
+  switch (event.type) {
+    case 'text':
+      return event.isEcho !== true;
+    case 'result':
+      return event.ok;
+    case 'retry':
+    case 'unknown':
+      return false;
+    case 'thought':
+    case 'tool.start':
+    case 'tool.end':
+    case 'todo':
+    case 'progress':
+    case 'limit':
+    case 'denied':
+      return true;
   }
 }
 

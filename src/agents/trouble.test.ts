@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorKind } from '../loop/event.ts';
-import { failedResult, readTrouble } from './trouble.ts';
+import { failedResult, readTrouble, type Reported } from './trouble.ts';
 
 const START = Date.UTC(2026, 10, 15, 7);
 const anthropic = (status: number, type: string, message: string): string =>
@@ -20,7 +20,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['User cancelled (SIGINT/SIGTERM)', 'other'],
   [
     'Context window limit reached. Start a new thread or use /handoff to continue with relevant context in a fresh thread. If utilizing context >200k tokens, you may be seeing this error because we have failed over to a provider without support for extended context.',
-    'other',
+    'request-refused',
   ],
   [anthropic(404, 'not_found_error', 'No such model.'), 'unknown-model'],
   ['Request timed out.', 'transient'],
@@ -31,7 +31,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['Failed to authenticate. API Error: 401 Invalid API key.', 'authentication'],
   [
     'Prompt is too long · the request is ~250000 tokens (limit 200000) but this conversation is only ~2763 tokens — the rest is system prompt, tool definitions, and attachment content.',
-    'other',
+    'request-refused',
   ],
   [
     "There's an issue with the selected model (claude-opus-5-5). It may not exist or you may not have access to it. Run --model to pick a different model.",
@@ -53,7 +53,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ],
   [
     '{"error":{"message":"prompt is too long: 250000 tokens > 200000 maximum","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}}',
-    'other',
+    'request-refused',
   ],
   ['No such model.', 'unknown-model'],
   // copilot
@@ -75,7 +75,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ],
   [
     'The provider rejected the prompt as too long, but automatic recovery could not reduce it. Reduce context before retrying.',
-    'other',
+    'request-refused',
   ],
   [
     "Model 'scripted-model' not found on provider at http://model-server.local:8080/v1 (HTTP 404).\n  Check that the model is available on your provider.",
@@ -89,7 +89,7 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   [google(500, 'Internal server error.', 'INTERNAL'), 'transient'],
   [google(529, 'Overloaded', 'UNKNOWN'), 'transient'],
   [google(401, 'Invalid API key.', 'UNAUTHENTICATED'), 'authentication'],
-  [google(400, 'prompt is too long: 250000 tokens > 200000 maximum', 'INVALID_ARGUMENT'), 'other'],
+  [google(400, 'prompt is too long: 250000 tokens > 200000 maximum', 'INVALID_ARGUMENT'), 'request-refused'],
   ['exception TypeError: fetch failed sending request', 'transient'],
   // qwen
   ['API Error: 429 Rate limit reached. Try again later.', 'transient'],
@@ -97,8 +97,58 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['API Error: 529 Overloaded', 'transient'],
   ['API Error: Overloaded', 'transient'],
   ['API Error: 401 Invalid API key.', 'authentication'],
-  ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'other'],
+  ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'request-refused'],
   ['API Error: 404 No such model.', 'unknown-model'],
+];
+
+/** Messages about missing credit, and the same words about a quota that resets. */
+const CREDIT: readonly string[] = [
+  'Credit balance is too low',
+  anthropic(
+    400,
+    'invalid_request_error',
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+  ),
+  'Quota exceeded. Check your plan and billing details.',
+  'API Error: 429 You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.',
+  'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.',
+  'unexpected status 402 Payment Required: Insufficient credits. Add more using https://openrouter.ai/settings/credits',
+  '402 Insufficient Balance',
+  'This request requires more credits, or fewer max_tokens.',
+];
+
+const BLOCKED: readonly string[] = [
+  'unexpected status 403 Forbidden: <!DOCTYPE html>\n<html><head><title>Attention Required! | Cloudflare</title></head></html>',
+  'unexpected status 403 Forbidden: Host not in allowlist, url: http://model-server.local:8080',
+  'Forbidden: request was blocked by a gateway or proxy.',
+  "API Error: Couldn't connect through your proxy (ERR_PROXY_TUNNEL) — the proxy refused the tunnel: check its credentials",
+  'Proxy Authentication Required',
+  'client error (Connect): tunnel error: proxy authorization required',
+  'HTTP 407',
+];
+
+const REFUSED: readonly string[] = [
+  "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+  'Your input exceeds the context window of this model. Please adjust your input and try again.',
+  'The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).',
+  'input is too long for requested model',
+  'Request too large (max 32MB).',
+  'unexpected status 413 Payload Too Large: <html>\r\n<head><title>413 Request Entity Too Large</title></head>',
+];
+
+/** Connections and streams that end early, and answers that are not from the provider. */
+const OUTAGES: readonly string[] = [
+  'API Error: Server error mid-response. The response above may be incomplete.',
+  'API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting the request.',
+  "API Error: Can't reach the API server — check your internet or DNS (ENOTFOUND)",
+  'API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)',
+  'Model stream ended without a finish reason.',
+  'terminated',
+  'Incomplete JSON segment at the end',
+  'API Error: Streaming request received a non-SSE response (HTTP 200, Content-Type: text/html). Body prefix: <!DOCTYPE html>',
+  'Cannot connect to API: Unable to connect. Is the computer able to access the url?',
+  'Could not connect to local model provider at http://model-server.local:8080/v1.',
+  '{"message":"The server had an error","type":"server_error","param":null,"code":null}',
 ];
 
 /** A stated minute may mean any second of it. */
@@ -172,6 +222,43 @@ describe('the kind of an error', () => {
     expect({ limit, kind: error.kind }).toEqual({ limit: null, kind });
   });
 
+  it.each([
+    ...CREDIT.map((message) => [message, 'out-of-credit'] as const),
+    ...BLOCKED.map((message) => [message, 'blocked'] as const),
+    ...REFUSED.map((message) => [message, 'request-refused'] as const),
+    ...OUTAGES.map((message) => [message, 'transient'] as const),
+  ])('%s: %s, not a usage limit and not a login', (message, kind) => {
+    const { limit, error } = readTrouble({ message }, START);
+    expect({ limit, kind: error.kind }).toEqual({ limit: null, kind });
+  });
+
+  it('is a usage limit for a quota of a provider whose quotas reset, or with a reset time', () => {
+    const message = 'You exceeded your current quota, please check your plan and billing details.';
+    const limitOf = (more: Partial<Reported>) => readTrouble({ message, ...more }, START).limit?.resetsAt;
+    expect(limitOf({})).toBeUndefined();
+    expect(limitOf({ quotaResets: true })).toBeNull();
+    expect(limitOf({ codes: ['insufficient_quota'], resetsAt: 5 })).toBe(5);
+  });
+
+  it('is blocked for a 403 without an error of the provider, else authentication', () => {
+    const kind = (more: Partial<Reported>) =>
+      readTrouble({ message: 'API Error: 403 Access Denied', ...more }, START).error.kind;
+    expect([kind({ isForeign: true }), kind({ status: 403, isForeign: true }), kind({})]).toEqual([
+      'blocked',
+      'blocked',
+      'authentication',
+    ]);
+  });
+
+  it('shows the title of a web page and the innermost of nested messages', () => {
+    const messageOf = (message: string) => readTrouble({ message }, START).error.message;
+    expect(messageOf(BLOCKED[0] ?? '')).toBe(
+      'the connection to the provider is blocked: unexpected status 403 Forbidden: a web page (Attention Required! | Cloudflare)',
+    );
+    const nested = JSON.stringify({ error: { message: google(500, 'It broke.', 'INTERNAL'), code: 500 } });
+    expect(messageOf(nested)).toBe('It broke.');
+  });
+
   it.each(LIMITS)('%s: is a usage limit', (message, resetsAt) => {
     const { limit, error } = readTrouble({ message }, START);
     expect(limit?.resetsAt).toBe(resetsAt);
@@ -181,7 +268,7 @@ describe('the kind of an error', () => {
 
   it('follows from a status or a code if the text is ambiguous', () => {
     const kind = (status: number | null, code: string | null = null) =>
-      readTrouble({ message: 'Sorry.', status, code }, START).error.kind;
+      readTrouble({ message: 'Sorry.', status, codes: [code] }, START).error.kind;
     expect([401, 403, 408, 429, 500, 502, 503, 529, 400, 404, null].map((status) => kind(status))).toEqual([
       'authentication',
       'authentication',
@@ -196,7 +283,7 @@ describe('the kind of an error', () => {
   });
 
   it.each(['usage_limit_reached', 'insufficient_quota'])('is a usage limit with the code %s', (code) => {
-    const stated = { message: 'No. Try again in 5 minutes.', status: 429, code };
+    const stated = { message: 'No. Try again in 5 minutes.', status: 429, codes: [code] };
     expect(readTrouble(stated, START).limit?.resetsAt).toBe(START + 300_000);
     // The field takes precedence over the sentence.
     expect(readTrouble({ ...stated, resetsAt: START + 9 }, START).limit?.resetsAt).toBe(START + 9);

@@ -34,4 +34,7 @@ it('tells a rejection from an outage', () => {
   expect(new ProviderLines().lines(retry(1, 'authentication', '401 no such key'))).toEqual([
     'rejected by the provider (401 no such key): retry 1 of 10 in 2s',
   ]);
+  expect(new ProviderLines().lines(retry(1, 'blocked', '403 Access Denied'))).toEqual([
+    'provider unavailable (403 Access Denied): retry 1 of 10 in 2s',
+  ]);
 });

@@ -35,7 +35,8 @@ export class ProviderLines {
   #retry({ attempt, most, waitMs, error }: Extract<AgentEvent, { type: 'retry' }>): string {
     const isRepeated = this.#lastReason === error.message;
     this.#lastReason = error.message;
-    const what = error.kind === 'transient' ? 'provider unavailable' : 'rejected by the provider';
+    const isReached = error.kind !== 'transient' && error.kind !== 'blocked';
+    const what = isReached ? 'rejected by the provider' : 'provider unavailable';
     const of = most === null ? '' : ` of ${most}`;
     const wait = waitMs === null ? '' : ` in ${duration(waitMs, ' ')}`;
     return `${what} (${isRepeated ? 'same error' : error.message}): retry ${attempt}${of}${wait}`;

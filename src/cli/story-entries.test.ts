@@ -182,7 +182,7 @@ describe('the story of a loop', () => {
     const before: Happening = { ...probe, key: 'probe:1.1:before', phase: 'before' };
     const waited = texts([before, started, planned('1.1'), 60, failed, probe, checkpoint, 61, fired]);
     expect(waited.slice(1)).toEqual([
-      'iteration 1 failed (agent timeout after 1m 0s), retrying in 1s (attempt 1/5), cost: unknown',
+      'iteration 1 failed (agent timeout after 1m 0s) (attempt 1/5), cost: unknown',
       'waited 1s after the failure',
     ]);
     const passed = [

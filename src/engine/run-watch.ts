@@ -84,11 +84,13 @@ export class RunWatch {
 
   #read(chunk: Buffer, stream: OutputStream): void | Promise<void> {
     const { clock, observers } = this.#driver.ports;
-    this.#activeAt = clock.now();
+    const now = clock.now();
     this.#bytes += chunk.length;
     if (this.hasFlooded) this.#resolve('output');
-    const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk);
-    if (hasNews || this.#activeAt - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
+    const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
+    if (this.#reader.isHopeless) this.#resolve('hopeless');
+    if (!this.#reader.isUnreachable) this.#activeAt = now;
+    if (hasNews || now - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
     return ready(observers);
   }
 
@@ -99,11 +101,10 @@ export class RunWatch {
     return false;
   }
 
-  #readStdout(chunk: Buffer): boolean {
+  #readStdout(chunk: Buffer, now: number): boolean {
     const hasNews = this.#reader.read(chunk);
-    if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
-      this.#saidAt = this.#activeAt;
+      this.#saidAt = now;
       this.#arm();
     }
     return hasNews;
@@ -111,7 +112,7 @@ export class RunWatch {
 
   /** Journals what was read, unless the journal has it already. */
   publish(): void {
-    this.#publishedAt = this.#activeAt;
+    this.#publishedAt = this.#driver.ports.clock.now();
     const snapshot = this.#reader.snapshot(false);
     const known = openRun(this.#driver.state)?.output;
     // After a crash the output is read again from the beginning.

@@ -169,6 +169,8 @@ export interface OutputSnapshot {
   /** A tag that is no claim because of its place; absent while the run continues, and if there is a claim. */
   readonly nearMiss?: NearMiss;
   readonly limit: UsageLimit | null;
+  /** The agent's last word is that it cannot reach its provider and retries; absent otherwise. */
+  readonly unreachable?: true;
 }
 
 export interface Tokens {

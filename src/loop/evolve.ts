@@ -274,7 +274,8 @@ function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState 
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, complained, session, unknown, tokens, cost, steps, said, nearMiss, limit } = event;
+  const { offset, complained, session, unknown, tokens, cost, steps, said, nearMiss, limit, unreachable } =
+    event;
   const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
@@ -283,6 +284,7 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(session === undefined ? {} : { session }),
     ...(unknown === undefined ? {} : { unknown }),
     ...(nearMiss === undefined ? {} : { nearMiss }),
+    ...(unreachable === undefined ? {} : { unreachable }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify } from './failure.ts';
+import { classify, failureText } from './failure.ts';
 import type { ErrorKind, OutputSnapshot, RunClass } from './event.ts';
 import { presets } from './presets.ts';
 import { NO_OUTPUT } from './run.ts';
@@ -75,5 +75,28 @@ describe('a run that Ralph ended', () => {
       expect(classify(runWith({ said: 'success' }), ending, presets.default.policy)).toBe('ok');
       expect(classify(runWith({}), ending, presets.default.policy)).not.toBe('ok');
     }
+  });
+});
+
+describe('a run that timed out', () => {
+  const timedOut = (
+    which: 'wall' | 'inactivity' | 'output' | 'total',
+    output: Partial<OutputSnapshot>,
+    preset: keyof typeof presets = 'default',
+  ): RunClass => classify(runWith(output), { how: 'timed-out', which }, presets[preset].policy);
+
+  it('is an outage if its agent could not reach its provider', () => {
+    expect(timedOut('wall', { unreachable: true })).toBe('outage');
+    expect(timedOut('inactivity', { unreachable: true })).toBe('outage');
+    expect(timedOut('inactivity', { unreachable: true, limit })).toBe('usage-limit');
+    expect(failureText({ how: 'timed-out', which: 'wall' }, 'outage')).toBe(
+      'agent timeout: it could not reach its provider',
+    );
+  });
+
+  it('is a failure if its agent was only silent, or printed too much', () => {
+    expect([timedOut('wall', {}), timedOut('inactivity', {})]).toEqual(['failure', 'failure']);
+    expect(timedOut('output', { unreachable: true })).toBe('failure');
+    expect(timedOut('total', { unreachable: true })).toBe('interrupted');
   });
 });

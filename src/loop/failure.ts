@@ -18,6 +18,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
       if (run.output.said === 'success') return 'ok';
       if (ending.which === 'total') return 'interrupted';
       if (run.output.limit !== null) return 'usage-limit';
+      if (run.output.unreachable === true && ending.which !== 'output') return 'outage';
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
         ? 'restart'
         : 'failure';
@@ -97,6 +98,7 @@ export function failureText(ending: RunEnding, as: RunClass): string | null {
     case 'not-started':
       return ending.error.message;
     case 'timed-out':
+      if (as === 'outage') return 'agent timeout: it could not reach its provider';
       return ending.which === 'output' ? 'agent exceeded the output limit' : 'agent timeout';
     case 'exited':
       if (ending.error !== null) return ending.error.message;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Ended } from '../scenarios/ralph.ts';
+import type { Ended, Ralph } from '../scenarios/ralph.ts';
 import { openStage, type Stage } from '../scenarios/stage.ts';
 import { startModel, type Model } from './model-server.ts';
 import type { RealAgent } from './real-agent.ts';
@@ -21,23 +21,19 @@ export async function openArena(agent: RealAgent, bin: string, script: readonly 
   // The temporary files of the CLIs are deleted with the stage.
   Object.assign(stage.env, { PATH: `${bin}${delimiter}${stage.env['PATH']}`, TMPDIR: temporary });
   const env = agent.prepare({ home, url: model.url });
-  return {
-    stage,
-    model,
-    run: (options, more = {}) => {
-      const given = Object.entries({ ...env, ...more }).flatMap(([key, value]) => [
-        '--env',
-        `${key}=${value}`,
-      ]);
-      const named = ['--name', 'it', '--agent', agent.name, '--model', agent.model];
-      return stage.ralph('run', ...named, ...given, ...options).ended;
-    },
+  const starts: Arena['starts'] = (options, more = {}) => {
+    const given = Object.entries({ ...env, ...more }).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
+    const named = ['--name', 'it', '--agent', agent.name, '--model', agent.model];
+    return stage.ralph('run', ...named, ...given, ...options);
   };
+  return { stage, model, starts, run: (options, more) => starts(options, more).ended };
 }
 
 export interface Arena {
   readonly stage: Stage;
   readonly model: Model;
-  /** Runs `ralph run` to its end; `env` is added to the agent's environment. */
+  /** Starts `ralph run`; `env` is added to the agent's environment. */
+  readonly starts: (options: readonly string[], env?: Readonly<Record<string, string>>) => Ralph;
+  /** Runs `ralph run` to its end. */
   readonly run: (options: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
 }

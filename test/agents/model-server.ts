@@ -4,7 +4,8 @@
  *
  * 1. Every question takes the next turn of the script; the last turn repeats forever.
  * 2. A question without tools (for the title of a session, for example) is a side question: it takes no turn.
- * 3. Any other request is answered with 404 and recorded too.
+ * 3. A page answers every request, side questions and unknown paths too.
+ * 4. Any other request is answered with 404 and recorded too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,9 +14,9 @@ import { at } from './json.ts';
 import { anthropic } from './protocols/anthropic.ts';
 import { chat } from './protocols/chat.ts';
 import { gemini } from './protocols/gemini.ts';
-import type { Protocol, Reply } from './protocols/protocol.ts';
+import type { Failure, Protocol, Reply, StreamEvent } from './protocols/protocol.ts';
 import { responses } from './protocols/responses.ts';
-import { says, type Turn } from './script.ts';
+import { says, USAGE, type BreakOff, type Turn } from './script.ts';
 import { shellCall } from './shell-tool.ts';
 
 const PROTOCOLS: readonly Protocol[] = [anthropic, responses, chat, gemini];
@@ -92,33 +93,42 @@ class ScriptedModel {
     const protocol = request.method === 'POST' ? PROTOCOLS.find(({ owns }) => owns(path)) : undefined;
     if (protocol === undefined) {
       this.requests.push({ path, model: '', body, turn: 'not found' });
-      response.writeHead(404).end();
+      const turn = this.#upcoming;
+      if (turn?.type === 'page') showPage(turn, response);
+      else response.writeHead(404).end();
       return;
     }
     const question: unknown = JSON.parse(body);
     const isSideQuestion = protocol.tools(question).length === 0;
     const model = modelOf(question, path);
     this.requests.push({ path, model, body, turn: isSideQuestion ? 'side question' : this.#turns });
-    const turn = isSideQuestion ? says('Scripted') : this.#next();
+    const turn = isSideQuestion ? this.#aside() : this.#next();
     const id = String(this.requests.length);
     this.#play(turn, { protocol, question, path, model, id }, response);
   }
 
+  get #upcoming(): Turn | undefined {
+    return this.#script[Math.min(this.#turns, this.#script.length - 1)];
+  }
+
+  #aside(): Turn {
+    const turn = this.#upcoming;
+    return turn?.type === 'page' ? turn : says('Scripted');
+  }
+
   #next(): Turn {
-    const turn = this.#script[Math.min(this.#turns++, this.#script.length - 1)];
+    const turn = this.#upcoming;
+    this.#turns++;
     if (turn === undefined) throw new Error('the script is empty; it needs at least one turn');
     return turn;
   }
 
   #play(turn: Turn, { protocol, question, path, model, id }: Question, response: ServerResponse): void {
     if (turn.type === 'hang') return;
-    if (turn.type === 'fault') {
-      const { status, headers, body } = protocol.fail(turn.fault, Date.now());
-      response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
-      return;
-    }
+    if (turn.type === 'page') return showPage(turn, response);
+    if (turn.type === 'break-off')
+      return breakOff(turn.how, { protocol, question, path, model, id }, response);
+    if (turn.type === 'fault') return fail(protocol.fail(turn.fault, Date.now()), response);
     const call =
       turn.type === 'shell' ? shellCall(turn.command, protocol.tools(question), `call_${id}`) : null;
     if (turn.type === 'shell' && call === null)
@@ -144,11 +154,43 @@ function modelOf(question: unknown, path: string): string {
   return typeof model === 'string' ? model : (/\/models\/([^/:]+):/.exec(path)?.[1] ?? '');
 }
 
-function stream({ events }: Reply, response: ServerResponse): void {
+const CUT_OFF = 'This answer has a beginning and no end.';
+
+function stream({ events }: Pick<Reply, 'events'>, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const { event, data } of events) {
-    const name = event === null ? '' : `event: ${event}\n`;
-    response.write(`${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
-  }
+  for (const event of events) response.write(line(event));
   response.end();
+}
+
+function fail({ status, headers, body }: Failure, response: ServerResponse): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** Sends the first half of an answer and then the error, or nothing more. An answer in one piece has no half. */
+function breakOff(
+  how: BreakOff,
+  { protocol, question, path, ...asked }: Question,
+  response: ServerResponse,
+): void {
+  if (!protocol.streams(question, path)) {
+    if (how === 'drop') response.destroy();
+    else fail(protocol.fail({ kind: how }, Date.now()), response);
+    return;
+  }
+  // Claude Code repeats a request whose answer has no complete block yet; the text is one, the tool call is not.
+  const call = shellCall('true', protocol.tools(question), `call_${asked.id}`);
+  const { events } = protocol.answer({ ...asked, text: CUT_OFF, call, usage: USAGE });
+  const half = events.slice(0, Math.ceil(events.length / 2));
+  if (how !== 'drop') return stream({ events: [...half, protocol.interrupt({ kind: how })] }, response);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(half.map(line).join(''), () => response.destroy());
+}
+
+function line({ event, data }: StreamEvent): string {
+  const name = event === null ? '' : `event: ${event}\n`;
+  return `${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+}
+
+function showPage({ status, body }: Extract<Turn, { type: 'page' }>, response: ServerResponse): void {
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
 }

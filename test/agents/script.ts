@@ -4,6 +4,10 @@ export type Turn =
   /** A call of the agent's own shell tool, whatever its name and arguments are. */
   | { readonly type: 'shell'; readonly command: string; readonly usage: Usage }
   | { readonly type: 'fault'; readonly fault: Fault }
+  /** The answer begins; then the stream reports an error, or the connection is dropped. */
+  | { readonly type: 'break-off'; readonly how: BreakOff }
+  /** Something between the agent and the provider answers instead: a captive portal or a proxy. */
+  | { readonly type: 'page'; readonly status: number; readonly body: string }
   /** The question is accepted and never answered. */
   | { readonly type: 'hang' };
 
@@ -19,8 +23,13 @@ export type Fault =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'broken' }
   | { readonly kind: 'overloaded' }
+  | { readonly kind: 'prompt-too-long' }
+  | { readonly kind: 'out-of-credit' }
   /** The account has reached its usage limit, until the reset. */
   | { readonly kind: 'usage-limit'; readonly resetsInSeconds: number };
+
+/** What ends an answer in the middle. */
+export type BreakOff = 'overloaded' | 'broken' | 'drop';
 
 /** The default usage of an answer: all numbers and sums of them are different. */
 export const USAGE: Usage = { input: 1000, cached: 200, output: 30 };
@@ -33,8 +42,26 @@ export function runs(command: string, usage: Usage = USAGE): Turn {
   return { type: 'shell', command, usage };
 }
 
-export function fails(kind: 'unauthorized' | 'broken' | 'overloaded'): Turn {
+export function fails(kind: Exclude<Fault['kind'], 'usage-limit'>): Turn {
   return { type: 'fault', fault: { kind } };
+}
+
+export function breaksOff(how: BreakOff): Turn {
+  return { type: 'break-off', how };
+}
+
+/** The login page of a public network, with the status of a success. */
+export function showsPortal(): Turn {
+  const body =
+    '<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body>Log in to the Wi-Fi.</body></html>';
+  return { type: 'page', status: 200, body };
+}
+
+/** The page of a proxy that does not let a request through. */
+export function isBlocked(): Turn {
+  const body =
+    '<!DOCTYPE html>\n<html><head><title>Access Denied</title></head><body>Blocked by policy.</body></html>';
+  return { type: 'page', status: 403, body };
 }
 
 export function isLimited(resetsInSeconds: number): Turn {

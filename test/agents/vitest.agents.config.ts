@@ -5,6 +5,8 @@ const config: ViteUserConfig = defineConfig({
     include: ['test/agents/*.test.ts'],
     // An agent may need seconds to start, and a loop starts it several times.
     testTimeout: 180_000,
+    // The agents mostly wait, so their files run at the same time on any machine.
+    maxWorkers: 3,
     globalSetup: ['test/rig/build.ts'],
   },
 });

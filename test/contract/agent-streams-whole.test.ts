@@ -168,6 +168,13 @@ describe('an agent that retries by itself', () => {
     ['codex', '07b-overloaded-529', false],
     ['copilot', '07-server-error-500', false],
     ['qwen', '06-rate-limit-429', false],
+    ['codex', '26-proxy-403', true],
+    ['copilot', '28-out-of-credit', true],
+    ['qwen', '28-out-of-credit', true],
+    // opencode never gives up by itself.
+    ['opencode', '13-context-overflow', true],
+    ['opencode', '25-captive-portal', true],
+    ['codex', '27-connection-refused', false],
   ] as const)('%s, %s: isHopeless is %s', (agent, name, expected) => {
     expect(listenTo(agent, name).reader.isHopeless).toBe(expected);
   });
@@ -177,6 +184,29 @@ describe('an agent that retries by itself', () => {
     const after = (count: number) =>
       listen('claude', [Buffer.from(lines.slice(0, 1 + count).join('\n'))]).reader.isHopeless;
     expect([after(2), after(3)]).toEqual([false, true]);
+  });
+});
+
+describe('an agent that is stopped while it cannot reach its provider', () => {
+  it.each([
+    ['codex', '27-connection-refused'],
+    ['codex', '26b-proxy-refuses-tunnel'],
+    ['copilot', '09g-sigterm-in-retry'],
+    ['claude', '24-stall'],
+    ['qwen', '06-rate-limit-429'],
+  ] as const)('%s, %s: says so in its last snapshot', (agent, name) => {
+    expect(listenTo(agent, name).snapshot.unreachable).toBe(true);
+  });
+
+  it('names what happened to the connection', () => {
+    const reasons = (agent: Recorded, name: string) =>
+      listenTo(agent, name).events.flatMap((event) => (event.type === 'retry' ? [event.error.message] : []));
+    expect(reasons('claude', '27-connection-refused')).toEqual([
+      'no response: the connection was refused, dropped or timed out',
+    ]);
+    expect(new Set(reasons('codex', '27-connection-refused'))).toEqual(
+      new Set(['waiting for network: Connection failed: error sending request']),
+    );
   });
 });
 
@@ -246,6 +276,8 @@ describe('a program that could not start', () => {
     ],
     ['qwen', 'No auth type is selected. Please configure an auth type', 'authentication', 'fatal'],
     ['codex', 'Missing environment variable: `OPENAI_API_KEY`.', 'authentication', 'fatal'],
+    ['gemini', 'Invalid auth method selected.', 'invalid-configuration', 'fatal'],
+    ['gemini', 'When using Vertex AI, you must specify either:\n• a project', 'authentication', 'fatal'],
   ] as const)('%s reports it only on stderr: %s', (agent, stderr, error, as) => {
     expect(listen(agent, [], { stderr: `${stderr}\n`, code: 1 }).heard).toMatchObject({ error, as });
   });

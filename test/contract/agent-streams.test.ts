@@ -3,7 +3,7 @@
  * (test/fixtures/agent-streams) and their scripts, not from the behaviour of the adapters.
  */
 import { describe, expect, it } from 'vitest';
-import type { ErrorKind, RunClass } from '../../src/loop/event.ts';
+import type { ErrorKind } from '../../src/loop/event.ts';
 import {
   casesOf,
   listenTo,
@@ -14,24 +14,7 @@ import {
   type Hearing,
   type Recorded,
 } from '../rig/agent-streams.ts';
-
-/** The expected result; a field that is missing must be empty. */
-interface Expected {
-  readonly as: RunClass;
-  readonly text?: string;
-  readonly thoughts?: string;
-  readonly tools?: readonly string[];
-  readonly todos?: readonly string[];
-  /** Model calls with usage. */
-  readonly calls?: number;
-  /** The tokens, if the stream reports less than the model server counted. */
-  readonly tokens?: readonly number[];
-  readonly cost?: number;
-  readonly limit?: number | 'unknown';
-  readonly retries?: number;
-  readonly error?: ErrorKind;
-}
-type Table = Readonly<Record<string, Expected>>;
+import { FAULTS, type Expected, type Table } from './agent-faults.ts';
 
 const LIST = 'I will list the files.';
 const HALF = 'This answer never ends because the stream stops hal';
@@ -39,6 +22,7 @@ const TODOS = ['done: Read the code', 'active: Write the fix', 'pending: Run the
 const outage = (retries = 0): Expected => ({ as: 'outage', error: 'transient', retries });
 const fatal = (error: ErrorKind, retries = 0): Expected => ({ as: 'fatal', error, retries });
 const failed: Expected = { as: 'failure', error: 'other' };
+const refused = (retries = 0): Expected => ({ as: 'failure', error: 'request-refused', retries });
 const limited = (limit: Expected['limit'] = 'unknown', retries = 0): Expected => ({
   as: 'usage-limit',
   error: 'transient',
@@ -98,7 +82,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
     // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': outage(),
   },
@@ -128,7 +112,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': { ...cutOff('I will wait.', 'Bash failed'), ...claudeHalf },
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'Bash open'), ...claudeHalf },
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 6390 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '17-permission-denied': {
       ...fatal('permission-denied'),
@@ -172,7 +156,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'Bash open'),
     // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -198,7 +182,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09e-sigterm-group-in-tool': cutOff('I will wait.', 'bash open'),
     '09f-sigkill-group-in-tool': cutOff('I will wait.', 'bash open'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.' },
-    '13-context-overflow': { ...failed, retries: 1 },
+    '13-context-overflow': refused(1),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -227,7 +211,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1 },
     // It does not show its reasoning.
     '11-thinking': { as: 'ok', text: 'Short answer.', calls: 1 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -248,7 +232,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': cutOff('I will wait.'),
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 4800 },
     // It compacts its context four times and never gets to an answer.
-    '13-context-overflow': { ...failed, thoughts: 'Side answer'.repeat(4), calls: 4, cost: 19_200 },
+    '13-context-overflow': { ...refused(4), thoughts: 'Side answer'.repeat(4), calls: 4, cost: 19_200 },
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
@@ -269,11 +253,15 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'run_shell_command open'), ...oneCall },
     // It reports the whole session, and this test does not know the first run.
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 2 },
-    '13-context-overflow': failed,
+    '13-context-overflow': refused(),
     '14-model-not-found': fatal('unknown-model'),
     '24-stall': failed,
   },
 };
+
+function expectedOf(agent: Recorded): Table {
+  return { ...TABLES[agent], ...FAULTS[agent] };
+}
 
 function withCost(table: Table, microDollars: number): Table {
   return mapped(table, (row) => ({ ...row, cost: microDollars * (row.calls ?? 0) }));
@@ -309,10 +297,10 @@ const hearing = (agent: Recorded, name: string): Hearing => ({ startedAt: STARTS
 
 describe.each(RECORDED)('%s', (agent) => {
   it('has an expected result for every recording', () => {
-    expect(Object.keys(TABLES[agent]).toSorted()).toEqual(casesOf(agent));
+    expect(Object.keys(expectedOf(agent)).toSorted()).toEqual(casesOf(agent));
   });
 
-  it.each(Object.entries(TABLES[agent]))('is read as expected: %s', (name, expected) => {
+  it.each(Object.entries(expectedOf(agent)))('is read as expected: %s', (name, expected) => {
     const { text = '', thoughts = '', tools = [], todos = [], retries = 0, error = null, as } = expected;
     expect(listenTo(agent, name, hearing(agent, name)).heard).toEqual({
       text,

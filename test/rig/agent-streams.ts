@@ -15,9 +15,16 @@ const FOLDER = new URL('../fixtures/agent-streams/', import.meta.url);
 
 interface Meta {
   readonly usagePerModelCall: Readonly<Record<'input' | 'output' | 'cacheRead' | 'cacheWrite', number>>;
-  readonly cases: Readonly<
-    Record<string, { readonly exitCode: number | null; readonly signal?: string; readonly stderr?: string }>
-  >;
+  readonly cases: Readonly<Record<string, RecordedCase>>;
+}
+
+export interface RecordedCase {
+  readonly exitCode: number | null;
+  readonly signal?: string;
+  readonly modelRequests: number;
+  /** How long it ran with its default settings, if that was measured. */
+  readonly seconds?: number;
+  readonly stderr?: string;
 }
 
 const metas = new Map<string, Meta>();

@@ -108,6 +108,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,
     isHopeless: false,
+    isUnreachable: false,
     get error() {
       return script.ending.how === 'exited' && startedAt + seen.offset >= endsAt ? script.ending.error : null;
     },

@@ -41,6 +41,10 @@ export const anthropic: Protocol = {
     const headers = fault.kind === 'usage-limit' ? subscriptionHeaders(now, fault.resetsInSeconds) : {};
     return { status, headers, body: { type: 'error', error: { type, message } } };
   },
+  interrupt(fault) {
+    const { type, message } = ERRORS[fault.kind];
+    return named('error', { error: { type, message } });
+  },
 };
 
 /** The text and the tool call, each as a block with a start, deltas and an end. */
@@ -86,5 +90,16 @@ const ERRORS: Readonly<Record<Fault['kind'], { status: number; type: string; mes
   unauthorized: { status: 401, type: 'authentication_error', message: 'invalid x-api-key' },
   broken: { status: 500, type: 'api_error', message: 'Internal server error' },
   overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
+  'prompt-too-long': {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'prompt is too long: 250000 tokens > 200000 maximum',
+  },
+  'out-of-credit': {
+    status: 400,
+    type: 'invalid_request_error',
+    message:
+      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+  },
   'usage-limit': { status: 429, type: 'rate_limit_error', message: 'This would exceed the usage limit.' },
 };

@@ -58,4 +58,5 @@ export const chat: Protocol = {
     };
   },
   fail: openaiFailure,
+  interrupt: (fault) => unnamed(openaiFailure(fault, 0).body),
 };

@@ -40,6 +40,7 @@ export const gemini: Protocol = {
     const error = { code, status, message, details: quota(fault.resetsInSeconds) };
     return { status: code, headers: {}, body: { error } };
   },
+  interrupt: (fault) => unnamed({ error: ERRORS[fault.kind] }),
 };
 
 /** A daily quota, at which the CLI gives up at once; it would wait for a shorter one itself. */
@@ -57,6 +58,17 @@ const ERRORS: Readonly<Record<Fault['kind'], { code: number; status: string; mes
   unauthorized: { code: 401, status: 'UNAUTHENTICATED', message: 'API key not valid.' },
   broken: { code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' },
   overloaded: { code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' },
+  'prompt-too-long': {
+    code: 400,
+    status: 'INVALID_ARGUMENT',
+    message: 'The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).',
+  },
+  'out-of-credit': {
+    code: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    message:
+      'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.',
+  },
   'usage-limit': {
     code: 429,
     status: 'RESOURCE_EXHAUSTED',

@@ -2,7 +2,10 @@ import type { Fault } from '../script.ts';
 import type { Failure } from './protocol.ts';
 
 /** An OpenAI error, the same for both of its APIs. */
-export function openaiFailure(fault: Fault, now: number): Failure {
+export function openaiFailure(
+  fault: Fault,
+  now: number,
+): Failure & { readonly body: { readonly error: object } } {
   if (fault.kind !== 'usage-limit') {
     const { status, ...error } = ERRORS[fault.kind];
     return { status, headers: {}, body: { error: { ...error, param: null } } };
@@ -27,4 +30,17 @@ const ERRORS = {
   broken: { status: 500, type: 'server_error', code: null, message: 'The server had an error' },
   // OpenAI has no 529; an overloaded engine answers with 503.
   overloaded: { status: 503, type: 'server_error', code: null, message: 'The engine is overloaded' },
+  'prompt-too-long': {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+    message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
+  },
+  'out-of-credit': {
+    status: 429,
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+    message:
+      'You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.',
+  },
 } as const;

@@ -11,6 +11,8 @@ export interface Protocol {
   tools(question: unknown): readonly Tool[];
   answer(answer: Answer): Reply;
   fail(fault: Fault, now: number): Failure;
+  /** The event that reports a fault inside an open stream. */
+  interrupt(fault: Fault): StreamEvent;
 }
 
 export interface Tool {

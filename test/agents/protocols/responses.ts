@@ -38,6 +38,10 @@ export const responses: Protocol = {
     };
   },
   fail: openaiFailure,
+  interrupt: (fault) =>
+    named('response.failed', {
+      response: { id: 'resp_failed', object: 'response', status: 'failed', ...openaiFailure(fault, 0).body },
+    }),
 };
 
 /** Codex groups some of its tools in namespaces. */

@@ -1,0 +1,16 @@
+import type { ErrorKind } from '../loop/event.ts';
+import type { Agent } from './agent.ts';
+
+/** What the user can do about an error of this kind; null if there is no advice. */
+export function remedyFor({ call, remedies }: Agent, kind: ErrorKind): string | null {
+  // The error of an unknown command is its own text, and the advice may not fit.
+  return remedies[kind] ?? (call === null ? null : (COMMON[kind] ?? null));
+}
+
+/** The same for every known agent. */
+const COMMON: Agent['remedies'] = {
+  'out-of-credit': 'add credit to the account of this provider, or check its billing settings',
+  blocked:
+    'check the proxy settings (HTTPS_PROXY, NO_PROXY) and the firewall; logging in again does not help',
+  'request-refused': 'shorten the prompt, or choose a model with a larger context',
+};

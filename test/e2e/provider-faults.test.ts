@@ -1,0 +1,135 @@
+/** Faults between the agent and its provider, as the CLIs report them, and what a loop makes of them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import type { Rig } from '../rig/cli/rig.ts';
+import type { Turn } from '../rig/cli/turn.ts';
+import { finishes, json, setUpAgents, type AgentRig } from './agent-rig.ts';
+
+let agents: AgentRig;
+let rig: Rig;
+beforeEach(async () => {
+  agents = await setUpAgents();
+  ({ rig } = agents);
+});
+afterEach(() => rig.tearDown());
+
+const WAITS = json({
+  type: 'error',
+  message: 'Reconnecting... waiting for network (Connection failed: error sending request)',
+});
+
+/** Prints a line again and again until the agent is stopped. */
+async function repeats(turn: Turn, line: string): Promise<void> {
+  const isPrinted = await turn.prints(line).then(
+    () => true,
+    () => false,
+  );
+  return isPrinted ? repeats(turn, line) : turn.gone;
+}
+
+describe('an agent that waits for the network', () => {
+  it.each(['--inactivity-timeout', '--iteration-timeout'])(
+    'is stopped by %s although it reports every retry, and that is an outage',
+    async (option) => {
+      agents.installs('codex');
+      const program = agents.run('--agent', 'codex', '-m', '1', '--max-failures', '1', option, '1s');
+      const turn = await rig.nextTurn();
+      await turn.prints(json({ type: 'thread.started', thread_id: 't' }));
+      await repeats(turn, WAITS);
+      await program.says('agent timeout: it could not reach its provider');
+      const again = await rig.nextTurn();
+      await again.prints(
+        json({
+          type: 'item.completed',
+          item: { id: 'i', type: 'agent_message', text: '<promise>DONE</promise>' },
+        }) + json({ type: 'turn.completed', usage: {} }),
+      );
+      await again.exits(0);
+      const end = await program.ended;
+      exits(end, 0);
+      expect(end.stderr).toContain(
+        'provider unavailable (waiting for network: Connection failed: error sending request): retry 1',
+      );
+      expect(end.stderr).toContain('1 provider outage');
+      expect(
+        rig
+          .loop('a')
+          .all('run.ended')
+          .map(({ as }) => as),
+      ).toEqual(['outage', 'ok']);
+    },
+  );
+});
+
+describe('a request that gets no response', () => {
+  it('is shown with what happened to the connection', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '-m', '1');
+    const turn = await rig.nextTurn();
+    await turn.prints(
+      json({
+        type: 'system',
+        subtype: 'api_retry',
+        attempt: 1,
+        max_retries: 10,
+        retry_delay_ms: 500,
+        error_status: null,
+        error: 'unknown',
+      }),
+    );
+    await finishes(turn);
+    const end = await program.ended;
+    exits(end, 0);
+    expect(end.stderr).toContain(
+      'provider unavailable (no response: the connection was refused, dropped or timed out): retry 1 of 10',
+    );
+  });
+});
+
+describe('an account without credit', () => {
+  it('ends the loop while qwen still waits for minutes, with advice about billing', async () => {
+    agents.installs('qwen');
+    const program = agents.run('--agent', 'qwen');
+    const turn = await rig.nextTurn();
+    await turn.complains(
+      'Retrying in 60s (attempt 1/10): [API Error: 429 You exceeded your current quota, please check your plan and billing details.]\n',
+    );
+    const end = await program.ended;
+    exits(end, 3);
+    expect(end.stderr).toMatch(/please check your plan and billing details; add credit to the account/);
+    expect(end.stderr).not.toContain('log in');
+  });
+});
+
+describe('a proxy that blocks the provider', () => {
+  it('ends the loop at once, with advice about the proxy and not about a login', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude');
+    const turn = await rig.nextTurn();
+    await turn.prints(
+      json({
+        type: 'result',
+        subtype: 'success',
+        is_error: true,
+        api_error_status: 403,
+        result: 'Failed to authenticate. API Error: 403 Access Denied',
+      }),
+    );
+    await turn.exits(1);
+    const end = await program.ended;
+    exits(end, 3);
+    expect(end.stderr).toContain('the connection to the provider is blocked');
+    expect(end.stderr).toContain('HTTPS_PROXY');
+    expect(end.stderr).not.toContain('claude /login');
+  });
+});
+
+describe('an agent with an invalid configuration', () => {
+  it('ends the loop after one run', async () => {
+    agents.program('gemini', "echo 'Invalid auth method selected.' >&2; exit 41");
+    const end = await agents.run('--agent', 'gemini').ended;
+    exits(end, 3);
+    expect(end.stderr).toContain('Invalid auth method selected; choose a method with: gemini, then /auth');
+    expect(rig.loop('a').all('run.ended')).toHaveLength(1);
+  });
+});
