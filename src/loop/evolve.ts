@@ -5,6 +5,7 @@
  * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
  * 3. The state does not grow with the number of iterations.
  */
+import { chargesAfter, chargesAfterReopening, NO_CHARGES } from './charge.ts';
 import { decide, stepsInFlight } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { CheckResult, Control, Happening, LoopEvent, OutputSnapshot } from './event.ts';
@@ -173,6 +174,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   const closed = {
     ...ended,
     spent: addRun(state.spent, open),
+    charges: chargesAfter(state.charges, open, as),
     session: sessionAfter(state, open),
     turn: { ...ended.turn, at: state.now },
   };
@@ -303,6 +305,7 @@ function reopen(state: LoopState): LoopState {
     failures: { ...next.failures, consecutive: 0 },
     rung: 0,
     outages: 0,
+    charges: chargesAfterReopening(next.charges),
     progress: { ...next.progress, unchanged: 0 },
     control: { ...next.control, paused: false, stop: null, signals: 0 },
   };
@@ -378,6 +381,7 @@ export const INITIAL: LoopState = {
   rung: 0,
   outages: 0,
   spent: NOTHING_SPENT,
+  charges: NO_CHARGES,
   session: null,
   progress: { fingerprint: null, checks: null, unchanged: 0 },
   feedback: { failed: [], error: null },
