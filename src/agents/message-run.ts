@@ -1,13 +1,44 @@
-import type { Agent, AgentEvent } from './agent.ts';
+import type { Agent, AgentEvent, RunFacts, StreamParser } from './agent.ts';
 import { custom } from './custom.ts';
+import { parsed } from './json.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
-/** The agent in text mode: its output is plain text. An agent without a text mode is read as usual. */
-export function inTextMode(agent: Agent): Agent {
-  return agent.call === null ? agent : { ...agent, read };
+/**
+ * The agent in a run that asks for a commit message. It is called like any other run, so that its usage is known; only the
+ * calls of document 001 print plain text. The first line shows which of the two it is.
+ */
+export function inMessageRun(agent: Agent): Agent {
+  return agent.call === null ? agent : { ...agent, read: (run) => streamOrText(agent, run) };
 }
 
-const read: Agent['read'] = (run) => {
+function streamOrText(agent: Agent, run: RunFacts): StreamParser {
+  let parser: StreamParser | null = null;
+  let start = Buffer.alloc(0);
+  const choose = (): StreamParser => {
+    const [line = ''] = start.toString('utf8').trimStart().split('\n', 1);
+    return 'type' in parsed(line) ? agent.read(run) : textParser(run);
+  };
+  return {
+    push(chunk) {
+      if (parser !== null) return parser.push(chunk);
+      start = Buffer.concat([start, chunk]);
+      const isChosen = /\S.*\n/.test(start.toString('utf8')) || start.length > MAX_FIRST_LINE;
+      if (!isChosen) return [];
+      parser = choose();
+      return parser.push(start);
+    },
+    end() {
+      if (parser !== null) return parser.end();
+      parser = choose();
+      return [...parser.push(start), ...parser.end()];
+    },
+  };
+}
+
+/** The first record of a stream is short; a longer line is an answer. */
+const MAX_FIRST_LINE = 2 ** 20;
+
+function textParser(run: RunFacts): StreamParser {
   const parser = custom.read(run);
   let printed = '';
   const remember = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
@@ -27,7 +58,7 @@ const read: Agent['read'] = (run) => {
       return [...events, ...failedResult(trouble, { usage: null, session: null })];
     },
   };
-};
+}
 
 /** A longer text is an answer that only starts like an error. */
 const MAX_ERROR_LENGTH = 1000;
