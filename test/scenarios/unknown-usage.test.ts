@@ -139,7 +139,8 @@ describe('a prompt that begins with -', () => {
         const words = last(prompt);
         const argv = stage.given(index + 1, 'argv');
         expect(argv.endsWith(`${words.join('\n')}\n`)).toBe(true);
-        if (name === 'codex') expect(stage.given(index + 1, 'stdin')).toBe(prompt);
+        // The real codex does not open the file, but reads stdin.
+        expect(stage.given(index + 1, 'stdin')).toBe(name === 'codex' ? prompt : '');
       }
     }
   });
@@ -160,7 +161,8 @@ describe('a prompt that begins with -', () => {
       expect.stringContaining(first.trim()),
     ]);
     const { code, stderr } = await stage.ralph('run', '--no-such-option', '-m', '1').ended;
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('unknown option') });
+    expect(code).toBe(2);
+    expect(stderr).toContain('unknown option');
   });
 
   it.each(['claude', 'codex', 'opencode', 'gemini', 'qwen', 'copilot', 'amp'])(
