@@ -15,6 +15,8 @@ export interface Agent {
   read(run: RunFacts): StreamParser;
   /** Reads a line of stderr that has the reason of a retry; absent if the stream has it. */
   readComplaint?(line: string, run: RunFacts): Retry | null;
+  /** The usage that the CLI has recorded in a file; asked at the end of a run whose output does not report any. */
+  recorded?(run: RecordedRun): Usage | null;
 }
 
 export type Retry = Extract<AgentEvent, { type: 'retry' }>;
@@ -27,6 +29,8 @@ export interface AgentCall {
   readonly triedVersion: string;
   /** Flags that let it work without asking for permission; flags of the user replace them. */
   readonly autonomous: readonly string[];
+  /** Matches an argument of the user that decides what it may do; Ralph then adds no flag of that kind in any preset. */
+  readonly permissions: RegExp;
   /** Environment variables that it needs for that, for example as root. */
   readonly env: (uid: number) => Readonly<Record<string, string>>;
   /** The call in document 001: the flags of its table, and how it passes the prompt. Null if it is not in the table. */
@@ -54,7 +58,7 @@ export interface AgentCall {
 }
 
 export interface CallForm {
-  /** A stream of events, or plain text for commit messages. */
+  /** A stream of events, or plain text for the commit messages of document 001; only agents of its table have that. */
   readonly output: 'stream' | 'text';
   readonly flags: readonly string[];
   readonly prompt: string | null;
@@ -69,6 +73,16 @@ export interface RunFacts {
   /** When the run was planned; times of day in its output are relative to it. */
   readonly startedAt: number;
   readonly folder: string;
+}
+
+/** What is known about a run when it has ended. */
+export interface RecordedRun extends RunFacts {
+  /** The agent's environment: it decides where the CLI keeps its files. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The id of its session; null if the output does not report it. */
+  readonly session: string | null;
+  /** The beginning of stderr. */
+  readonly stderr: string;
 }
 
 export interface StreamParser {

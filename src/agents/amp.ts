@@ -3,6 +3,7 @@ import { claudeTokens } from './claude.ts';
 import { jsonLines } from './json-lines.ts';
 import { isRecord, number, parsed, text } from './json.ts';
 import { messageProtocol } from './messages.ts';
+import { valueOf } from './prompt-argument.ts';
 
 /** Amp. It always exits with 0, so only its result shows whether a run failed. */
 export const amp: Agent = {
@@ -13,6 +14,7 @@ export const amp: Agent = {
     install: 'npm install -g @sourcegraph/amp',
     triedVersion: '0.0.1768018268',
     autonomous: ['--dangerously-allow-all'],
+    permissions: /^--dangerously-allow-all/,
     env: () => ({}),
     documented: { flags: ['--dangerously-allow-all'], promptVia: 'argument' },
     model: null,
@@ -22,15 +24,13 @@ export const amp: Agent = {
     args: ({ output, flags, prompt }) => [
       ...(output === 'stream' ? ['--stream-json'] : []),
       ...flags,
-      '-x',
-      ...(prompt === null ? [] : [prompt]),
+      ...(prompt === null ? ['-x'] : valueOf('-x', '--execute', prompt)),
     ],
     credentials: ['AMP_API_KEY'],
     account: ['AMP_URL'],
   },
   remedies: {
     authentication: 'log in with: amp login, or set AMP_API_KEY',
-    'permission-denied': 'run it with --agent amp so that it does not ask for permission',
   },
   read: (run) =>
     jsonLines(

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
-import { commandLine, flagsFrom, mayAskForPermission, promptWay, type Called } from './call.ts';
+import {
+  commandLine,
+  decidesPermissions,
+  flagsFrom,
+  permissionRemedy,
+  promptWay,
+  type Called,
+} from './call.ts';
 
 interface AgentSpec extends Called {
   readonly kind: string;
@@ -37,13 +44,33 @@ describe('the command line of an agent', () => {
   it.each([
     ['claude', '-p --output-format text --dangerously-skip-permissions'],
     ['codex', 'e --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -o /runs/7/answer.txt -'],
-    ['opencode', 'run --auto'],
-    ['gemini', '--output-format text --yolo --skip-trust'],
-    ['qwen', '--output-format text --yolo'],
-    ['copilot', '--silent --no-auto-update --usage-output-file /runs/7/usage.json --allow-all'],
     ['amp', '--dangerously-allow-all -x'],
-  ])('%s: prints plain text in text mode', (kind, expected) => {
+  ])('%s: prints plain text in the text mode of document 001', (kind, expected) => {
     expect(line(spec(kind), 'text')).toEqual([kind, ...expected.split(' ')]);
+  });
+
+  it.each(['opencode', 'gemini', 'qwen', 'copilot'])('%s: streams events always, with its usage', (kind) => {
+    expect(line(spec(kind), 'text')).toEqual(line(spec(kind)));
+  });
+
+  /** The forms that the real CLIs accept; `npm run test:agents` runs them. */
+  it.each([
+    ['claude', (prompt: string) => ['--', prompt]],
+    ['codex', (prompt: string) => ['--', prompt]],
+    ['opencode', (prompt: string) => ['--', prompt]],
+    ['gemini', (prompt: string) => [`--prompt=${prompt}`]],
+    ['qwen', (prompt: string) => [`--prompt=${prompt}`]],
+    ['copilot', (prompt: string) => [`--prompt=${prompt}`]],
+    ['amp', (prompt: string) => [`--execute=${prompt}`]],
+    ['custom', (prompt: string) => [prompt]],
+  ] as const)('%s: does not take a prompt that begins with - for an option', (kind, last) => {
+    for (const prompt of ['- an item', '---\ntitle: x\n---\nwork', '--help']) {
+      const given = spec(kind, { promptVia: 'argument' });
+      const form = { output: 'stream', folder: '/runs/7', promptFile: '/p', prompt: () => prompt } as const;
+      const words = commandLine(agentNamed(kind), given, { ...form, via: 'argument' });
+      expect(words.slice(-last(prompt).length)).toEqual(last(prompt));
+      expect(words.filter((word) => word === prompt || word.endsWith(`=${prompt}`))).toHaveLength(1);
+    }
   });
 
   it.each([
@@ -173,11 +200,52 @@ describe('the setup of an agent', () => {
     expect(flagsFrom(agentNamed('opencode'), ['run', '--title', 'run'])).toEqual(['--title', 'run']);
   });
 
-  it('detects flags with which the agent may ask for permission', () => {
-    expect(mayAskForPermission(agentNamed('claude'), ['claude', '--model', 'opus'])).toBe(true);
-    expect(mayAskForPermission(agentNamed('claude'), ['claude', '--allowedTools', 'Edit'])).toBe(false);
-    expect(mayAskForPermission(agentNamed('codex'), ['codex', '--full-auto'])).toBe(false);
-    expect(mayAskForPermission(agentNamed('custom'), ['x'])).toBe(false);
+  it.each([
+    ['claude', '--allowedTools Edit'],
+    ['claude', '--permission-mode plan'],
+    ['claude', '--disallowed-tools Bash'],
+    ['codex', '--sandbox read-only'],
+    ['codex', '--sandbox=read-only'],
+    ['codex', '-s workspace-write'],
+    ['codex', '-sread-only'],
+    ['codex', '--full-auto'],
+    ['codex', '-c sandbox_mode="read-only"'],
+    ['codex', '-c approval_policy=never'],
+    ['codex', '--config=approval_policy=never'],
+    ['codex', '--profile careful'],
+    ['opencode', '--auto'],
+    ['gemini', '--approval-mode=plan'],
+    ['gemini', '-y'],
+    ['qwen', '--approval-mode plan'],
+    ['copilot', '--allow-tool shell'],
+    ['copilot', '--deny-tool shell'],
+    ['amp', '--dangerously-allow-all'],
+  ])('%s %s: decides what the agent may do', (kind, given) => {
+    expect(decidesPermissions(agentNamed(kind), given.split(' '))).toBe(true);
+  });
+
+  it.each([
+    ['claude', '--model opus --add-dir /tmp'],
+    ['codex', '--model gpt-5 -c model_reasoning_effort=high --skip-git-repo-check'],
+    ['opencode', '--agent build'],
+    ['gemini', '--sandbox'],
+    ['qwen', '--auth-type openai'],
+    ['copilot', '--no-auto-update'],
+    ['amp', '--mode smart'],
+    ['custom', '--sandbox'],
+  ])('%s %s: leaves that open', (kind, given) => {
+    expect(decidesPermissions(agentNamed(kind), given.split(' '))).toBe(false);
+  });
+
+  it('advises what is true for the command line of an agent that was refused a permission', () => {
+    const claude = agentNamed('claude');
+    expect(permissionRemedy(claude, ['claude', '--model', 'opus'])).toBe(
+      'allow it in the settings of claude, or add --dangerously-skip-permissions to its flags: after --, or in agent.flags',
+    );
+    expect(permissionRemedy(claude, spec('claude').argv)).toBe(
+      'it runs with --dangerously-skip-permissions already, so a rule in the settings of claude forbids it; change that rule',
+    );
+    expect(permissionRemedy(agentNamed('custom'), ['x'])).toBeUndefined();
   });
 
   it('finds the adapter by the name of the program', () => {

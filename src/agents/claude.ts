@@ -3,6 +3,7 @@ import type { Agent, ModelUsage, Usage } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
 import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
+import { positional } from './prompt-argument.ts';
 import type { Reported } from './trouble.ts';
 
 /** Claude Code. */
@@ -14,6 +15,7 @@ export const claude: Agent = {
     install: 'npm install -g @anthropic-ai/claude-code',
     triedVersion: '2.1.325',
     autonomous: ['--dangerously-skip-permissions'],
+    permissions: /^--(?:permission-|(?:allow-)?dangerously-|(?:dis)?allowed-?tools)/i,
     // As root it refuses to skip permissions unless a variable says that it runs in a sandbox.
     env: (uid) => (uid === 0 ? { IS_SANDBOX: '1' } : {}),
     documented: { flags: [], promptVia: 'argument' },
@@ -30,7 +32,7 @@ export const claude: Agent = {
         ? ['--output-format', 'stream-json', '--verbose']
         : ['--output-format', 'text']),
       ...flags,
-      ...(prompt === null ? [] : [prompt]),
+      ...(prompt === null ? [] : positional(prompt)),
     ],
     credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     account: ['CLAUDE_CONFIG_DIR', 'ANTHROPIC_BASE_URL'],
@@ -38,8 +40,6 @@ export const claude: Agent = {
   remedies: {
     authentication: 'log in with: claude /login, or set ANTHROPIC_API_KEY',
     'unknown-model': 'choose another model with --model',
-    'permission-denied':
-      'run it with --agent claude so that it does not ask for permission, or allow this tool with --allowedTools (after --) or in its settings',
   },
   read: (run) =>
     jsonLines(

@@ -1,6 +1,8 @@
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
+import { recordedByCodex } from './codex-record.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, number, record, text, textOrNull, type Json } from './json.ts';
+import { positional } from './prompt-argument.ts';
 import { summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
@@ -17,6 +19,9 @@ export const codex: Agent = {
     install: 'npm install -g @openai/codex',
     triedVersion: '0.166.0',
     autonomous: ['--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check'],
+    // A profile may have a sandbox and an approval policy of its own.
+    permissions:
+      /^(?:-[asp](?!-)|--(?:ask-for-approval|sandbox|profile|approve-for-me|full-auto|yolo|dangerously-bypass-approvals))|^(?:-c|--config=)?(?:sandbox|approval|permissions|default_permissions)/,
     env: () => ({}),
     documented: { flags: ['--full-auto'], promptVia: 'file' },
     model: (model) => ['--model', model],
@@ -27,7 +32,7 @@ export const codex: Agent = {
       ...(output === 'stream' ? ['--json'] : []),
       ...flags,
       ...(output === 'stream' ? [] : ['-o', `${folder}/${ANSWER}`]),
-      prompt ?? '-',
+      ...(prompt === null ? ['-'] : positional(prompt)),
     ],
     answerFile: ANSWER,
     credentials: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
@@ -38,6 +43,7 @@ export const codex: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(codexProtocol(run)),
+  recorded: (run) => recordedByCodex(run, usageOf),
 };
 
 function codexProtocol({ startedAt }: RunFacts): Protocol {

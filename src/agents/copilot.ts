@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { valueOf } from './prompt-argument.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Reported, type Trouble } from './trouble.ts';
 
@@ -16,6 +17,7 @@ export const copilot: Agent = {
     install: 'npm install -g @github/copilot',
     triedVersion: '1.0.102',
     autonomous: ['--allow-all'],
+    permissions: /^--(?:allow-(?:all|tool|url)|deny-|yolo|autopilot)/,
     env: () => ({}),
     documented: null,
     model: (model) => ['--model', model],
@@ -25,13 +27,14 @@ export const copilot: Agent = {
       format: { options: ['--output-format'], value: 'json' },
     },
     promptVia: 'stdin',
-    args: ({ output, flags, prompt, folder }) => [
-      ...(output === 'stream' ? ['--output-format', 'json'] : ['--silent']),
+    args: ({ flags, prompt, folder }) => [
+      '--output-format',
+      'json',
       '--no-auto-update',
       '--usage-output-file',
       usageFile(folder),
       ...flags,
-      ...(prompt === null ? [] : ['-p', prompt]),
+      ...(prompt === null ? [] : valueOf('-p', '--prompt', prompt)),
     ],
     credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
     account: ['COPILOT_HOME', 'COPILOT_PROVIDER_BASE_URL'],
@@ -39,16 +42,16 @@ export const copilot: Agent = {
   remedies: {
     authentication: 'log in with: copilot, then /login, or set COPILOT_GITHUB_TOKEN',
     'unknown-model': 'choose another model with --model',
-    'permission-denied': 'run it with --agent copilot so that it does not ask for permission',
   },
   read: (run) => jsonLines(copilotProtocol(run)),
+  recorded: ({ folder }) => usageIn(usageFile(folder)),
 };
 
 function usageFile(folder: string): string {
   return join(folder, 'usage.json');
 }
 
-function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
+function copilotProtocol({ startedAt }: RunFacts): Protocol {
   const hiddenTools = new Set<string>();
   const streamed = new Set<string>();
   let answer: string | null = null;
@@ -148,10 +151,6 @@ function copilotProtocol({ startedAt, folder }: RunFacts): Protocol {
       if (event['type'] === 'result')
         return typeof event['exitCode'] === 'number' ? result(event, event['exitCode']) : null;
       return isRecord(event['data']) ? take(text(event['type']), event['data']) : null;
-    },
-    end() {
-      const usage = usageIn(usageFile(folder));
-      return usage === null ? [] : [{ type: 'progress', text: '', usage, session: null }];
     },
   };
 }

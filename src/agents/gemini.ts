@@ -1,6 +1,7 @@
 import type { Agent, AgentEvent, ModelUsage, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, record, text, textOrNull, type Json } from './json.ts';
+import { valueOf } from './prompt-argument.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
 
@@ -14,6 +15,7 @@ export const gemini: Agent = {
     install: 'npm install -g @google/gemini-cli',
     triedVersion: '0.61.0',
     autonomous: ['--yolo', '--skip-trust'],
+    permissions: /^(?:-y$|--(?:yolo|approval-mode|allowed-tools))/,
     env: () => ({}),
     documented: null,
     model: (model) => ['--model', model],
@@ -23,11 +25,11 @@ export const gemini: Agent = {
       format: { options: ['--output-format', '-o'], value: 'stream-json' },
     },
     promptVia: 'stdin',
-    args: ({ output, flags, prompt }) => [
+    args: ({ flags, prompt }) => [
       '--output-format',
-      output === 'stream' ? 'stream-json' : 'text',
+      'stream-json',
       ...flags,
-      ...(prompt === null ? [] : ['-p', prompt]),
+      ...(prompt === null ? [] : valueOf('-p', '--prompt', prompt)),
     ],
     credentials: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     account: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
@@ -37,7 +39,6 @@ export const gemini: Agent = {
     'invalid-configuration':
       'choose a method with: gemini, then /auth, or correct security.auth.selectedType in ~/.gemini/settings.json',
     'unknown-model': 'choose another model with --model',
-    'permission-denied': 'run it with --agent gemini so that it does not ask for permission',
   },
   read: (run) => jsonLines(geminiProtocol(run)),
 };

@@ -3,6 +3,7 @@ import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import { positional } from './prompt-argument.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
@@ -16,17 +17,19 @@ export const opencode: Agent = {
     install: 'npm install -g opencode-ai',
     triedVersion: '1.18.33',
     autonomous: ['--auto'],
+    permissions: /^--(?:auto$|dangerously-)/,
     env: () => ({}),
     documented: null,
     model: (model) => ['--model', model],
     own: { commands: ['run'], flags: [], format: { options: ['--format'], value: 'json' } },
     // opencode adds quotation marks to a prompt in an argument.
     promptVia: 'stdin',
-    args: ({ output, flags, prompt }) => [
+    args: ({ flags, prompt }) => [
       'run',
-      ...(output === 'stream' ? ['--format', 'json'] : []),
+      '--format',
+      'json',
       ...flags,
-      ...(prompt === null ? [] : [prompt]),
+      ...(prompt === null ? [] : positional(prompt)),
     ],
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
@@ -34,7 +37,6 @@ export const opencode: Agent = {
   remedies: {
     authentication: 'log in with: opencode auth login',
     'unknown-model': 'choose another model with --model provider/model (to list them: opencode models)',
-    'permission-denied': 'run it with --agent opencode so that it does not ask for permission',
   },
   read: (run) => jsonLines(opencodeProtocol(run)),
 };

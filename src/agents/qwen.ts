@@ -3,6 +3,7 @@ import type { Agent } from './agent.ts';
 import { jsonLines } from './json-lines.ts';
 import { count, isRecord, record, text, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
+import { valueOf } from './prompt-argument.ts';
 import { readTrouble } from './trouble.ts';
 
 /** Qwen Code. */
@@ -14,6 +15,7 @@ export const qwen: Agent = {
     install: 'npm install -g @qwen-code/qwen-code',
     triedVersion: '0.24.4',
     autonomous: ['--yolo'],
+    permissions: /^(?:-y$|--(?:yolo|approval-mode|allowed-tools))/,
     env: () => ({}),
     documented: null,
     model: (model) => ['--model', model],
@@ -23,11 +25,11 @@ export const qwen: Agent = {
       format: { options: ['--output-format', '-o'], value: 'stream-json' },
     },
     promptVia: 'stdin',
-    args: ({ output, flags, prompt }) => [
+    args: ({ flags, prompt }) => [
       '--output-format',
-      output === 'stream' ? 'stream-json' : 'text',
+      'stream-json',
       ...flags,
-      ...(prompt === null ? [] : [prompt]),
+      ...(prompt === null ? [] : valueOf(null, '--prompt', prompt)),
     ],
     credentials: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'QWEN_API_KEY'],
     account: ['OPENAI_BASE_URL'],
@@ -35,7 +37,6 @@ export const qwen: Agent = {
   remedies: {
     authentication: 'log in with: qwen, then /auth, or set OPENAI_API_KEY',
     'unknown-model': 'choose another model with --model',
-    'permission-denied': 'run it with --agent qwen so that it does not ask for permission',
   },
   read: (run) =>
     jsonLines(

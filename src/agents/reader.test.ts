@@ -18,6 +18,8 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   shown,
   startedAt: 0,
   folder: '/nowhere',
+  argv: ['agent'],
+  env: {},
   session: null,
   price: () => null,
   hide: (text) => text,

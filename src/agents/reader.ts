@@ -2,7 +2,7 @@
  * Reads the output of one run as it arrives: a snapshot for the loop, and events for the console.
  *
  * 1. The snapshot is absolute and depends only on the bytes, not on the chunks: reading a file again from the beginning
- *    gives the same snapshot.
+ *    gives the same snapshot. Only at the end it may add the usage that the CLI has recorded elsewhere.
  * 2. After a crash, output that was shown before is read again but not shown again.
  * 3. Memory does not grow with the output.
  */
@@ -14,7 +14,7 @@ import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import { LineSplitter } from '../process/lines.ts';
-import type { Agent, AgentEvent, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
+import type { Agent, AgentEvent, RecordedRun, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
 import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
 import { remedyFor } from './remedies.ts';
@@ -52,6 +52,10 @@ export function readRun(
 export interface ReadContext extends RunFacts {
   /** How many bytes of stdout and stderr were shown before. */
   readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
+  /** The agent's program and flags. */
+  readonly argv: readonly string[];
+  /** The agent's environment. */
+  readonly env: RecordedRun['env'];
   /** The usage so far of the session that the run may continue. */
   readonly session: SessionSpend | null;
   /** Masks secrets in a text: error messages go into the journal. */
@@ -90,6 +94,7 @@ class Reader implements RunReader {
   readonly #stderrLines = new LineSplitter(MAX_STDERR_LENGTH);
   #offset = 0;
   #stderrOffset = 0;
+  #stderrHead = '';
   #stderrTail = '';
   #tokens: Tokens | null = null;
   #cost: Cost | null = null;
@@ -147,6 +152,7 @@ class Reader implements RunReader {
     this.#stderrOffset += chunk.length;
     this.#hasWorked = false;
     const text = this.#stderrDecoder.write(chunk);
+    if (this.#stderrHead.length < MAX_STDERR_LENGTH) this.#stderrHead += text.slice(0, MAX_STDERR_LENGTH);
     this.#stderrTail = (this.#stderrTail + text).slice(-MAX_STDERR_LENGTH);
     if (this.#agent.readComplaint !== undefined) {
       for (const line of this.#stderrLines.push(chunk)) {
@@ -166,6 +172,7 @@ class Reader implements RunReader {
     this.#isUnreachable = wasUnreachable && this.#said !== 'success';
     for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
     this.#learnFromStderr();
+    this.#learnFromRecord();
   }
 
   snapshot(ended: boolean): OutputSnapshot {
@@ -312,10 +319,18 @@ class Reader implements RunReader {
     if (worst !== null) this.#error = this.#withRemedy(worst);
   }
 
+  /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
+  #learnFromRecord(): void {
+    if (this.#tokens !== null || this.#cost !== null) return;
+    const facts = { ...this.#context, session: this.#session, stderr: this.#stderrHead };
+    const usage = this.#agent.recorded?.(facts) ?? null;
+    if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);
+  }
+
   #withRemedy(reported: RunError | null): RunError | null {
     if (reported === null) return null;
     const error = { ...reported, message: this.#context.hide(reported.message) };
-    const remedy = remedyFor(this.#agent, error.kind);
+    const remedy = remedyFor(this.#agent, error.kind, this.#context.argv);
     return remedy === null ? error : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 

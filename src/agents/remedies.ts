@@ -1,8 +1,11 @@
 import type { ErrorKind } from '../loop/event.ts';
 import type { Agent } from './agent.ts';
+import { permissionRemedy } from './call.ts';
 
-/** What the user can do about an error of this kind; null if there is no advice. */
-export function remedyFor({ call, remedies }: Agent, kind: ErrorKind): string | null {
+/** What the user can do about an error of this kind in a run with this command line; null if there is no advice. */
+export function remedyFor(agent: Agent, kind: ErrorKind, argv: readonly string[]): string | null {
+  const { call, remedies } = agent;
+  if (kind === 'permission-denied') return permissionRemedy(agent, argv) ?? null;
   // The error of an unknown command is its own text, and the advice may not fit.
   return remedies[kind] ?? (call === null ? null : (COMMON[kind] ?? null));
 }

@@ -24,7 +24,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     code = result;
   });
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(withTaskLast(words), { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -51,6 +51,14 @@ function withDefaultCommand(args: readonly string[]): readonly string[] {
 function splitCommand(args: readonly string[]): { words: readonly string[]; command: readonly string[] } {
   const at = args.indexOf('--');
   return at < 0 ? { words: args, command: [] } : { words: args.slice(0, at), command: args.slice(at + 1) };
+}
+
+/** Moves a task that looks like a list or front matter to the end, where the parser does not take it for an option. */
+function withTaskLast(words: readonly string[]): readonly string[] {
+  const isTask = (word: string, index: number): boolean =>
+    /^(?:-{1,2}\s|---)/.test(word) && words[index - 1]?.startsWith('-') === false;
+  const at = words.findIndex(isTask);
+  return at < 0 ? words : [...words.toSpliced(at, 1), '--', words[at] ?? ''];
 }
 
 type Done = (code: number) => void;

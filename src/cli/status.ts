@@ -1,12 +1,12 @@
 import { spendOf } from '../views/spend.ts';
-import type { Spend } from '../loop/state.ts';
+import { assumptions } from '../loop/charge.ts';
+import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
-import { counted, ofLimit } from '../loop/counted.ts';
+import { ofLimit } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
-import { tokensText } from './tokens.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
 
@@ -62,26 +62,21 @@ function describe(loop: LoopReading): readonly string[] {
 /** Cost with its source, and tokens by kind: in total and per iteration. */
 function spendLines(loop: LoopReading): readonly string[] {
   const { total, iterations } = spendOf(loop);
-  const tokenTotal = tokensText(total.tokens);
+  const charged = assumptions(loop.state);
+  const tokenTotal = tokensOf(total, charged.tokens);
   if (total.source === null && tokenTotal === null) return loop.report.runs === 0 ? [] : ['Cost: unknown'];
   const omitted = (iterations[0]?.iteration ?? 1) - 1;
   return [
-    `Cost: ${costOf(total)}`,
+    `Cost: ${costOf(total, charged.usd)}`,
     `Tokens: ${tokenTotal ?? 'unknown'}`,
     ...(omitted > 0
       ? [`  … ${omitted === 1 ? 'iteration 1' : `iterations 1 to ${omitted}`}: see progress.md`]
       : []),
     ...iterations.map((spend) => {
-      const tokens = tokensText(spend.tokens);
+      const tokens = tokensOf(spend);
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
-}
-
-function costOf({ usd, source, unknownRuns }: Spend): string {
-  if (source === null) return 'unknown';
-  const gap = unknownRuns === 0 ? '' : ` (plus ${counted(unknownRuns, 'run')} of unknown cost)`;
-  return `$${usd.toFixed(4)} ${source}${gap}`;
 }
 
 function time(moment: number | null | undefined): string {

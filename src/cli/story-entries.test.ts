@@ -196,7 +196,7 @@ describe('the story of a loop', () => {
       checkpoint,
       fired,
     ];
-    expect(texts(passed).at(-1)).toBe('check passed: npm test (exit 0, 4.2s)');
+    expect(texts(passed).at(-2)).toBe('check passed: npm test (exit 0, 4.2s)');
   });
 
   it('tells a crash, and how long nothing drove the loop', () => {

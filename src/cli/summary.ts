@@ -3,8 +3,8 @@ import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { counted } from '../loop/counted.ts';
+import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { brief } from './lines.ts';
-import { tokensText } from './tokens.ts';
 
 /** A label and its text. */
 type Row = readonly [string, string];
@@ -116,16 +116,19 @@ function worktreeRows(
   ];
 }
 
-function cost({ costUsd, costSource, runsOfUnknownCost, runs, tokens }: EndRecord): string {
-  const known = tokensText(tokens);
-  const used = known === null ? '' : `, tokens: ${known}`;
-  if (costUsd === null)
-    return known === null
-      ? 'unknown: the agent does not report it'
-      : `unknown: no price is known for this model${used}`;
-  const gap = runsOfUnknownCost === 0 ? '' : `, plus ${runsOfUnknownCost} of ${runs} runs of unknown cost`;
-  return `$${costUsd.toFixed(4)} ${costSource ?? ''}${gap}${used}`;
+function cost(end: EndRecord): string {
+  const { costUsd, costSource, runsOfUnknownCost, runsOfUnknownTokens } = end;
+  const spend = { usd: costUsd ?? 0, source: costSource, unknownRuns: runsOfUnknownCost };
+  const tokens = end.tokens ?? NO_TOKENS;
+  const known = tokensOf({ tokens, unknownTokenRuns: runsOfUnknownTokens }, end.chargedTokens);
+  const why = known === null ? 'no run reported it' : 'no price is known for this model';
+  return [
+    costUsd === null ? `unknown: ${why}` : costOf(spend, end.chargedCost),
+    ...(known === null ? [] : [`tokens: ${known}`]),
+  ].join(', ');
 }
+
+const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 function time({ durationMs, activeMs }: EndRecord): string {
   const active = durationMs - activeMs > 1000 ? ` (${duration(activeMs, ' ')} active)` : '';

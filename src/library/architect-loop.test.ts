@@ -94,10 +94,27 @@ it('S3.47 emits its four events in order, also if the listener throws', async ()
       iteration,
       status: 'failed',
       cost: 0.01,
+      costIsKnown: true,
     },
   ];
   const complete = { type: 'ralph.complete', totalIterations: 2, status: 'max_iterations', totalCost: 0.02 };
   expect(events).toMatchObject([...inOne(1), ...inOne(2), complete]);
+});
+
+it('says that a cost is unknown, and ends a loop with maxCost after two runs of unknown cost', async () => {
+  const events: ArchitectEvent[] = [];
+  const config = { task: 'x', checks: ['false'], maxIterations: 5, maxCost: 1 };
+  const onEvent = (event: ArchitectEvent): void => void events.push(event);
+  const agent = () => ({ run: async () => 'COMPLETE' });
+  const result = await new ArchitectLoop(config, agent, openLibraryFolder(), { onEvent }).run();
+  expect(result).toMatchObject({
+    totalCost: 0,
+    costIsKnown: false,
+    stopReason: 'budget_exhausted',
+    totalIterations: 2,
+    outcome: { type: 'cost-exhausted', spentUsd: null, assumedRuns: 2 },
+  });
+  expect(events.at(-1)).toMatchObject({ type: 'ralph.complete', totalCost: 0, costIsKnown: false });
 });
 
 it('S3.54 records errors of factory and agent, runs no checks after them, and continues', async () => {

@@ -44,7 +44,7 @@ export interface FactoryOptions {
 }
 
 export interface ArchitectAgent {
-  /** Returns the final answer, or a result; a missing cost or number of steps counts as 0. */
+  /** Returns the final answer, or a result; a missing number of steps counts as 0, a missing cost is unknown. */
   run(prompt: string): Promise<string | AgentResult>;
 }
 
@@ -66,7 +66,9 @@ export type ArchitectEvent =
       readonly type: 'ralph.iteration_done';
       readonly iteration: number;
       readonly status: 'passed' | 'failed';
+      /** Runs of unknown cost count as 0. */
       readonly cost: number;
+      readonly costIsKnown: boolean;
       /** In seconds. */
       readonly duration: number;
     }
@@ -75,7 +77,9 @@ export type ArchitectEvent =
       readonly totalIterations: number;
       /** `success`, or the reason why the loop stopped. */
       readonly status: string;
+      /** Runs of unknown cost count as 0. */
       readonly totalCost: number;
+      readonly costIsKnown: boolean;
     };
 
 export interface ArchitectOptions {
@@ -149,7 +153,7 @@ export class ArchitectLoop {
     const made = await this.#factory({ agent, model, workspaceRoot: workspace, context });
     const answer = await made.run(context.prompt);
     const result = typeof answer === 'string' ? { text: answer } : answer;
-    return { steps: 0, costUsd: 0, ...withoutUndefined(result) };
+    return { steps: 0, ...withoutUndefined(result) };
   }
 
   /** Emits the document's four events for those of the journal. */
@@ -171,17 +175,19 @@ export class ArchitectLoop {
     } else if (event.type === 'loop.ended') {
       this.#done(last);
       const status = report.success ? 'success' : (report.stopReason ?? event.outcome.type);
-      const { iterations, totalCost } = report;
-      this.#emit({ type: 'ralph.complete', totalIterations: iterations.length, status, totalCost });
+      const { iterations, totalCost, costIsKnown } = report;
+      const totalIterations = iterations.length;
+      this.#emit({ type: 'ralph.complete', totalIterations, status, totalCost, costIsKnown });
     }
     return known;
   }
 
   #done(one: IterationReport | undefined): void {
     if (one === undefined) return;
-    const { iteration, cost, duration, allChecksPassed, error } = one;
+    const { iteration, cost, costIsKnown, allChecksPassed, error } = one;
+    const duration = one.duration / 1000;
     const status = allChecksPassed && error === null ? 'passed' : 'failed';
-    this.#emit({ type: 'ralph.iteration_done', iteration, status, cost, duration: duration / 1000 });
+    this.#emit({ type: 'ralph.iteration_done', iteration, status, cost, costIsKnown, duration });
   }
 
   #emit(event: ArchitectEvent): void {

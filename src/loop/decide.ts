@@ -18,7 +18,8 @@
  *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
  *   L5  Folding the journal gives the live state, at every index.
  *   L6  An effect that is carried out twice, or an event that is delivered twice, counts once.
- *   L7  Spending exceeds its limit by at most one run.
+ *   L7  Spending exceeds its limit by at most one run. A run of unknown usage counts as the dearest known run; without a
+ *       known run, a limited loop ends after two of them.
  *   L8  A pause takes effect before the next run, a stop before the next step.
  *   L9  Only a control, a changed policy or the loop's own time limit shortens a wait.
  *   L10 The loop ends, or waits for something that has a name: some effect is always wanted or in flight.

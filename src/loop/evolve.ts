@@ -5,6 +5,7 @@
  * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
  * 3. The state does not grow with the number of iterations.
  */
+import { chargesAfter, chargesAfterReopening, NO_CHARGES } from './charge.ts';
 import { applyControl } from './control.ts';
 import { decide } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
@@ -177,6 +178,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   const closed = {
     ...ended,
     spent: addRun(state.spent, open),
+    charges: chargesAfter(state.charges, open, as),
     session: sessionAfter(state, open),
     turn: { ...ended.turn, at: state.now },
   };
@@ -254,6 +256,7 @@ function reopen(state: LoopState, finishesTurn: boolean): LoopState {
     refusal: null,
     rung: 0,
     outages: 0,
+    charges: chargesAfterReopening(next.charges),
     progress: { ...next.progress, unchanged: 0 },
     control: { ...next.control, paused: false, stop: null, signals: 0 },
   };
@@ -304,6 +307,7 @@ export const INITIAL: LoopState = {
   refusal: null,
   outages: 0,
   spent: NOTHING_SPENT,
+  charges: NO_CHARGES,
   session: null,
   progress: NO_PROGRESS,
   feedback: { failed: [], error: null },

@@ -1,3 +1,4 @@
+import { charged } from './charge.ts';
 import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
 import type { Outcome } from './outcome.ts';
@@ -20,20 +21,34 @@ export function exhausted(state: LoopState): Outcome | null {
 
 /** The cost, token or time limit that is reached, including what the running agent has used so far. */
 export function spendingExhausted(state: LoopState): Outcome | null {
-  const { limits } = state.policy;
-  const spend = spentSoFar(state);
-  const tokens = totalTokens(spend.tokens);
+  return costExhausted(state) ?? tokensExhausted(state) ?? timeExhausted(state);
+}
+
+function costExhausted(state: LoopState): Outcome | null {
+  const limitUsd = state.policy.limits.costUsd;
+  if (limitUsd === null) return null;
+  const { sum, isUnknown, ...assumed } = charged(state, 'usd', spentSoFar(state));
   // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
-  if (limits.costUsd !== null && spend.usd + 1e-9 >= limits.costUsd) {
-    return { type: 'cost-exhausted', limitUsd: limits.costUsd, spentUsd: spend.usd };
-  }
-  if (limits.tokens !== null && tokens >= limits.tokens) {
-    return { type: 'tokens-exhausted', limit: limits.tokens, spent: tokens };
-  }
-  if (limits.timeMs !== null && state.activeMs >= limits.timeMs) {
-    return { type: 'time-exhausted', limitMs: limits.timeMs };
-  }
-  return null;
+  if (!isUnknown && sum + 1e-9 < limitUsd) return null;
+  return { type: 'cost-exhausted', limitUsd, spentUsd: isUnknown ? null : sum, ...orNothing(assumed) };
+}
+
+function tokensExhausted(state: LoopState): Outcome | null {
+  const limit = state.policy.limits.tokens;
+  if (limit === null) return null;
+  const { sum, isUnknown, ...assumed } = charged(state, 'tokens', spentSoFar(state));
+  if (!isUnknown && sum < limit) return null;
+  return { type: 'tokens-exhausted', limit, spent: isUnknown ? null : sum, ...orNothing(assumed) };
+}
+
+/** A sum without assumptions has no such field. */
+function orNothing(assumed: { readonly assumedRuns: number }): { readonly assumedRuns?: number } {
+  return assumed.assumedRuns === 0 ? {} : assumed;
+}
+
+function timeExhausted({ policy, activeMs }: LoopState): Outcome | null {
+  const limitMs = policy.limits.timeMs;
+  return limitMs === null || activeMs < limitMs ? null : { type: 'time-exhausted', limitMs };
 }
 
 /** When the loop reaches its time limit if it works without a pause from now on. */
@@ -130,6 +145,7 @@ export const NOTHING_SPENT: Spend = {
   usd: 0,
   source: null,
   unknownRuns: 0,
+  unknownTokenRuns: 0,
 };
 
 export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
@@ -138,11 +154,8 @@ export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
     usd: spent.usd + (cost?.usd ?? 0),
     source: cost === null ? spent.source : spent.source === 'estimated' ? 'estimated' : cost.source,
     unknownRuns: spent.unknownRuns + (cost === null ? 1 : 0),
+    unknownTokenRuns: spent.unknownTokenRuns + (tokens === null ? 1 : 0),
   };
-}
-
-function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
-  return input + output + cacheRead + cacheWrite;
 }
 
 export function addTokens(a: Tokens, b: Tokens): Tokens {

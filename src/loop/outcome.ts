@@ -11,10 +11,23 @@ export type Outcome =
   | { readonly type: 'iterations-exhausted'; readonly limit: number }
   /** The loop's working time reached its limit, or a usage limit resets only after that (`resetsAt`). */
   | { readonly type: 'time-exhausted'; readonly limitMs: number; readonly resetsAt?: number }
-  /** The cost limit is reached. */
-  | { readonly type: 'cost-exhausted'; readonly limitUsd: number; readonly spentUsd: number }
-  /** The token limit is reached. */
-  | { readonly type: 'tokens-exhausted'; readonly limit: number; readonly spent: number }
+  /**
+   * The cost limit is reached; `assumedRuns` of the runs in the sum have an unknown cost and are charged as the dearest
+   * known run. The sum is null if the limit cannot be enforced, because no cost is known.
+   */
+  | {
+      readonly type: 'cost-exhausted';
+      readonly limitUsd: number;
+      readonly spentUsd: number | null;
+      readonly assumedRuns?: number;
+    }
+  /** The token limit is reached, in the same sense. */
+  | {
+      readonly type: 'tokens-exhausted';
+      readonly limit: number;
+      readonly spent: number | null;
+      readonly assumedRuns?: number;
+    }
   /** Too many consecutive runs failed, or the provider was unavailable for too long (`outages`). */
   | { readonly type: 'failures-exhausted'; readonly failures: number; readonly outages?: true }
   /** Too many consecutive iterations made no progress. */
@@ -133,9 +146,9 @@ export function explain(
         ? `time limit reached: ${outcome.limitMs / 1000} s`
         : `the usage limit resets at ${time(outcome.resetsAt)}, after the time limit of ${outcome.limitMs / 1000} s`;
     case 'cost-exhausted':
-      return `cost limit reached: $${outcome.spentUsd.toFixed(4)} of $${outcome.limitUsd.toFixed(4)}`;
+      return costReason(outcome);
     case 'tokens-exhausted':
-      return `token limit reached: ${outcome.spent} of ${outcome.limit}`;
+      return tokensReason(outcome);
     case 'failures-exhausted':
       return outcome.outages === true
         ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
@@ -158,3 +171,23 @@ function timeInUtc(moment: number): string {
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'));
   return `${hours}:${rest} UTC`;
 }
+
+function costReason({ limitUsd, spentUsd, assumedRuns = 0 }: OutcomeOf<'cost-exhausted'>): string {
+  const limit = `$${limitUsd.toFixed(4)}`;
+  return spentUsd === null
+    ? `cannot enforce the cost limit of ${limit}: ${counted(assumedRuns, 'run')} did not report their cost, and the cost of no other run is known`
+    : `cost limit reached: $${spentUsd.toFixed(4)} of ${limit}${assumption(assumedRuns, 'cost')}`;
+}
+
+function tokensReason({ limit, spent, assumedRuns = 0 }: OutcomeOf<'tokens-exhausted'>): string {
+  return spent === null
+    ? `cannot enforce the token limit of ${limit}: ${counted(assumedRuns, 'run')} did not report their tokens, and those of no other run are known`
+    : `token limit reached: ${spent} of ${limit}${assumption(assumedRuns, 'usage')}`;
+}
+
+function assumption(runs: number, what: 'cost' | 'usage'): string {
+  if (runs === 0) return '';
+  return `, with ${counted(runs, 'run')} of unknown ${what} charged as the dearest known run`;
+}
+
+type OutcomeOf<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>;

@@ -41,6 +41,8 @@ export interface LoopState {
   readonly refusal: Refusal | null;
   /** By ended runs only; `spentSoFar` adds the running one. */
   readonly spent: Spend;
+  /** How ended runs of unknown usage count towards the limits. */
+  readonly charges: Charges;
   /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;
   readonly progress: Progress;
@@ -117,6 +119,20 @@ export interface Spend {
   readonly source: Cost['source'] | null;
   /** Runs whose cost is unknown. */
   readonly unknownRuns: number;
+  /** Runs whose tokens are unknown. */
+  readonly unknownTokenRuns: number;
+}
+
+/** For the cost limit and for the token limit. */
+export type Charges = Readonly<Record<'usd' | 'tokens', Charge>>;
+
+/** The runs of unknown usage that are charged as the dearest run whose usage is known. */
+export interface Charge {
+  /** Null if no usage is known. */
+  readonly dearest: number | null;
+  readonly unknownRuns: number;
+  /** Those since the loop was last resumed that were not interrupted. */
+  readonly blindRuns: number;
 }
 
 /** Some agents report totals of a session, which a later run may continue. */

@@ -94,8 +94,8 @@ function argvOf(
   prompt: () => string,
 ): readonly string[] {
   return commandLine(agentNamed(spec.agent.kind), spec.agent, {
-    // Ralph reads a commit message as plain text.
-    output: state.turn.messageRun?.id === run ? 'text' : 'stream',
+    // Document 001 asks for a commit message in plain text, which reports no usage.
+    output: state.turn.messageRun?.id === run && state.policy.calls === 'documented' ? 'text' : 'stream',
     folder: folder.run(run),
     via,
     promptFile,

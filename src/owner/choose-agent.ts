@@ -1,7 +1,7 @@
 /** Chooses the agent of a loop and its command line from the flags and settings of the user, or says what is wrong with them. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
 import { AGENTS, agentFor, agentNamed } from '../agents/agents.ts';
-import { flagsFrom, mayAskForPermission } from '../agents/call.ts';
+import { decidesPermissions, flagsFrom } from '../agents/call.ts';
 import type { Spec } from '../store/spec.ts';
 import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -35,7 +35,9 @@ export async function chooseAgent(
   const modelFlags = model === null ? [] : flagsForModel(agent, model);
   const isDocumented = calls === 'documented';
   const documented = isDocumented ? await documentedFlags(agent, program, env, workspace) : null;
-  const permissionFlags = documented ?? (flags === null ? (agent.call?.autonomous ?? []) : []);
+  const ours = documented ?? (flags === null ? (agent.call?.autonomous ?? []) : []);
+  // The user decides what the agent may do, in every preset.
+  const permissionFlags = decidesPermissions(agent, flags ?? []) ? [] : ours;
   const promptVia = choice.promptVia ?? (isDocumented ? documentedPromptVia(agent) : null);
   const agentEnv = agent.call?.env(process.getuid?.() ?? -1) ?? {};
   return {
@@ -80,11 +82,12 @@ export function isForOtherAgent({ name, command }: AgentSettings, chosen: string
 /** What the user should know about the chosen agent. */
 export function notesOn({ kind, argv }: Spec['agent']): readonly string[] {
   const agent = agentNamed(kind);
-  return agent.call !== null && mayAskForPermission(agent, argv)
-    ? [
-        `note: ${kind} asks for permission before it acts, and a loop has no one to answer; --agent ${kind} turns that off (${agent.call.autonomous.join(' ')})`,
-      ]
-    : [];
+  const [program = '', ...flags] = argv;
+  if (agent.call === null || decidesPermissions(agent, flags)) return [];
+  const missing = agent.call.autonomous.join(' ');
+  return [
+    `note: ${kind} may not be allowed to edit files and run commands, and a loop has no one to ask; to allow that, add ${missing} to its flags: after -- (-- ${program} ${missing}), or in agent.flags`,
+  ];
 }
 
 interface Call {

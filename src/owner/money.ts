@@ -1,11 +1,9 @@
-/** Limits on cost and tokens: a limit that cannot be enforced is refused at the start, and ends the loop later on. */
+/** Limits on cost and tokens: a limit that cannot be enforced is refused at the start. */
 import { agentNamed } from '../agents/agents.ts';
 import { loadPrices, type Price } from '../agents/prices.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LimitsPolicy } from '../loop/policy.ts';
-import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
-import type { LoopObserver } from './observer.ts';
 
 export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec['agent']): Promise<void> {
   const wantsCost = typeof limits.costUsd === 'number';
@@ -37,18 +35,4 @@ export async function priceFor(spec: Spec['agent']): Promise<Price> {
   const price = await loadPrices();
   const stated = spec.model ?? null;
   return (model, tokens) => price(model ?? stated, tokens) ?? price(stated, tokens);
-}
-
-/** Ends a loop with a cost limit as soon as a run does not report its cost. */
-export function enforceCostLimit(send: (control: Control) => void): LoopObserver {
-  return {
-    appended(event, { turn: { run }, policy }) {
-      const limit = policy.limits.costUsd;
-      if (event.type !== 'run.ended' || run?.id !== event.run || limit === null) return;
-      if (run.output.cost !== null || run.output.said !== 'success') return;
-      const message = `can no longer enforce --max-cost ${limit}: run ${run.id} did not report its cost`;
-      // A control is a separate event: it must not be written in the middle of another.
-      setImmediate(() => send({ type: 'abort', message }));
-    },
-  };
 }

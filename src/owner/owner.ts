@@ -33,7 +33,7 @@ import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
-import { enforceCostLimit, priceFor } from './money.ts';
+import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
@@ -222,7 +222,6 @@ export class OwnedLoop {
   #ownObservers(): readonly LoopObserver[] {
     return [
       shareLimits(this.#account),
-      enforceCostLimit((control) => this.receive(control)),
       removePromptAliases(this.spec, this.folder),
       {
         appended: (_, { control }) => {

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
-import { inTextMode } from '../agents/text-mode.ts';
+import { inMessageRun } from '../agents/message-run.ts';
 import { runCheck } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
@@ -19,6 +19,7 @@ import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
 import { reasonOf } from '../user-error.ts';
+import { agentEnvironment } from './agent-environment.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
@@ -41,12 +42,14 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     read: (run, { policy, session }) =>
       readRun(
         // A run that writes a commit message makes no claim.
-        run.purpose === 'work' ? agent : inTextMode(agent),
+        run.purpose === 'work' ? agent : inMessageRun(agent),
         run.purpose === 'work' ? policy.completion.detectors : [],
         {
           shown: run.output,
           startedAt: run.plannedAt,
           folder: folder.run(run.id),
+          argv: spec.agent.argv,
+          env: agentEnvironment({ ...loop, run: run.id, policy }, agent),
           session,
           price: loop.price,
           hide: (text) => hideSecrets(text, env),

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Happening } from '../loop/event.ts';
 import { explain, endedStatus } from '../loop/outcome.ts';
+import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
 import { replaceFile } from '../store/replace-file.ts';
 import type { LoopReport } from '../loop/report.ts';
@@ -110,10 +111,11 @@ export function stateContent(
     runs: report.runs,
     rejected_claims: report.rejectedClaims,
     checks: report.checks.map(({ command, result }) => ({ command, exit: result.code, log: result.log })),
-    tokens: spent.tokens,
+    tokens: knownTokens(spent),
     cost_usd: spent.source === null ? null : spent.usd,
     cost_source: spent.source,
     runs_of_unknown_cost: spent.unknownRuns,
+    runs_of_unknown_tokens: spent.unknownTokenRuns,
     outcome: state.outcome,
     reason: state.outcome === null ? null : explain(state.outcome, policy, timeOfDay),
     ended: time(report.endedAt),

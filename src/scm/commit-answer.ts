@@ -1,7 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Agent } from '../agents/agent.ts';
-import { inTextMode } from '../agents/text-mode.ts';
+import type { Agent, AgentEvent } from '../agents/agent.ts';
+import { inMessageRun } from '../agents/message-run.ts';
 import { COMMIT_MESSAGE_REQUEST } from '../loop/prompt.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 
@@ -10,19 +10,51 @@ export function answerIn(folder: string, agent: Agent): string {
   const file = answerFile(folder, agent);
   const stated = file === null ? '' : readExcerpt(file, START);
   if (stated !== '') return stated;
-  const parser = inTextMode(agent).read({ startedAt: 0, folder });
-  let said = '';
-  let message: string | null = null;
-  let result: string | null = null;
-  const printed = Buffer.from(readExcerpt(join(folder, 'stdout.log'), START));
-  for (const event of [...parser.push(printed), ...parser.end()]) {
-    if (event.type === 'text' && event.isEcho !== true) {
-      said += message === null || message === event.message ? event.text : `\n${event.text}`;
-      ({ message } = event);
-    }
-    if (event.type === 'result' && event.ok) result = event.text ?? result;
+  const answer = new Answer();
+  const parser = inMessageRun(agent).read({ startedAt: 0, folder });
+  // The answer is at the end of a stream, so all of it is read.
+  for (const chunk of chunksOf(join(folder, 'stdout.log'))) answer.take(parser.push(chunk));
+  answer.take(parser.end());
+  return answer.text;
+}
+
+class Answer {
+  #said = '';
+  #message: string | null = null;
+  #result: string | null = null;
+
+  /** The final answer, or everything that the agent said. */
+  get text(): string {
+    return this.#result ?? this.#said;
   }
-  return result ?? said;
+
+  take(events: readonly AgentEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'text' && event.isEcho !== true && this.#said.length < MAX_LENGTH) {
+        const isSame = this.#message === null || this.#message === event.message;
+        this.#said += isSame ? event.text : `\n${event.text}`;
+        this.#message = event.message;
+      }
+      if (event.type === 'result' && event.ok) this.#result = event.text ?? this.#result;
+    }
+  }
+}
+
+const MAX_LENGTH = 2 ** 20;
+
+function* chunksOf(path: string): Generator<Buffer> {
+  if (!existsSync(path)) return;
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(2 ** 16);
+    for (;;) {
+      const length = readSync(file, chunk);
+      if (length === 0) return;
+      yield chunk.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 export function removeAnswer(folder: string, agent: Agent): void {

@@ -1,10 +1,12 @@
 import { loopName } from './names.ts';
 import { hideKeys } from './secrets.ts';
 import type { Spec } from './spec.ts';
+import { assumptions, type Assumption } from '../loop/charge.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, restOf, type Outcome } from '../loop/outcome.ts';
 import type { LoopReport } from '../loop/report.ts';
+import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
 import { cut } from '../loop/excerpt.ts';
 import { timeOfDay } from '../journal/times.ts';
@@ -43,11 +45,19 @@ export interface EndRecord {
   readonly lastCommit: string | null;
   /** Why the last commit or one of its tasks failed; null if it did not. */
   readonly commitError: string | null;
-  readonly tokens: Tokens;
+  /** Null if they are unknown. */
+  readonly tokens: Tokens | null;
+  /** Null if it is unknown. */
   readonly costUsd: number | null;
   readonly costSource: 'reported' | 'estimated' | null;
   /** Runs whose cost is unknown. */
   readonly runsOfUnknownCost: number;
+  /** Runs whose tokens are unknown. */
+  readonly runsOfUnknownTokens: number;
+  /** What counts towards the cost limit in dollars, if some of it is assumed; null otherwise. */
+  readonly chargedCost: Assumption | null;
+  /** What counts towards the token limit, if some of it is assumed; null otherwise. */
+  readonly chargedTokens: Assumption | null;
   readonly durationMs: number;
   readonly activeMs: number;
   readonly childrenLeft: readonly string[];
@@ -62,6 +72,7 @@ export interface EndRecord {
 
 export function endRecord(state: LoopState, report: LoopReport, spec: Spec): EndRecord {
   const { outcome, policy, spent } = state;
+  const charged = assumptions(state);
   const status = outcome?.type ?? (state.control.paused ? 'paused' : 'unfinished');
   return {
     name: spec.name,
@@ -85,10 +96,13 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     commits: report.commits,
     lastCommit: report.lastCommit,
     commitError: report.commitError,
-    tokens: spent.tokens,
+    tokens: knownTokens(spent),
     costUsd: spent.source === null ? null : spent.usd,
     costSource: spent.source,
     runsOfUnknownCost: spent.unknownRuns,
+    runsOfUnknownTokens: spent.unknownTokenRuns,
+    chargedCost: charged.usd,
+    chargedTokens: charged.tokens,
     durationMs: state.now - (report.startedAt ?? state.now),
     activeMs: state.activeMs,
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
@@ -156,8 +170,10 @@ function nextCommand({ outcome, iteration, policy, activeMs, now }: LoopState, n
       return `ralph resume ${name} --max-time ${Math.ceil((untilReset + outcome.limitMs) / 1000)}s`;
     }
     case 'cost-exhausted':
+      if (outcome.spentUsd === null) return `ralph resume ${name}`;
       return `ralph resume ${name} --max-cost ${Math.ceil(Math.max(outcome.limitUsd, outcome.spentUsd) * 200) / 100}`;
     case 'tokens-exhausted':
+      if (outcome.spent === null) return `ralph resume ${name}`;
       return `ralph resume ${name} --max-tokens ${Math.max(outcome.limit, outcome.spent) * 2}`;
     case 'done':
     case 'waiting':

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun, type RunReader } from '../agents/reader.ts';
-import { inTextMode } from '../agents/text-mode.ts';
+import { inMessageRun } from '../agents/message-run.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import { JournalFollower } from '../journal/follow.ts';
@@ -66,12 +66,15 @@ class Output {
     const open = openRun(state);
     const agent = agentNamed(spec.agent.kind);
     const reader = readRun(
-      open?.purpose === 'commit-message' ? inTextMode(agent) : agent,
+      open?.purpose === 'commit-message' ? inMessageRun(agent) : agent,
       state.policy.completion.detectors,
       {
         shown: { offset: 0 },
         startedAt: open?.plannedAt ?? state.now,
         folder: path,
+        argv: spec.agent.argv,
+        // What the agent has recorded is not shown.
+        env: {},
         session: null,
         price: () => null,
         hide: (text) => text,

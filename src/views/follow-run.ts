@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentEvent } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
+import { inMessageRun } from '../agents/message-run.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -44,9 +45,9 @@ export interface LogSink {
 export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): LogSink | null {
   const agent = agentNamed(kind);
   if (agent.name === 'custom') return null;
-  if (agent.call !== null && isMessageRun(path)) return null;
+  const reads = isMessageRun(path) ? inMessageRun(agent) : agent;
   // The start only matters for when a usage limit resets, which the logs do not show.
-  const parser = agent.read({ startedAt: 0, folder: path });
+  const parser = reads.read({ startedAt: 0, folder: path });
   return {
     take: (chunk) => parser.push(chunk).forEach(show),
     end: () => parser.end().forEach(show),

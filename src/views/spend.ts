@@ -6,7 +6,7 @@ import type { LoopReading } from '../store/read-loop.ts';
 
 /**
  * What a loop has used, including the running agent: in total, and in the last few iterations. The running agent is not
- * counted as a run of unknown cost, since it may report its cost later.
+ * counted as a run of unknown usage, since it may report its usage later.
  */
 export function spendOf({ state, report }: Pick<LoopReading, 'state' | 'report'>): {
   readonly total: Spend;
@@ -15,10 +15,12 @@ export function spendOf({ state, report }: Pick<LoopReading, 'state' | 'report'>
   const total = spentSoFar(state);
   const iterations = spendsWithOpenRun(report, state);
   const last = iterations.at(-1);
-  if (openRun(state)?.output.cost !== null || last === undefined) return { total, iterations };
+  const running = openRun(state)?.output;
+  if (running === undefined || last === undefined) return { total, iterations };
+  const withoutRunning = <T extends Spend>(spend: T): T => ({
+    ...spend,
+    unknownRuns: spend.unknownRuns - (running.cost === null ? 1 : 0),
+    unknownTokenRuns: spend.unknownTokenRuns - (running.tokens === null ? 1 : 0),
+  });
   return { total: withoutRunning(total), iterations: [...iterations.slice(0, -1), withoutRunning(last)] };
-}
-
-function withoutRunning<T extends Spend>(spend: T): T {
-  return { ...spend, unknownRuns: spend.unknownRuns - 1 };
 }

@@ -9,7 +9,7 @@ import { openArena, type Arena } from './arena.ts';
 import { install } from './install.ts';
 import { mentions } from './model-server.ts';
 import { REAL_AGENTS, type RealAgent } from './real-agent.ts';
-import { fails, hangs, isLimited, runs, says, type Turn } from './script.ts';
+import { fails, hangs, isLimited, runs, says, USAGE, type Turn } from './script.ts';
 import { CHECK, CLAIM, endedWith, FIX, runTooEarly, TASK, TOO_EARLY } from './whole-loop.ts';
 
 describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
@@ -27,6 +27,24 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     stage.write('task.md', task);
     endedWith(0, await run(['-f', 'task.md', '-m', '1']));
     expect(model.requests.some((one) => one.turn === 0 && mentions(one, task))).toBe(true);
+  });
+
+  it('gets a prompt that begins with - as an argument', async () => {
+    const { run, model, stage } = await open([says(CLAIM)]);
+    const task = '---\ntitle: a task\n---\n\n- the first item';
+    stage.write('task.md', task);
+    endedWith(0, await run(['-f', 'task.md', '-m', '1', '--prompt-via', 'argument']));
+    expect(model.requests.some((one) => one.turn === 0 && mentions(one, task))).toBe(true);
+  });
+
+  it('writes a commit message whose usage counts', async () => {
+    const { run, stage } = await open([runs(FIX), says(CLAIM), says('Add the file')]);
+    const scm = { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] };
+    stage.write('.ralph/settings.json', JSON.stringify({ scm }));
+    const { stderr } = endedWith(0, await run([...TASK, '-m', '1']));
+    expect(stage.git('log', '-1', '--format=%s')).toBe('Add the file\n');
+    const [input, output, cached] = [USAGE.input, USAGE.output, USAGE.cached].map((count) => 3 * count);
+    expect(stderr).toContain(`tokens: ${input} in, ${output} out, ${cached} cache read, 0 cache write\n`);
   });
 
   it('is stopped with its tool when the model is silent for too long', async () => {
@@ -58,6 +76,27 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     expect(stage.journal.filter(({ type }) => type === 'run.planned')).toHaveLength(1);
     // Some CLIs retry for minutes; Ralph does not wait for that.
     expect(model.requests.length).toBeLessThan(8);
+  });
+});
+
+describe('the usage of codex', () => {
+  const open = arenaOf(REAL_AGENTS.codex);
+
+  it('is known of a run that fails, and of one that is stopped during a tool call', async () => {
+    const failing = await open([runs(FIX), fails('unauthorized')]);
+    const failed = await failing.run([...TASK, '-m', '1']);
+    expect(failed.stderr).toContain('tokens: 1000 in, 30 out, 200 cache read, 0 cache write\n');
+    const { stage } = await cutOff('--iteration-timeout', () => open([runs('sh stay.sh')]));
+    expect(stage.state).toMatchObject({ tokens: { input: 1000, output: 30 }, runs_of_unknown_tokens: 0 });
+  });
+
+  it('is known of a commit message in the text mode of document 001', async () => {
+    const { run, stage } = await open([runs(FIX), says('<response>DONE</response>'), says('Add the file')]);
+    const scm = { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] };
+    stage.write('.ralph/settings.json', JSON.stringify({ preset: 'ralph-cli', scm }));
+    const { stderr } = endedWith(0, await run(['-p', '- make the check pass', '-m', '1']));
+    expect(stage.git('log', '-1', '--format=%s')).toBe('Add the file\n');
+    expect(stderr).toContain('tokens: 3000 in, 90 out, 600 cache read, 0 cache write\n');
   });
 });
 
@@ -117,7 +156,7 @@ const FILES = {
 async function cutOff(
   option: string,
   open: () => Promise<Arena>,
-): Promise<{ stderr: string; toolLives: boolean }> {
+): Promise<{ stderr: string; toolLives: boolean; stage: Arena['stage'] }> {
   for (const limit of ['3s', '10s', '30s', '60s']) {
     // oxlint-disable no-await-in-loop -- a longer limit is tried only if this one was too short
     const { run, stage } = await open();
@@ -125,7 +164,7 @@ async function cutOff(
     // oxlint-enable no-await-in-loop
     expect(stage.running).toEqual([]);
     const tool = stage.path('tool.pid');
-    if (existsSync(tool)) return { stderr, toolLives: lives(Number(readFileSync(tool, 'utf8'))) };
+    if (existsSync(tool)) return { stderr, stage, toolLives: lives(Number(readFileSync(tool, 'utf8'))) };
   }
   throw new Error('the agent did not start its tool within 60 seconds');
 }

@@ -214,7 +214,9 @@ describe('claude', () => {
   it('names the tool that it was not allowed to use', () => {
     const { events, reader } = listenTo('claude', '17-permission-denied');
     expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool: 'Bash' }));
-    expect(reader.error?.message).toMatch(/not allowed to use Bash; run it with --agent claude/);
+    expect(reader.error?.message).toMatch(
+      /not allowed to use Bash; allow it in the settings of claude, or add --dangerously-skip-permissions/,
+    );
   });
 
   it('reports how much of a limit is used without being limited', () => {

@@ -255,7 +255,9 @@ describe('an agent that cannot work', () => {
     await turn.exits(0);
     const end = await program.ended;
     exits(end, 3);
-    expect(end.stderr).toContain('error: the agent was not allowed to use Bash; run it with --agent claude');
+    expect(end.stderr).toContain(
+      'error: the agent was not allowed to use Bash; allow it in the settings of claude, or add --dangerously-skip-permissions to its flags: after --, or in agent.flags',
+    );
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLAIM, finishes, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
@@ -18,7 +18,7 @@ afterEach(() => agents.rig.tearDown());
 const subject = () => agents.rig.git('log', '-1', '--format=%s').trim();
 
 describe('a commit message', () => {
-  it('S2.65 S2.102 comes from the same agent in text mode, and is never a line of JSON (T068)', async () => {
+  it('S2.65 S2.102 comes from the same agent, is never a line of JSON, and its cost counts (T068)', async () => {
     const { rig } = agents;
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '--max-cost', '5');
@@ -28,15 +28,14 @@ describe('a commit message', () => {
     await finishes(work);
     const asked = await rig.nextTurn();
     expect(asked.prompt).toBe(QUESTION);
-    expect(asked.argv.join(' ')).toContain('--output-format text');
-    expect(asked.argv.join(' ')).not.toContain('stream-json');
-    await asked.prints('{"type":"system","subtype":"init"}\nFix parser\n');
+    await asked.prints(`${json({ type: 'system', subtype: 'init' })}${says('Let me look at the changes.')}`);
+    await asked.prints(says('Fix parser', 'm2') + succeeds({ result: 'Fix parser', total_cost_usd: 0.25 }));
     await asked.exits(0);
     const { code, stderr } = await program.ended;
     expect(code).toBe(0);
     expect(subject()).toBe('Fix parser');
-    // The cost of a run in text mode is unknown; here that does not end a loop with --max-cost.
-    expect(stderr).toContain('$0.5000 reported, plus 1 of 2 runs of unknown cost');
+    expect(stderr).toMatch(/cost +\$0\.7500 reported/);
+    expect(stderr).not.toContain('unknown cost');
   });
 
   it('is not a claim, and is the task if the agent claims or fails instead of answering', async () => {
@@ -62,24 +61,32 @@ describe('a commit message', () => {
     expect(rig.loop('a').state.failures.total).toBe(0);
   });
 
-  it('S2.39 is read from a file that codex writes, which Ralph deletes afterwards', async () => {
+  it('is the final answer in the stream of codex, whose tokens count', async () => {
     const { rig } = agents;
     agents.installs('codex');
     const program = agents.run('--agent', 'codex');
     const work = await rig.nextTurn();
     await work.writes(rig.path('work'), '1');
     const item = { id: 'i', type: 'agent_message', text: CLAIM };
-    await work.prints(json({ type: 'item.completed', item }) + json({ type: 'turn.completed', usage: {} }));
+    const completes = (tokens: number) =>
+      json({ type: 'turn.completed', usage: { input_tokens: tokens, output_tokens: 1 } });
+    await work.prints(json({ type: 'item.completed', item }) + completes(10));
     await work.exits(0);
     const asked = await rig.nextTurn();
-    expect(asked.argv).not.toContain('--json');
-    const file = asked.argv[asked.argv.indexOf('-o') + 1] ?? '';
-    await asked.prints('thinking…\nmuch else\n');
-    await asked.writes(file, 'Fix parser\n');
+    expect(asked.argv).toContain('--json');
+    for (const [id, text] of [
+      ['a', 'Let me look at the changes.'],
+      ['b', 'Fix parser'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await asked.prints(json({ type: 'item.completed', item: { id, type: 'agent_message', text } }));
+    }
+    await asked.prints(completes(20));
     await asked.exits(0);
-    expect((await program.ended).code).toBe(0);
+    const { code, stderr } = await program.ended;
+    expect(code).toBe(0);
     expect(subject()).toBe('Fix parser');
-    expect(existsSync(file)).toBe(false);
+    expect(stderr).toContain('tokens: 30 in, 2 out, 0 cache read, 0 cache write\n');
   });
 
   it('is read from the text events of an agent without a text mode', async () => {
@@ -96,7 +103,7 @@ describe('a commit message', () => {
     expect(subject()).toBe('Fix parser');
   });
 
-  it('S2.102 is also read as text by an owner that reattaches after a crash', async () => {
+  it('is read as text if the agent prints text, also by an owner that reattaches after a crash', async () => {
     const { rig } = agents;
     agents.installs('claude');
     const first = agents.run('--agent', 'claude');

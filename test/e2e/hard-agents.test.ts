@@ -208,14 +208,20 @@ describe('a cost limit', () => {
   it('that can no longer be enforced ends the loop with the reason', async () => {
     agents.installs('opencode');
     const program = agents.run('--agent', 'opencode', '--max-cost', '1');
-    const turn = await rig.nextTurn();
     const step = { type: 'step-finish', reason: 'stop', tokens: { input: 5, output: 5 }, cost: 0 };
-    await turn.prints(json({ type: 'step_start', sessionID: 's', part: { type: 'step-start' } }));
-    await turn.prints(json({ type: 'step_finish', sessionID: 's', part: step }));
-    await turn.exits(0);
+    for (const session of ['s', 't']) {
+      /* oxlint-disable no-await-in-loop -- one run after the other */
+      const turn = await rig.nextTurn();
+      await turn.prints(json({ type: 'step_start', sessionID: session, part: { type: 'step-start' } }));
+      await turn.prints(json({ type: 'step_finish', sessionID: session, part: step }));
+      await turn.exits(0);
+      /* oxlint-enable no-await-in-loop */
+    }
     const end = await program.ended;
-    exits(end, 3);
-    expect(end.stderr).toContain('can no longer enforce --max-cost 1: run 1.1 did not report its cost');
+    exits(end, 1);
+    expect(end.stderr).toContain(
+      'cannot enforce the cost limit of $1.0000: 2 runs did not report their cost, and the cost of no other run is known',
+    );
   });
 
   it('counts the models with a known price if another has none', async () => {

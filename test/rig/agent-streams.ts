@@ -61,6 +61,7 @@ export interface Hearing {
   readonly startedAt?: number;
   readonly session?: SessionSpend | null;
   readonly folder?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The result of a stream, in a form that fits into a table. */
@@ -98,12 +99,21 @@ const { policy } = presets.default;
 
 /** Reads a stream in these pieces. */
 export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hearing = {}): Listening {
-  const { startedAt = 0, session = null, folder = '/nowhere', stderr = '', code = null } = hearing;
+  const { startedAt = 0, session = null, folder = '/nowhere', stderr = '', code = null, env = {} } = hearing;
   const events: AgentEvent[] = [];
   const reader = readRun(
     agentNamed(agent),
     policy.completion.detectors,
-    { shown: { offset: 0 }, startedAt, folder, session, price: () => null, hide: (text) => text },
+    {
+      shown: { offset: 0 },
+      startedAt,
+      folder,
+      argv: [agent],
+      env,
+      session,
+      price: () => null,
+      hide: (text) => text,
+    },
     (event) => void events.push(event),
   );
   for (const piece of pieces) reader.read(piece);

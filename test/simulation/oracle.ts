@@ -7,17 +7,8 @@ import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
 import { ClaimBooks } from './claim-books.ts';
-import {
-  backoff,
-  changesIn,
-  isReached,
-  MAX_WAIT_MS,
-  must,
-  outageDelay,
-  readBack,
-  same,
-  spentIn,
-} from './plain.ts';
+import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
+import { SpendBooks } from './spend-books.ts';
 
 /**
  * Checks a history against the invariants. It keeps its own books from the events and the world, and does not rely on the
@@ -29,6 +20,7 @@ export class Oracle implements Observer {
   readonly #ended = new Set<string>();
   readonly #lastOutput = new Map<string, OutputSnapshot>();
   readonly #seen = new Set<string>();
+  readonly #spending = new SpendBooks();
   /** The fold of the journal, event by event. */
   #shadow: LoopState = INITIAL;
   #live: LoopState | null = null;
@@ -136,7 +128,9 @@ export class Oracle implements Observer {
       case 'run.planned':
         return this.#runPlanned(before, event);
       case 'run.output':
-        if (this.#open === event.run) this.#lastOutput.set(event.run, event);
+        if (this.#open !== event.run) return;
+        this.#lastOutput.set(event.run, event);
+        this.#spending.output(event.run, event);
         return;
       case 'run.ended':
         return this.#runEnded(before, event, after);
@@ -165,6 +159,7 @@ export class Oracle implements Observer {
         this.#rung = 0;
         this.#outages = 0;
         this.#failures.consecutive = 0;
+        this.#spending.reopened();
         return;
       case 'limit.shared':
         must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
@@ -196,8 +191,10 @@ export class Oracle implements Observer {
       case 'checkpoint.taken':
         this.#checkpointed = true;
         return;
-      case 'loop.created':
       case 'run.started':
+        this.#spending.started(event.run);
+        return;
+      case 'loop.created':
       case 'child.started':
       case 'child.ended':
         return;
@@ -213,9 +210,7 @@ export class Oracle implements Observer {
     this.#planned.add(event.run);
     this.#open = event.run;
     must(!this.#stopped, 'L8', 'a run is planned after a stop');
-    const { usd, tokens } = this.#spent();
-    must(limits.costUsd === null || usd < limits.costUsd, 'L7', `a run is planned after $${usd}`);
-    must(limits.tokens === null || tokens < limits.tokens, 'L7', `a run is planned after ${tokens} tokens`);
+    this.#spending.mayPlan(limits);
     if (event.purpose !== 'work') {
       must(this.#changes === 'some', 'L13', 'the agent is asked for a message without anything to commit');
       return;
@@ -237,6 +232,7 @@ export class Oracle implements Observer {
     must(!this.#ended.has(event.run), 'L4', `run ${event.run} ends twice`);
     must(!this.#world.alive().includes(event.run), 'L4', `run ${event.run} ended but still runs`);
     this.#ended.add(event.run);
+    this.#spending.ended(event.run, event.as);
     this.#open = null;
     const run = after.turn.run;
     if (run?.id !== event.run) return;
@@ -337,7 +333,8 @@ export class Oracle implements Observer {
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'the loop is stopped without a request');
     const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
-    const books = { ...this.#spent(), iterations, failures, ms, now: before.now };
+    const [usd, tokens] = [this.#spending.charged('usd'), this.#spending.charged('tokens')];
+    const books = { usd, tokens, iterations, failures, ms, now: before.now };
     must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
     if (outcome.type !== 'done') return;
     must(
@@ -360,19 +357,12 @@ export class Oracle implements Observer {
     // Everything but the policy was compared after each event; a sample of whole journals suffices for the policy.
     if (journal.length % 8 === 0)
       must(same(fold(readBack(journal)), state), 'L5', 'the fold of the journal is not the live state');
-    const closed = [...this.#ended].reduce(
-      (sum, run) => sum + (this.#lastOutput.get(run)?.cost?.usd ?? 0),
-      0,
-    );
+    const closed = this.#spending.knownUsd;
     must(
       Math.abs(state.spent.usd - closed) < 1e-9,
       'L6',
       `$${state.spent.usd} in the state, $${closed} spent`,
     );
     must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
-  }
-
-  #spent(): { usd: number; tokens: number } {
-    return spentIn(this.#lastOutput.values());
   }
 }

@@ -1,6 +1,7 @@
-import type { Changes, OutputSnapshot } from '../../src/loop/event.ts';
+import type { Changes } from '../../src/loop/event.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import type { DelayPolicy, LimitsPolicy } from '../../src/loop/policy.ts';
+import type { SpendBooks } from './spend-books.ts';
 
 /** Throws with the number of the broken invariant (see the head of `decide.ts`). */
 export function must(holds: boolean, invariant: string, what: string): void {
@@ -53,33 +54,27 @@ export function isReached(outcome: Outcome, limits: LimitsPolicy, books: Books):
   if (lateReset !== null) return books.ms + Math.max(0, lateReset - books.now) > (limits.timeMs ?? none);
   const reached = new Map<string, boolean>([
     ['iterations-exhausted', books.iterations >= (limits.iterations ?? none)],
-    ['cost-exhausted', books.usd + 1e-9 >= (limits.costUsd ?? none)],
-    ['tokens-exhausted', books.tokens >= (limits.tokens ?? none)],
+    ['cost-exhausted', isSpent(books.usd, limits.costUsd)],
+    ['tokens-exhausted', isSpent(books.tokens, limits.tokens)],
     ['time-exhausted', books.ms >= (limits.timeMs ?? none)],
     ['failures-exhausted', books.failures >= (limits.failures ?? none)],
   ]);
   return reached.get(type) ?? true;
 }
 
+type Charged = ReturnType<SpendBooks['charged']>;
+
+function isSpent({ sum, isUnknown }: Charged, limit: number | null): boolean {
+  return limit !== null && (isUnknown || sum + 1e-9 >= limit);
+}
+
 interface Books {
   readonly iterations: number;
-  readonly usd: number;
-  readonly tokens: number;
+  readonly usd: Charged;
+  readonly tokens: Charged;
   readonly ms: number;
   readonly now: number;
   readonly failures: number;
-}
-
-/** The total cost of these runs. */
-export function spentIn(outputs: Iterable<OutputSnapshot>): { usd: number; tokens: number } {
-  let usd = 0;
-  let tokens = 0;
-  for (const output of outputs) {
-    usd += output.cost?.usd ?? 0;
-    if (output.tokens !== null)
-      tokens += Object.values(output.tokens).reduce((sum: number, part: number) => sum + part, 0);
-  }
-  return { usd, tokens };
 }
 
 /** What there is to commit; null if there is nothing or a commit is not possible. */

@@ -1,0 +1,136 @@
+/**
+ * What codex records about a run itself. Its stream reports usage only when a turn completes, so a run that failed or was
+ * stopped has none there. Its session file has the totals of the session after every answer of the model:
+ * `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
+ */
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import type { RecordedRun, Usage } from './agent.ts';
+import { isRecord, parsed, record, text, type Json } from './json.ts';
+
+/** The usage of a run in codex's session file; null if there is none. `usageOf` reads a usage record. */
+export function recordedByCodex(run: RecordedRun, usageOf: (usage: Json) => Usage): Usage | null {
+  const thread = run.session ?? SESSION_LINE.exec(run.stderr)?.[1] ?? '';
+  const home = codexHome(run.env);
+  // The id comes from the output of a program, and must not lead out of the folder.
+  if (!THREAD_ID.test(thread) || home === null) return null;
+  const file = findSession(join(home, 'sessions'), thread, run.startedAt);
+  const end = file === null ? null : readEnd(file);
+  if (end === null) return null;
+  let before: Usage | null = null;
+  let after: Usage | null = null;
+  for (const line of end.text.split('\n')) {
+    const total = totalIn(line);
+    if (total === null) continue;
+    if (total.at < run.startedAt) before = usageOf(total.usage);
+    else after = usageOf(total.usage);
+  }
+  if (after === null) return null;
+  // The totals are those of the whole session, which may have begun in an earlier run.
+  if (before === null) return { ...after, isWholeSession: !end.isWhole };
+  return { ...after, parts: difference(after, before), isWholeSession: false };
+}
+
+/** In text mode codex prints its session id on stderr. */
+const SESSION_LINE = /^session id: (\S+)$/m;
+const THREAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** As codex itself looks for it, in its own environment. */
+function codexHome(env: RecordedRun['env']): string | null {
+  const { CODEX_HOME: given = '', HOME: home = '' } = env;
+  const folder = given === '' ? join(home, '.codex') : given;
+  return isAbsolute(folder) ? folder : null;
+}
+
+/** Looks in the folders of the days on which the session may have begun: an id begins with the time of its creation. */
+function findSession(sessions: string, thread: string, startedAt: number): string | null {
+  const created = Number.parseInt(thread.replace('-', '').slice(0, 12), 16);
+  for (const moment of [created, startedAt]) {
+    for (const days of [0, -1, 1]) {
+      const folder = join(sessions, ...dayOf(moment + days * DAY_MS));
+      const name = namesIn(folder).find(
+        (one) => one.startsWith('rollout-') && one.endsWith(`-${thread}.jsonl`),
+      );
+      if (name !== undefined) return join(folder, name);
+    }
+  }
+  return null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Year, month and day; the time zone of the agent is unknown, so the days before and after count too. */
+function dayOf(moment: number): readonly string[] {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime()) ? ['unknown'] : date.toISOString().slice(0, 10).split('-');
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** The end of a file; null if it is not a regular file. */
+function readEnd(path: string): { readonly text: string; readonly isWhole: boolean } | null {
+  let file: number;
+  try {
+    // Opening a pipe must not block, and a link may lead anywhere.
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) return null;
+    const from = Math.max(0, stat.size - MAX_BYTES);
+    const bytes = Buffer.alloc(stat.size - from);
+    const length = readSync(file, bytes, 0, bytes.length, from);
+    return { text: bytes.toString('utf8', 0, length), isWhole: from === 0 };
+  } catch {
+    return null;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The last total may be followed by the output of a tool. */
+const MAX_BYTES = 8 * 2 ** 20;
+
+/** The total of the session in a line of its file, and its time; null for any other line. */
+function totalIn(line: string): { readonly at: number; readonly usage: Json } | null {
+  if (!/"(?:token_count|token_usage_record)"/.test(line)) return null;
+  const entry = parsed(line);
+  const payload = record(entry['payload']);
+  const usage =
+    entry['type'] === 'token_usage_record'
+      ? // Newer versions write it before the tools of the answer run, so it is there if one of them was stopped.
+        payload['thread_token_usage']
+      : record(payload['info'])['total_token_usage'];
+  const at = Date.parse(text(entry['timestamp']));
+  if (!isRecord(usage) || Number.isNaN(at)) return null;
+  return isCount(usage['input_tokens']) && isCount(usage['output_tokens']) ? { at, usage } : null;
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function difference(after: Usage, before: Usage): Usage['parts'] {
+  return after.parts.map((part, index) => {
+    const earlier = before.parts[index]?.tokens;
+    if (earlier === undefined) return part;
+    const { input, output, cacheRead, cacheWrite } = part.tokens;
+    return {
+      ...part,
+      tokens: {
+        input: Math.max(0, input - earlier.input),
+        output: Math.max(0, output - earlier.output),
+        cacheRead: Math.max(0, cacheRead - earlier.cacheRead),
+        cacheWrite: Math.max(0, cacheWrite - earlier.cacheWrite),
+      },
+    };
+  });
+}

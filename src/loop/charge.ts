@@ -1,0 +1,95 @@
+/**
+ * What counts towards the limits on cost and tokens. An unknown usage is not zero: a run that does not report its own is
+ * charged as the dearest run of the loop whose usage is known. A loop in which no usage is known ends after two such runs.
+ */
+import type { RunClass, Tokens } from './event.ts';
+import { openRun } from './run.ts';
+import type { Charge, Charges, LoopState, Run, Spend } from './state.ts';
+
+/** What is charged, given what is known to be spent, both with the running agent. */
+export function charged(state: LoopState, kind: keyof Charges, spent: Spend): Charged {
+  const known = kind === 'usd' ? spent.usd : totalTokens(spent.tokens);
+  const running = openRun(state);
+  const { unknownRuns, blindRuns, ...ended } = state.charges[kind];
+  const dearest = dearer(ended.dearest, running === null ? null : usageOf(running)[kind]);
+  if (dearest === null) {
+    const isUnknown = blindRuns >= MAX_BLIND_RUNS;
+    return { sum: known, assumedRuns: isUnknown ? blindRuns : 0, isUnknown };
+  }
+  return { sum: known + unknownRuns * dearest, assumedRuns: unknownRuns, isUnknown: false };
+}
+
+export interface Charged {
+  /** What is known, and the assumption for all other runs. */
+  readonly sum: number;
+  /** The runs of unknown usage in the sum; if nothing is known, those since the loop was last resumed. */
+  readonly assumedRuns: number;
+  /** No usage is known, and too many runs have ended to go on. */
+  readonly isUnknown: boolean;
+}
+
+/** What counts towards a limit, if some of it is assumed; null without such a limit, and if nothing is assumed. */
+export function assumptions(state: LoopState): Assumptions {
+  const { costUsd, tokens } = state.policy.limits;
+  const assumed = (kind: keyof Charges, limit: number | null): Assumption | null => {
+    const { sum, assumedRuns: runs, isUnknown } = charged(state, kind, state.spent);
+    return limit === null || runs === 0 || isUnknown ? null : { runs, sum };
+  };
+  return { usd: assumed('usd', costUsd), tokens: assumed('tokens', tokens) };
+}
+
+export type Assumptions = Readonly<Record<keyof Charges, Assumption | null>>;
+
+/** The runs of unknown usage that are charged as the dearest known run, and the sum with them. */
+export interface Assumption {
+  readonly runs: number;
+  readonly sum: number;
+}
+
+/** The first may be an accident; after the second there is no reason to expect that the third reports its usage. */
+const MAX_BLIND_RUNS = 2;
+
+/** The charges after a run has ended. */
+export function chargesAfter({ usd, tokens }: Charges, run: Run, as: RunClass): Charges {
+  const used = usageOf(run);
+  return { usd: chargeAfter(usd, used.usd, run, as), tokens: chargeAfter(tokens, used.tokens, run, as) };
+}
+
+function chargeAfter(charge: Charge, used: number | null, { receipt }: Run, as: RunClass): Charge {
+  if (used !== null) return { ...charge, dearest: dearer(charge.dearest, used) };
+  if (receipt === null || isRefused(as)) return charge;
+  // A person who stops a run does not make the limit unenforceable.
+  const isBlind = as !== 'interrupted';
+  return {
+    ...charge,
+    unknownRuns: charge.unknownRuns + 1,
+    blindRuns: charge.blindRuns + (isBlind ? 1 : 0),
+  };
+}
+
+/** Whether the provider, or the agent's own setup, refused the run before it could use much. */
+function isRefused(as: RunClass): boolean {
+  return as === 'usage-limit' || as === 'outage' || as === 'fatal';
+}
+
+/** A person who resumes the loop allows it further runs of unknown usage. */
+export function chargesAfterReopening({ usd, tokens }: Charges): Charges {
+  return { usd: { ...usd, blindRuns: 0 }, tokens: { ...tokens, blindRuns: 0 } };
+}
+
+function usageOf({ output: { cost, tokens } }: Run): Readonly<Record<keyof Charges, number | null>> {
+  return { usd: cost?.usd ?? null, tokens: tokens === null ? null : totalTokens(tokens) };
+}
+
+export function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
+  return input + output + cacheRead + cacheWrite;
+}
+
+function dearer(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
+
+const NOTHING: Charge = { dearest: null, unknownRuns: 0, blindRuns: 0 };
+
+/** Before the first run. */
+export const NO_CHARGES: Charges = { usd: NOTHING, tokens: NOTHING };

@@ -1,0 +1,44 @@
+/** What a loop has used, as people read it: a sum that leaves something out says so. */
+import { totalTokens, type Assumption } from './charge.ts';
+import { counted } from './counted.ts';
+import type { Tokens } from './event.ts';
+import type { Spend } from './state.ts';
+
+/** The cost with its source: `$0.0123 reported (plus 2 runs of unknown cost)`. */
+export function costOf(
+  { usd, source, unknownRuns }: Pick<Spend, 'usd' | 'source' | 'unknownRuns'>,
+  assumed: Assumption | null = null,
+): string {
+  if (source === null) return 'unknown';
+  const charge = assumed === null ? null : { ...assumed, text: `$${assumed.sum.toFixed(4)}` };
+  return `$${usd.toFixed(4)} ${source}${gap(unknownRuns, 'cost', charge)}`;
+}
+
+/** The tokens by kind; null if none are known. */
+export function tokensOf(
+  { tokens, unknownTokenRuns }: Pick<Spend, 'tokens' | 'unknownTokenRuns'>,
+  assumed: Assumption | null = null,
+): string | null {
+  if (totalTokens(tokens) === 0) return null;
+  const { input, output, cacheRead, cacheWrite } = tokens;
+  const charge = assumed === null ? null : { ...assumed, text: `${assumed.sum} tokens` };
+  const text = `${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
+  return `${text}${gap(unknownTokenRuns, 'usage', charge)}`;
+}
+
+/** The tokens for programs: null if they are unknown, which is not zero. */
+export function knownTokens({ tokens, unknownTokenRuns }: Spend): Tokens | null {
+  return totalTokens(tokens) === 0 && unknownTokenRuns > 0 ? null : tokens;
+}
+
+function gap(
+  unknown: number,
+  what: 'cost' | 'usage',
+  charge: { readonly runs: number; readonly text: string } | null,
+): string {
+  if (unknown === 0) return '';
+  const runs = `plus ${counted(unknown, 'run')} of unknown ${what}`;
+  if (charge === null) return ` (${runs})`;
+  const which = charge.runs === unknown ? '' : `${charge.runs} of them `;
+  return ` (${runs}, ${which}charged as the dearest known run: ${charge.text} in all)`;
+}

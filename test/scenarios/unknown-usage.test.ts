@@ -1,0 +1,209 @@
+/** What a loop does, and says, about runs that do not report what they used. */
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const json = (event: object): string => `echo '${JSON.stringify(event)}'`;
+
+/** A run of codex with this usage, which is known from its stream. */
+const completes = (input: number): string =>
+  [
+    json({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'Not yet.' } }),
+    json({ type: 'turn.completed', usage: { input_tokens: input, output_tokens: 0 } }),
+  ].join('\n');
+
+const fails = json({ type: 'turn.failed', error: { message: 'the answer makes no sense' } });
+
+/** A run of codex that fails after it has recorded its usage in its own session file. */
+const failsAndRecords = (input: number): string => {
+  const total = { input_tokens: input, output_tokens: 0 };
+  const payload = { type: 'token_count', info: { total_token_usage: total } };
+  const entry = JSON.stringify({ timestamp: 'NOW', type: 'event_msg', payload });
+  return [
+    'id=$(printf "01a1e2d4-ecad-7683-9423-%012d" "$$")',
+    'echo "{\\"type\\":\\"thread.started\\",\\"thread_id\\":\\"$id\\"}"',
+    'folder="$CODEX_HOME/sessions/$(date -u +%Y/%m/%d)"; mkdir -p "$folder"',
+    `echo '${entry}' | sed "s/NOW/$(date -u +%Y-%m-%dT%H:%M:%S.999Z)/" >"$folder/rollout-x-$id.jsonl"`,
+    fails,
+    'exit 1',
+  ].join('\n');
+};
+
+const codex = (stage: Stage, ...args: readonly string[]) => {
+  stage.installs('codex');
+  return stage.ralph('run', 'work', '--name', 'it', '--agent', 'codex', '--model', 'gpt-5', ...args).ended;
+};
+
+describe('a limit', () => {
+  it('counts the usage that codex records itself of runs that fail', async () => {
+    const stage = openStage();
+    stage.plans('default', failsAndRecords(2000));
+    const home = stage.path('codex-home');
+    const { code, stderr } = await codex(stage, '--max-tokens', '5000', '--env', `CODEX_HOME=${home}`);
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
+    expect(stderr).toContain('token limit reached: 6000 of 5000\n');
+    expect(stderr).toContain('tokens: 6000 in, 0 out, 0 cache read, 0 cache write\n');
+    expect(stage.state).toMatchObject({ runs_of_unknown_tokens: 0, tokens: { input: 6000 } });
+  });
+
+  it('charges a run of unknown usage as the dearest known run, and every report says so', async () => {
+    const stage = openStage();
+    stage.plans(1, completes(2000));
+    stage.plans(2, completes(1000));
+    stage.plans('default', `${fails}; exit 1`);
+    const { code, stderr } = await codex(stage, '--max-tokens', '6000');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 4 });
+    const sum = 'plus 2 runs of unknown usage, charged as the dearest known run: 7000 tokens in all';
+    expect(stderr).toContain(
+      'token limit reached: 7000 of 6000, with 2 runs of unknown usage charged as the dearest known run\n',
+    );
+    expect(stderr).toContain(`tokens: 3000 in, 0 out, 0 cache read, 0 cache write (${sum})\n`);
+    const status = await stage.ralph('status', 'it').ended;
+    expect(status.stdout).toContain(`Tokens: 3000 in, 0 out, 0 cache read, 0 cache write (${sum})\n`);
+    expect(status.stdout).toContain('  iteration 3: unknown\n');
+    expect(stage.state).toMatchObject({ runs_of_unknown_tokens: 2, runs_of_unknown_cost: 2 });
+    const { stdout } = await stage.ralph('status', 'it', '--json').ended;
+    expect(JSON.parse(stdout)).toMatchObject({
+      record: {
+        runsOfUnknownTokens: 2,
+        runsOfUnknownCost: 2,
+        chargedTokens: { runs: 2, sum: 7000 },
+        // The cost is not limited.
+        chargedCost: null,
+      },
+    });
+    expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/Iteration 3 [^#]*- Cost: unknown/);
+  });
+
+  it.each([
+    ['--max-cost', '0.01', 'cannot enforce the cost limit of $0.0100: 2 runs did not report their cost'],
+    ['--max-tokens', '5000', 'cannot enforce the token limit of 5000: 2 runs did not report their tokens'],
+  ])(
+    '%s ends a loop without any known usage after two runs, and a person can resume it',
+    async (option, limit, reason) => {
+      const stage = openStage();
+      stage.plans('default', `${fails}; exit 1`);
+      const { code, stderr } = await codex(stage, option, limit, '--max-failures', '20');
+      expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+      expect(stderr).toContain(reason);
+      expect(stderr).toContain('cost        unknown: no run reported it\n');
+      expect(stderr).not.toContain('$0.0000');
+      expect(stage.state).toMatchObject({ tokens: null, cost_usd: null });
+      expect(stderr).toContain('resume      ralph resume it\n');
+      const resumed = await stage.ralph('resume', 'it').ended;
+      expect({ code: resumed.code, calls: stage.calls }).toEqual({ code: 1, calls: 4 });
+    },
+  );
+});
+
+describe('own flags', () => {
+  it.each([
+    ['settings', []],
+    ['settings and --agent', ['--agent', 'codex']],
+    ['the command line', ['--', 'codex', '--sandbox', 'read-only']],
+  ] as const)('that decide what codex may do are the only ones, from %s', async (_, args) => {
+    for (const preset of ['ralph-cli', 'default']) {
+      const stage = openStage();
+      stage.installs('codex');
+      const flags = args.length > 2 ? [] : ['--sandbox', 'read-only'];
+      stage.settings({ preset, agent: { command: 'codex', flags } });
+      // oxlint-disable-next-line no-await-in-loop -- one loop after the other
+      const { stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', ...args).ended;
+      const words = stage.given(1, 'argv').split('\n');
+      expect(words.slice(0, 4)).toEqual(['e', '--json', '--sandbox', 'read-only']);
+      expect(words.join(' ')).not.toMatch(/dangerously|full-auto/);
+      expect(stderr).not.toContain('may not be allowed');
+    }
+  });
+});
+
+describe('a prompt that begins with -', () => {
+  const prompts = ['- [ ] the first item\n', '---\ntitle: x\n---\nDo it.\n'];
+
+  it.each([
+    ['claude', (prompt: string) => ['--', prompt]],
+    ['amp', (prompt: string) => [`--execute=${prompt}`]],
+    ['codex', () => ['.ralph/prompt_001.txt']],
+    ['fake-agent', (prompt: string) => [prompt]],
+  ] as const)('reaches %s in the preset ralph-cli, from a file and from -p', async (name, last) => {
+    for (const prompt of prompts) {
+      const stage = openStage();
+      const command = name === 'fake-agent' ? stage.agent : stage.installs(name);
+      stage.settings({ preset: 'ralph-cli', agent: { command } });
+      stage.write('P.md', prompt);
+      for (const [index, given] of [
+        ['-f', 'P.md'],
+        ['-p', prompt],
+      ].entries()) {
+        // oxlint-disable-next-line no-await-in-loop -- one loop after the other
+        await stage.ralph('run', '--name', 'it', ...given, '-m', '1').ended;
+        const words = last(prompt);
+        const argv = stage.given(index + 1, 'argv');
+        expect(argv.endsWith(`${words.join('\n')}\n`)).toBe(true);
+        // The real codex does not open the file, but reads stdin.
+        expect(stage.given(index + 1, 'stdin')).toBe(name === 'codex' ? prompt : '');
+      }
+    }
+  });
+
+  it('is a task of ralph run and ralph loop too, wherever it stands', async () => {
+    const stage = openStage();
+    const [first = '', second = ''] = prompts;
+    const agent = ['--', stage.agent];
+    await stage.ralph('run', first, '--name', 'it', '-m', '1', ...agent).ended;
+    await stage.ralph('run', '--name', 'it', '-m', '1', second, ...agent).ended;
+    await stage.ralph('loop', second, '--check', 'false', '--name', 'l', '-m', '1', ...agent).ended;
+    await stage.ralph(first, '--name', 'it', '-m', '1', ...agent).ended;
+    expect(stage.calls).toBe(4);
+    expect([1, 2, 3, 4].map((call) => stage.given(call, 'stdin'))).toEqual([
+      expect.stringContaining(first.trim()),
+      expect.stringContaining(second),
+      expect.stringContaining(second.trim()),
+      expect.stringContaining(first.trim()),
+    ]);
+    const { code, stderr } = await stage.ralph('run', '--no-such-option', '-m', '1').ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain('unknown option');
+  });
+
+  it.each(['claude', 'codex', 'opencode', 'gemini', 'qwen', 'copilot', 'amp'])(
+    'reaches %s on stdin, as an argument and in a file',
+    async (name) => {
+      const stage = openStage();
+      stage.installs(name);
+      const [, prompt = ''] = prompts;
+      stage.write('P.md', prompt);
+      for (const [index, via] of ['stdin', 'argument', 'file'].entries()) {
+        const how = ['--agent', name, '--prompt-via', via, '--name', 'it', '-f', 'P.md', '-m', '1'];
+        // oxlint-disable-next-line no-await-in-loop -- one loop after the other
+        await stage.ralph('run', ...how).ended;
+        const [argv, stdin] = [stage.given(index + 1, 'argv'), stage.given(index + 1, 'stdin')];
+        const isProtected = argv.includes(`\n--\n${prompt}`) || argv.includes(`=${prompt}`);
+        expect({ via, isProtected, stdin: stdin.startsWith(prompt) }).toEqual({
+          via,
+          isProtected: via === 'argument',
+          stdin: via !== 'argument',
+        });
+      }
+    },
+  );
+});
+
+describe('a commit message in the preset ralph-cli', () => {
+  it('S2.34 S2.102 is asked of claude in text mode, and the report says that its cost is unknown', async () => {
+    const stage = openStage();
+    stage.installs('claude');
+    stage.settings({
+      preset: 'ralph-cli',
+      agent: { command: 'claude' },
+      scm: { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] },
+    });
+    const result = { type: 'result', subtype: 'success', result: '<response>DONE</response>' };
+    stage.plans(1, `echo new > work.txt; ${json({ ...result, total_cost_usd: 0.5 })}`);
+    stage.plans(2, 'echo "Add the work"');
+    const { code, stderr } = await stage.ralph('run', '--name', 'it', '-p', 'work').ended;
+    expect(code).toBe(0);
+    expect(stage.given(2, 'argv')).toMatch(/^-p\n--output-format\ntext\nProvide a short imperative/);
+    expect(stage.git('log', '-1', '--format=%s')).toBe('Add the work\n');
+    expect(stderr).toContain('$0.5000 reported (plus 1 run of unknown cost)');
+  });
+});

@@ -1,0 +1,67 @@
+import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
+import type { LimitsPolicy } from '../../src/loop/policy.ts';
+import { must } from './plain.ts';
+
+/** The oracle's own account of what the runs used, and of what is charged for those that do not report it. */
+export class SpendBooks {
+  readonly #runs = new Map<string, BookedRun>();
+
+  started(run: string): void {
+    this.#runs.set(run, { ...this.#of(run), started: true });
+  }
+
+  output(run: string, { cost, tokens }: OutputSnapshot): void {
+    const sum = tokens === null ? null : tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
+    this.#runs.set(run, { ...this.#of(run), usd: cost?.usd ?? null, tokens: sum });
+  }
+
+  ended(run: string, as: Extract<LoopEvent, { type: 'run.ended' }>['as']): void {
+    this.#runs.set(run, { ...this.#of(run), as });
+  }
+
+  /** A person resumes the loop, which allows it further runs of unknown usage. */
+  reopened(): void {
+    for (const [run, booked] of this.#runs) this.#runs.set(run, { ...booked, beforeReopening: true });
+  }
+
+  /** Everything that is known and charged. */
+  charged(kind: 'usd' | 'tokens'): { readonly sum: number; readonly isUnknown: boolean } {
+    const all = [...this.#runs.values()];
+    const known = all.flatMap((run) => run[kind] ?? []);
+    const unknown = all.filter((run) => run[kind] === null && run.started && CHARGED.has(run.as ?? ''));
+    const blind = unknown.filter((run) => run.as !== 'interrupted' && !run.beforeReopening);
+    const sum = known.reduce((a, b) => a + b, 0) + unknown.length * Math.max(0, ...known);
+    return { sum, isUnknown: known.length === 0 && blind.length >= 2 };
+  }
+
+  /** L7: no run is planned once a limit is reached, or can no longer be enforced. */
+  mayPlan({ costUsd, tokens }: LimitsPolicy): void {
+    for (const [kind, limit] of [['usd', costUsd] as const, ['tokens', tokens] as const]) {
+      if (limit === null) continue;
+      const { sum, isUnknown } = this.charged(kind);
+      must(sum < limit, 'L7', `a run is planned with ${sum} of ${limit} ${kind} charged`);
+      must(!isUnknown, 'L7', `a run is planned after two of unknown ${kind}, without a known one`);
+    }
+  }
+
+  /** The known cost of the ended runs. */
+  get knownUsd(): number {
+    return [...this.#runs.values()].reduce((sum, { as, usd }) => sum + (as === null ? 0 : (usd ?? 0)), 0);
+  }
+
+  #of(run: string): BookedRun {
+    const none = { started: false, usd: null, tokens: null, as: null, beforeReopening: false };
+    return this.#runs.get(run) ?? none;
+  }
+}
+
+interface BookedRun {
+  readonly started: boolean;
+  readonly usd: number | null;
+  readonly tokens: number | null;
+  readonly as: string | null;
+  readonly beforeReopening: boolean;
+}
+
+/** Usage limits and outages are not charged, nor is a run that a retry cannot fix. */
+const CHARGED = new Set(['ok', 'failure', 'wait', 'restart', 'interrupted']);
