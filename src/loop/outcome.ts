@@ -126,7 +126,7 @@ export function explain(
     case 'failures-exhausted':
       return counted(outcome.failures, 'consecutive failure');
     case 'stuck':
-      return `stuck: ${outcome.unchanged} consecutive iterations changed nothing`;
+      return `stuck: ${counted(outcome.unchanged, 'consecutive iteration')} changed nothing`;
     case 'prompt-lost':
     case 'bad-input':
     case 'fatal':

@@ -228,7 +228,7 @@ function nudge(unchanged: number): string {
   return [
     '## Nothing has changed',
     '',
-    `The last ${unchanged} iterations left the repository exactly as it was.`,
+    `The last ${unchanged === 1 ? 'iteration' : `${unchanged} iterations`} left the repository exactly as it was.`,
     'Do not repeat the previous attempts: find out what blocks you and take another approach.',
   ].join('\n');
 }
