@@ -33,7 +33,7 @@ const GAP = '  ';
 const LEAST = 12;
 
 /** The columns of the terminal that stdout is; unlimited for a file or a pipe. */
-export function terminalWidth(): number {
+function terminalWidth(): number {
   try {
     // Cheaper than `isatty`, which loads half of Node's networking.
     if (!fstatSync(1).isCharacterDevice() || !process.stdout.isTTY) return Infinity;
