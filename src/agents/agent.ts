@@ -55,6 +55,16 @@ export interface AgentCall {
   readonly credentials: readonly string[];
   /** Other environment variables that determine the account: its settings folder, its server. */
   readonly account: readonly string[];
+  /** The file that a login writes; null if it is kept where no other program can look. */
+  readonly login: LoginFile | null;
+}
+
+export interface LoginFile {
+  /** The environment variable that names its folder, and the folder below the home without it. */
+  readonly folder: { readonly variable: string | null; readonly below: string };
+  readonly path: string;
+  /** Whether an agent without this file and without a key cannot work; it may know other places. */
+  readonly isOnlyPlace: boolean;
 }
 
 export interface CallForm {

@@ -28,6 +28,11 @@ export const amp: Agent = {
     ],
     credentials: ['AMP_API_KEY'],
     account: ['AMP_URL'],
+    login: {
+      folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
+      path: 'amp/secrets.json',
+      isOnlyPlace: false,
+    },
   },
   remedies: {
     authentication: 'log in with: amp login, or set AMP_API_KEY',

@@ -36,6 +36,12 @@ export const claude: Agent = {
     ],
     credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     account: ['CLAUDE_CONFIG_DIR', 'ANTHROPIC_BASE_URL'],
+    // On macOS it is in the keychain.
+    login: {
+      folder: { variable: 'CLAUDE_CONFIG_DIR', below: '.claude' },
+      path: '.credentials.json',
+      isOnlyPlace: process.platform !== 'darwin',
+    },
   },
   remedies: {
     authentication: 'log in with: claude /login, or set ANTHROPIC_API_KEY',

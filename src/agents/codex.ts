@@ -37,6 +37,11 @@ export const codex: Agent = {
     answerFile: ANSWER,
     credentials: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
     account: ['CODEX_HOME', 'OPENAI_BASE_URL'],
+    login: {
+      folder: { variable: 'CODEX_HOME', below: '.codex' },
+      path: 'auth.json',
+      isOnlyPlace: true,
+    },
   },
   remedies: {
     authentication: 'log in with: codex login, or set CODEX_API_KEY',

@@ -38,6 +38,8 @@ export const copilot: Agent = {
     ],
     credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
     account: ['COPILOT_HOME', 'COPILOT_PROVIDER_BASE_URL'],
+    // Kept in the keyring of the system.
+    login: null,
   },
   remedies: {
     authentication: 'log in with: copilot, then /login, or set COPILOT_GITHUB_TOKEN',

@@ -33,6 +33,11 @@ export const gemini: Agent = {
     ],
     credentials: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     account: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
+    login: {
+      folder: { variable: null, below: '.gemini' },
+      path: 'oauth_creds.json',
+      isOnlyPlace: false,
+    },
   },
   remedies: {
     authentication: 'log in with: gemini, then /auth, or set GEMINI_API_KEY',

@@ -33,6 +33,11 @@ export const opencode: Agent = {
     ],
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
+    login: {
+      folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
+      path: 'opencode/auth.json',
+      isOnlyPlace: false,
+    },
   },
   remedies: {
     authentication: 'log in with: opencode auth login',

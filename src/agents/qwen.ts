@@ -33,6 +33,11 @@ export const qwen: Agent = {
     ],
     credentials: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'QWEN_API_KEY'],
     account: ['OPENAI_BASE_URL'],
+    login: {
+      folder: { variable: null, below: '.qwen' },
+      path: 'oauth_creds.json',
+      isOnlyPlace: false,
+    },
   },
   remedies: {
     authentication: 'log in with: qwen, then /auth, or set OPENAI_API_KEY',

@@ -3,6 +3,8 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   const [name, ...rest] = words;
   if ((name !== 'run' && name !== 'loop') || rest.length < 2) return null;
   const hasExtraWords = code === 'commander.excessArguments';
+  const check = unquotedCheck(rest);
+  if (hasExtraWords && check !== null) return `(Quote a check of several words: --check "${check}")`;
   if (hasExtraWords && hasCommand) return `(Quote a task of several words: ralph ${name} "fix the tests")`;
   // The user may have forgotten the `--` before the agent's command.
   if ((!hasExtraWords && code !== 'commander.optionMissingArgument') || hasCommand) return null;
@@ -13,3 +15,15 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
 /** Printed after the error of a bare `ralph`. */
 export const FIRST_STEPS =
   '(For example: ralph run "fix the failing tests" --check "npm test" --agent claude; for all commands: ralph --help)';
+
+/** A check that was given without quotes, with the bare words after it: `--check npm test`; null if there is none. */
+export function unquotedCheck(words: readonly string[]): string | null {
+  const at = words.findIndex((word) => word === '--check' || word.startsWith('--check='));
+  const isSeparate = words[at] === '--check';
+  const value = isSeparate ? words[at + 1] : words[at]?.slice('--check='.length);
+  if (at < 0 || value === undefined || /\s/.test(value)) return null;
+  const more = words.slice(at + (isSeparate ? 2 : 1));
+  const end = more.findIndex((word) => word.startsWith('-') || /\s/.test(word));
+  const rest = end < 0 ? more : more.slice(0, end);
+  return rest.length === 0 ? null : [value, ...rest].join(' ');
+}

@@ -18,6 +18,6 @@ export async function agents(options: { readonly json?: boolean }): Promise<numb
     path === null ? `install with: ${install}` : calledAs,
   ]);
   print(columns([['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows]));
-  print('\nAny other command that reads the prompt from stdin works too: ralph run "…" -- COMMAND\n');
+  print('\nAny other command that reads the prompt from stdin works too:\n  ralph run "…" -- COMMAND\n');
   return 0;
 }

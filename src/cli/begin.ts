@@ -5,6 +5,7 @@ import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-resul
 import { insideRun, startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { adviceOn } from '../config/advice.ts';
+import { noteOnOuterSettings } from '../config/outer-settings.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
@@ -76,6 +77,7 @@ export async function begin(work: Work): Promise<number> {
       ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
+      ...noteOnOuterSettings(workspace, read.shared !== null || read.local !== null),
     ],
     prompt: work.prompt,
     promptFrom: work.promptFrom,

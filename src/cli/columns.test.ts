@@ -18,3 +18,17 @@ it('wraps a text between words, and breaks a word that does not fit', () => {
   expect(wrap('漢字'.repeat(11), 20)).toEqual(['漢字'.repeat(5), '漢字'.repeat(5), '漢字']);
   expect(wrap('any width at all, even none', Number.POSITIVE_INFINITY)).toHaveLength(1);
 });
+
+it('breaks the widest cells where a line is wider than the terminal', () => {
+  const rows = [
+    ['NAME', 'COMMAND'],
+    ['a', 'echo one two three four'],
+    ['b', 'x'.repeat(30)],
+  ];
+  expect(columns(rows, { width: 20 })).toBe(
+    'NAME  COMMAND\na     echo one two\n      three four\nb     xxxxxxxxxxxxxx\n      xxxxxxxxxxxxxx\n      xx\n',
+  );
+  expect(columns(rows, { width: 20, cut: true })).toBe(
+    'NAME  COMMAND\na     echo one two …\nb     xxxxxxxxxxxxx…\n',
+  );
+});

@@ -54,6 +54,7 @@ export class Console implements LoopObserver {
     this.#screen = new Screen({
       quiet: options.quiet === true,
       droppedText: `[… output dropped: the reader is too slow; all of it is in: ralph logs ${spec.name}]`,
+      lostText: `the output of the agent is kept: ralph logs ${spec.name}`,
     });
     if (this.#screen.hasStatusLine) this.#timer = setInterval(() => this.#drawStatus(), 1000).unref();
   }
@@ -125,7 +126,8 @@ export class Console implements LoopObserver {
 
   /** A line about the loop. */
   status(line: string): void {
-    if (this.#options.quiet === true) return;
+    // A warning is no progress report.
+    if (this.#options.quiet === true && !line.startsWith('warning: ')) return;
     this.line(
       `${stampIf(this.#options)}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${hideLikelyKeys(oneLine(line))}`,
     );

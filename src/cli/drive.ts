@@ -4,8 +4,10 @@ import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
+import { UserError } from '../user-error.ts';
 import { Console, detailLine } from './console.ts';
 import type { ViewOptions } from './options.ts';
+import { print } from './print.ts';
 import { paint } from './screen.ts';
 import { isError, summary } from './summary.ts';
 
@@ -37,7 +39,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     view.close();
     if (stop.why === 'lost') {
       const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
-      if (options.json === true) process.stdout.write(`${JSON.stringify(record)}\n`);
+      if (options.json === true) printRecord(view, record);
       view.line(`ralph: error: ${stop.error.message}; the journal is intact up to here`);
       view.line(`  resume with: ralph resume ${loop.spec.name}`);
       return 3;
@@ -66,12 +68,24 @@ export async function finish(
 ): Promise<number> {
   view.close();
   const work = await workOf(spec, startersEnvironment(process.env));
-  if (options.json === true) process.stdout.write(`${JSON.stringify(end)}\n`);
+  const isPrinted = options.json !== true || printRecord(view, end);
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
   if (isError(end)) view.line(`ralph: error: ${end.reason}`);
   for (const line of summary(end, work)) view.line(line);
-  return end.exitCode;
+  return isPrinted ? end.exitCode : 3;
+}
+
+/** Prints the result for a program; false if stdout does not take it. */
+function printRecord(view: Console, record: object): boolean {
+  try {
+    print(`${JSON.stringify(record)}\n`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    view.line(`ralph: error: ${error.message}`);
+    return false;
+  }
 }
 
 /** The loop survives its terminal. */

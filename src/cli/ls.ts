@@ -35,5 +35,5 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
       ];
     }),
   ];
-  print(columns(rows));
+  print(columns(rows, { cut: true }));
 }

@@ -12,8 +12,13 @@ void main(process.argv.slice(2)).then(
 /** Handles `--version` and plain `status` without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
-    writeSync(1, `${version()}\n`);
-    return 0;
+    try {
+      writeSync(1, `${version()}\n`);
+      return 0;
+    } catch (error) {
+      writeSync(2, `ralph: error: cannot write to stdout: ${error instanceof Error ? error.message : ''}\n`);
+      return 3;
+    }
   }
   if (process.platform === 'win32') {
     writeSync(

@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { reasonOf, UserError } from '../user-error.ts';
 import { sanitize } from './terminal.ts';
 
 /**
@@ -21,13 +22,22 @@ function write(descriptor: 1 | 2, text: string): boolean {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
       // On a full pipe the stream waits; a reader that is gone misses nothing.
-      const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
-      if (isFull) (descriptor === 1 ? process.stdout : process.stderr).write(rest);
-      return isFull;
+      if (code === 'EAGAIN') (descriptor === 1 ? process.stdout : process.stderr).write(rest);
+      else if (descriptor === 1 && !READER_IS_GONE.has(code)) throw cannotPrint(error);
+      return code === 'EAGAIN';
     }
   }
   return true;
+}
+
+/** Also a terminal that was closed. */
+export const READER_IS_GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'EIO', 'EBADF']);
+
+/** The error of a stdout that takes nothing, such as a file on a full disk. */
+export function cannotPrint(error: unknown): UserError {
+  return new UserError(`cannot write to stdout: ${reasonOf(error)}`, 3, { cause: error });
 }
 
 /** Cheaper than `isatty`, which loads half of Node's networking; sanitizing does no harm on other devices. */

@@ -4,7 +4,8 @@ import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
-import { adviceOn, FIRST_STEPS } from './advice.ts';
+import { closest } from '../config/closest.ts';
+import { adviceOn, FIRST_STEPS, unquotedCheck } from './advice.ts';
 import { explainError } from './errors.ts';
 import {
   limitOptions,
@@ -23,6 +24,11 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = build(words, command, (result) => {
     code = result;
   });
+  const problem = wrongHelp(program, words) ?? wrongTask(words);
+  if (problem !== null) {
+    warn(`ralph: error: ${problem}\n`);
+    return 2;
+  }
   try {
     await program.parseAsync(withTaskLast(words), { from: 'user' });
     return code;
@@ -37,6 +43,24 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (args.length === 0) warn(`${FIRST_STEPS}\n`);
     return failed;
   }
+}
+
+/** `ralph help` with the name of a command that does not exist. */
+function wrongHelp(program: Command, [first, name]: readonly string[]): string | null {
+  if (first !== 'help' || name === undefined || name.startsWith('-')) return null;
+  const known = program.commands.map((command) => command.name());
+  if (known.includes(name) || name === 'help') return null;
+  const near = closest(name, known);
+  return `unknown command '${name}'${near === null ? '; list all with: ralph --help' : ` (did you mean ${near}?)`}`;
+}
+
+/** A single word after an unquoted check is more likely a part of the check than a task. */
+function wrongTask([name, ...rest]: readonly string[]): string | null {
+  const check = name === 'run' || name === 'loop' ? unquotedCheck(rest) : null;
+  const [program = '', task = '', ...more] = check?.split(' ') ?? [];
+  return check === null || more.length > 0
+    ? null
+    : `the task ${JSON.stringify(task)} follows --check ${program}: quote a check of several words (--check "${check}"), or put the task first`;
 }
 
 /** Adds `run` where no command is given. A single bare word is never a task, so that a typo does not start an agent. */

@@ -6,6 +6,7 @@
  */
 import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';
+import { cannotPrint, READER_IS_GONE } from './print.ts';
 import { sanitize, TerminalSanitizer } from './terminal.ts';
 
 /** Colour for stderr. */
@@ -23,6 +24,8 @@ export class Screen {
   /** Whether stderr is a terminal with room for a status line. */
   readonly hasStatusLine: boolean;
   readonly #droppedText: string;
+  readonly #lostText: string;
+  #hasExplained = false;
   readonly #droppedFrom = new Set<NodeJS.WriteStream>();
   readonly #stdout = new TerminalSanitizer();
   readonly #stderr = new TerminalSanitizer();
@@ -33,14 +36,16 @@ export class Screen {
   /** The same for stdout, where it is not shared with stderr. */
   #stdoutAtLineStart = true;
 
-  /** `droppedText` is printed in place of output that a reader was too slow for. */
-  constructor(options: { readonly quiet: boolean; readonly droppedText: string }) {
+  /** `droppedText` is printed in place of output that a reader was too slow for, `lostText` if stdout takes none. */
+  constructor(options: { readonly quiet: boolean; readonly droppedText: string; readonly lostText: string }) {
     const { stderr, env } = process;
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.hasStatusLine =
       stderr.isTTY && !options.quiet && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;
     this.#droppedText = options.droppedText;
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+    this.#lostText = options.lostText;
+    process.stderr.on('error', () => {});
+    process.stdout.on('error', (error) => this.#explain(error));
   }
 
   /** The agent's words, on stdout. */
@@ -116,6 +121,14 @@ export class Screen {
     this.#atLineStart = true;
     if (!this.#stdoutAtLineStart) this.#write(process.stdout, '\n');
     this.#stdoutAtLineStart = true;
+  }
+
+  /** The loop continues without a stdout; a person should know why the output is missing. */
+  #explain(error: unknown): void {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (this.#hasExplained || READER_IS_GONE.has(code)) return;
+    this.#hasExplained = true;
+    this.line(`ralph: warning: ${cannotPrint(error).message}; ${this.#lostText}`);
   }
 
   #write(stream: NodeJS.WriteStream, content: string | Buffer): void {

@@ -45,7 +45,7 @@ function describe(loop: LoopReading): readonly string[] {
     `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
     `Consecutive failures: ${state.failures.consecutive}`,
     `Total failures: ${state.failures.total}`,
-    `Inactivity timeout: ${silence === null ? 'none' : `${silence / 1000}s`}`,
+    `Inactivity timeout: ${silence === null ? 'none' : limitText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...report.checks.map(
       ({ command, result }) =>
@@ -77,6 +77,12 @@ function spendLines(loop: LoopReading): readonly string[] {
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
+}
+
+/** `60s`, `20m`, `2h`: in the largest unit that has no remainder. */
+function limitText(ms: number): string {
+  if (ms > 60_000 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  return ms > 60_000 && ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
 }
 
 function time(moment: number | null | undefined): string {

@@ -27,7 +27,7 @@ describe('offsetsOf', () => {
 
 describe('syntaxErrorIn', () => {
   it.each([
-    ['{ "a": 1,\n }', '2:2', 'expected a key in double quotes'],
+    ['{ "a": 1,\n }', '1:9', 'remove the comma after the last entry'],
     ['{ a: 1 }', '1:3', 'unexpected "a", expected a key in double quotes'],
     ['{ "a" 1 }', '1:7', 'expected ":"'],
     ['{\n"a": 1\n"b": 2 }', '3:1', 'expected ","'],
@@ -37,7 +37,7 @@ describe('syntaxErrorIn', () => {
     ['{ "a": 1. }', '1:8', 'the number is incomplete'],
     ['{ "a": 1', '1:9', 'expected "}"'],
     ['[1', '1:3', 'expected "]"'],
-    ['{}\n// done', '2:1', 'comments are not allowed'],
+    ['{}\n// done', '2:1', 'comments are not allowed in JSON; remove them'],
     ['{} {}', '1:4', 'expected the end of the file'],
     ['', '1:1', 'expected a value'],
     ['{ "a": "x', '1:8', 'the string has no closing quote'],

@@ -34,12 +34,57 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /** The first syntax error; null for valid JSON. */
-export function syntaxErrorIn(text: string): (Position & { readonly message: string }) | null {
+export function syntaxErrorIn(text: string): TextProblem | null {
   const errors: ParseError[] = [];
   parse(text, errors, STRICT);
   const [first, second] = errors;
   if (first === undefined) return null;
+  const comma = trailingCommaBefore(text, first.offset);
+  if (comma !== null) return { ...positionAt(text, comma), message: 'remove the comma after the last entry' };
   return { ...positionAt(text, first.offset), message: describe(first, second, text) };
+}
+
+export type TextProblem = Position & { readonly message: string };
+
+/** The offset of a comma that stands right before a closing bracket; null if another error is there. */
+function trailingCommaBefore(text: string, offset: number): number | null {
+  const before = text.slice(0, offset).trimEnd();
+  return /[}\]]/.test(text[offset] ?? '') && before.endsWith(',') ? before.length - 1 : null;
+}
+
+/** Where brackets are nested deeper than any settings need, and than a parser may follow; null if nowhere. */
+export function tooDeepIn(text: string): TextProblem | null {
+  let depth = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
+    if (token === '[' || token === '{') depth++;
+    if (token === ']' || token === '}') depth--;
+    if (depth > MAX_DEPTH)
+      return { ...positionAt(text, index), message: `nested more than ${MAX_DEPTH} levels deep` };
+  }
+  return null;
+}
+
+const MAX_DEPTH = 100;
+
+/** The first key that an object has twice; `JSON.parse` would silently use the last one. */
+export function duplicateKeyIn(text: string): TextProblem | null {
+  const first = (node: Node | undefined): TextProblem | null => {
+    const known = new Map<string, number>();
+    for (const child of node?.children ?? []) {
+      const key = child.type === 'property' ? child.children?.[0] : undefined;
+      const earlier = key === undefined ? undefined : known.get(String(key.value));
+      if (key !== undefined && earlier !== undefined) {
+        const { line } = positionAt(text, earlier);
+        const message = `${JSON.stringify(key.value)} is set twice, first in line ${line}; keep one of them`;
+        return { ...positionAt(text, key.offset), message };
+      }
+      if (key !== undefined) known.set(String(key.value), key.offset);
+      const inner = first(child);
+      if (inner !== null) return inner;
+    }
+    return null;
+  };
+  return first(parseTree(text, [], STRICT));
 }
 
 const STRICT = { disallowComments: true, allowTrailingComma: false };
@@ -61,8 +106,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   CloseBraceExpected: 'expected "}"',
   CloseBracketExpected: 'expected "]"',
   EndOfFileExpected: 'expected the end of the file',
-  InvalidCommentToken: 'comments are not allowed',
-  UnexpectedEndOfComment: 'comments are not allowed',
+  InvalidCommentToken: 'comments are not allowed in JSON; remove them',
+  UnexpectedEndOfComment: 'comments are not allowed in JSON; remove them',
   UnexpectedEndOfString: 'the string has no closing quote',
   UnexpectedEndOfNumber: 'the number is incomplete',
   InvalidNumberFormat: 'the number is invalid',

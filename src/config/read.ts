@@ -48,7 +48,7 @@ interface SettingsFile {
 async function readFile(workspace: string, name: string): Promise<SettingsFile | null> {
   const text = textOf(workspace, name);
   if (text === null) return null;
-  const { offsetsOf, positionAt, syntaxErrorIn } = await import('./json-text.ts');
+  const { duplicateKeyIn, offsetsOf, positionAt, syntaxErrorIn, tooDeepIn } = await import('./json-text.ts');
   let offsets: ReadonlyMap<string, number> | null = null;
   const offsetOf = (path: string): number => nearest((offsets ??= offsetsOf(text)), path);
   const placeAt = (offset: number): string => {
@@ -56,11 +56,15 @@ async function readFile(workspace: string, name: string): Promise<SettingsFile |
     return `${name}:${line}:${column}`;
   };
 
+  const tooDeep = tooDeepIn(text);
+  if (tooDeep !== null) throw failure([`${name}:${tooDeep.line}:${tooDeep.column}: ${tooDeep.message}`]);
   const parsed = parse(text);
   if (parsed === null) {
     const { line = 1, column = 1, message = 'unexpected text' } = syntaxErrorIn(text) ?? {};
     throw failure([`${name}:${line}:${column}: not valid JSON: ${message}`]);
   }
+  const twice = duplicateKeyIn(text);
+  if (twice !== null) throw failure([`${name}:${twice.line}:${twice.column}: ${twice.message}`]);
   const { content, clashes, written } = resolveAliases(parsed.content);
   const [clash] = clashes;
   if (clash !== undefined) throw failure([`${placeAt(offsetOf(clash.alias))}: ${describeClash(clash)}`]);

@@ -8,7 +8,7 @@ describe('commitMessage', () => {
     [
       'accepts a tag in any case, over several lines',
       'x <RESPONSE>\n\nFix parser\nand more\n</Response>',
-      'Fix parser',
+      'Fix parser\n\nand more',
     ],
     ['takes the first of several tags', '<response>One</response><response>Two</response>', 'One'],
     ['skips a code fence', '```text\nFix parser\n```', 'Fix parser'],
@@ -22,6 +22,13 @@ describe('commitMessage', () => {
       'Fix the parser',
     ],
     ['accepts any line ends', '\r\n\rFix parser\r\nmore', 'Fix parser'],
+    [
+      'keeps the body after a blank line, with its indentation',
+      'Fix parser\n\nIt read\u0007 one token too many:\n  - at the end  \n\n\n\nFixes #12\n\n',
+      'Fix parser\n\nIt read one token too many:\n  - at the end\n\nFixes #12',
+    ],
+    ['ends the body at a code fence', '```\nFix parser\n\nWhy\n```\nAnything else?', 'Fix parser\n\nWhy'],
+    ['leaves JSON out of the body', 'Fix parser\n\n{"type":"result"}\nWhy', 'Fix parser\n\nWhy'],
     ['keeps braces that are not JSON', '{scope} Fix parser}', '{scope} Fix parser}'],
   ])('S2.66 %s', (_, answer, message) => {
     expect(commitMessage(answer)).toBe(message);
@@ -39,6 +46,10 @@ describe('commitMessage', () => {
 
   it('is limited in length and never cuts a character', () => {
     expect(commitMessage('😀'.repeat(5000))).toBe('😀'.repeat(1000));
+    const body = commitMessage(`Fix\n\n${'😀'.repeat(500)}\n`.repeat(100))?.slice('Fix\n\n'.length) ?? '';
+    expect(Array.from(body).length).toBeLessThanOrEqual(4000);
+    expect(body).not.toContain('\uFFFD');
+    expect(commitMessage(`Fix\n\n${'a\n'.repeat(900)}`)?.split('\n')).toHaveLength(51);
   });
 });
 

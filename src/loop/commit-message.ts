@@ -1,14 +1,37 @@
 /**
- * The commit subject in an agent's answer; null if the answer has none. It is the first usable line of the first
+ * The commit message in an agent's answer; null if the answer has none. The subject is the first usable line of the first
  * `<response>` tag (any case, may span lines), else of the whole answer. Blank lines, code fences and JSON are not usable;
- * control characters and escape sequences are removed.
+ * control characters and escape sequences are removed. The body is the rest of the tag, or what a blank line separates from
+ * the subject.
  */
 export function commitMessage(answer: string): string | null {
   const plain = answer.replaceAll(ESCAPE_SEQUENCE, '');
   const tagged = /<response>(.*?)<\/response>/is.exec(plain)?.[1];
   const lines = (tagged ?? plain).split(/\r\n|[\n\r\u2028\u2029]/);
-  return lines.map(clean).find(isMessage) ?? null;
+  const at = lines.findIndex((line) => isMessage(clean(line)));
+  const subject = clean(lines[at] ?? '');
+  if (subject === '') return null;
+  const rest = lines.slice(at + 1);
+  const hasBody = tagged !== undefined || clean(rest[0] ?? '') === '';
+  const body = hasBody ? bodyOf(rest) : '';
+  return body === '' ? subject : `${subject}\n\n${body}`;
 }
+
+/** The lines up to a code fence, as git stores them: without trailing blanks and repeated blank lines. */
+function bodyOf(lines: readonly string[]): string {
+  const fence = lines.findIndex((line) => FENCE.test(clean(line)));
+  const kept = (fence < 0 ? lines : lines.slice(0, fence))
+    .map(cleanEnd)
+    .filter((line) => !isJson(line.trim()));
+  return Array.from(kept.slice(0, MAX_BODY_LINES).join('\n'))
+    .slice(0, MAX_BODY_LENGTH)
+    .join('')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .replaceAll(/^\n+|\s+$/g, '');
+}
+
+const MAX_BODY_LINES = 50;
+const MAX_BODY_LENGTH = 4000;
 
 /** The answer without tags that repeat the claim, which are no message. */
 export function withoutClaims(answer: string, words: readonly string[]): string {
@@ -36,22 +59,26 @@ const MAX_SUBJECT_LENGTH = 72;
 const ESCAPE_SEQUENCE = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[@-Z\\^_])/g;
 
 function clean(line: string): string {
-  return Array.from(
-    line
-      .replaceAll('\t', ' ')
-      .replaceAll(/\p{Cc}/gu, '')
-      .trim(),
-  )
-    .slice(0, MAX_LINE_LENGTH)
-    .join('');
+  return cleanEnd(line.trim());
+}
+
+/** Keeps the indentation, as in lists. */
+function cleanEnd(line: string): string {
+  const printable = line
+    .replaceAll('\t', ' ')
+    .replaceAll(/\p{Cc}/gu, '')
+    .trimEnd();
+  return Array.from(printable).slice(0, MAX_LINE_LENGTH).join('').trimEnd();
 }
 
 /** Below the limit on the length of a command-line argument. */
 const MAX_LINE_LENGTH = 1000;
 
 function isMessage(line: string): boolean {
-  return line !== '' && !/^(?:`{3,}|~{3,})[\w-]*$/.test(line) && !isJson(line);
+  return line !== '' && !FENCE.test(line) && !isJson(line);
 }
+
+const FENCE = /^(?:`{3,}|~{3,})[\w-]*$/;
 
 /** Only objects and arrays: a bare number or word is JSON too, but may be a message. */
 function isJson(line: string): boolean {

@@ -109,7 +109,9 @@ describe('the nudge', () => {
 
   it('tells the agent to claim if the work is done and every check passes', () => {
     const text = nudged(checked, 0);
-    expect(text).toContain('The last 3 iterations left the repository exactly as it was.');
+    expect(text).toContain(
+      'The last 3 iterations made no progress: the files and the check results were the same as after an earlier iteration.',
+    );
     expect(text).toContain('Every check passes.');
     expect(text).toMatch(claimNow);
     expect(text).not.toContain('another approach');

@@ -81,7 +81,7 @@ describe('renderPrompt', () => {
 
   it('nudges with the number of iterations that changed nothing', () => {
     expect(render([{ kind: 'nudge', unchanged: 3, verdict: 'failing', ways: null }])).toContain(
-      'The last 3 iterations left the repository exactly as it was.',
+      'The last 3 iterations made no progress: the files and the check results were the same as after an earlier iteration.',
     );
   });
 

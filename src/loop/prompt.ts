@@ -253,9 +253,9 @@ function nudge({ unchanged, verdict, ways }: Extract<Section, { kind: 'nudge' }>
       ? 'Do not repeat the previous attempts: find out what blocks you and take another approach.'
       : `${verdict === 'passing' ? 'Every check passes' : 'There are no checks'}. If the whole task is done, claim it now: ${waysToClaim(ways)}. If work is left, do the next part of it now.`;
   return [
-    '## Nothing has changed',
+    '## No progress',
     '',
-    `The last ${unchanged} iterations left the repository exactly as it was.`,
+    `The last ${unchanged === 1 ? 'iteration' : `${unchanged} iterations`} made no progress: the files and the check results were the same as after an earlier iteration.`,
     advice,
   ].join('\n');
 }

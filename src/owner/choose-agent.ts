@@ -180,9 +180,17 @@ function checkProgram(
   const where = `looked in PATH${program.includes('/') ? ` and from ${workspace}` : ''}`;
   const shown = program === '' ? '""' : program;
   if (agent.call === null) {
-    throw new UserError(`agent command not found: ${shown} (${where}); install it or give its path`);
+    const remedy = remedyForWords(program) ?? 'install it or give its path';
+    throw new UserError(`agent command not found: ${shown} (${where}); ${remedy}`);
   }
   throw new UserError(
     `${isUsersCommand ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
   );
+}
+
+/** A command with its flags in one string, as in `agent.command: "claude --model opus"`; null for a single word. */
+function remedyForWords(program: string): string | null {
+  const [command, ...flags] = splitWords(program) ?? [];
+  if (command === undefined || flags.length === 0) return null;
+  return `the command is one program: put its flags into agent.flags in the settings ("command": ${JSON.stringify(command)}, "flags": ${JSON.stringify(flags)}), or pass them unquoted: -- ${program}`;
 }

@@ -108,7 +108,7 @@ async function writeLoop(
 
   if (unfinished !== null && existsSync(unfinished.progressFile))
     copyFileSync(unfinished.progressFile, folder.earlierProgress);
-  keepEnvironment(spec, env);
+  notes.push(...keepEnvironment(spec, env));
   registerLoop(spec);
   writeSpec(folder.spec, spec, env);
   moveStaleMarkers(folder, policy);

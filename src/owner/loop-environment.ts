@@ -11,8 +11,9 @@ import { register } from '../store/registry.ts';
 import { UMASK } from '../store/run-environment.ts';
 import { REDACTED } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
+import { stateFolder } from '../store/state-folder.ts';
 import { loopFolder } from '../store/store.ts';
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 
 /** Who takes over a loop: a person with an environment, or a process in the background that has none to give. */
 export type NewOwner =
@@ -31,11 +32,7 @@ export interface LoopEnvironment {
 export function environmentFor(spec: Spec, owner: NewOwner): LoopEnvironment {
   const { name, agent, worktree } = spec;
   const known = kept(spec.id);
-  if (known === null && owner.by === 'background') {
-    throw new UserError(
-      `the environment of "${name}" is no longer kept, so it cannot run in the background; continue it with: ralph resume ${name}`,
-    );
-  }
+  if (known === null && owner.by === 'background') throw notInBackground(name);
   const given = owner.by === 'person' ? (owner.given ?? {}) : {};
   const own = owner.by === 'person' ? owner.env : {};
   const env = { ...(known?.env ?? own), ...given, ...umaskFor(known?.umask, owner) };
@@ -63,29 +60,40 @@ export function environmentFor(spec: Spec, owner: NewOwner): LoopEnvironment {
   };
 }
 
+/** An owner in the background has no other environment to give to the agent. */
+export function notInBackground(name: string, exitCode: number = 2): UserError {
+  return new UserError(
+    `"${name}" cannot run in the background: the environment that it was started with is not in ${stateFolder()}; continue it with: ralph resume ${name}`,
+    exitCode,
+  );
+}
+
 /** A background process has its own umask, so the agent's has to be set explicitly. */
 function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
   return by === 'person' || umask === undefined ? {} : { [UMASK]: umask.toString(8).padStart(4, '0') };
 }
 
-/** Keeps the environment of a loop for later owners; without one, only a person can resume the loop. */
-export function keepEnvironment({ id, agent }: Spec, env: Environment): void {
+/** Keeps the environment of a loop for later owners; returns a warning where it cannot. */
+export function keepEnvironment({ id, agent }: Spec, env: Environment): readonly string[] {
   const { [UMASK]: stated, ...rest } = env;
   const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
-  // A state folder that cannot be written must not stop a loop in the foreground.
-  ignoringErrors(() => keep(id, { env: rest, argv: agent.argv, umask }));
+  try {
+    keep(id, { env: rest, argv: agent.argv, umask });
+    return [];
+  } catch (error) {
+    // A state folder that cannot be written must not stop a loop in the foreground.
+    return [
+      `warning: cannot write ${stateFolder()}: ${reasonOf(error)}; ralph ls --all will not list this loop, and a resume will use the environment of its own shell`,
+    ];
+  }
 }
 
 /** Adds a loop to the list of `ralph ls --all`. */
 export function registerLoop({ id, name, workspace }: Spec): void {
-  ignoringErrors(() => register({ id, name, workspace, folder: loopFolder(workspace, name).path }));
-}
-
-function ignoringErrors(write: () => void): void {
   try {
-    write();
+    register({ id, name, workspace, folder: loopFolder(workspace, name).path });
   } catch {
-    // As the caller says.
+    // `keepEnvironment` has reported it.
   }
 }
 

@@ -8,7 +8,7 @@ import { UserError } from '../user-error.ts';
 import { kept } from '../store/kept-environment.ts';
 import { liveOwner, readLoopAt } from '../store/read-loop.ts';
 import { readSpec } from '../store/spec.ts';
-import { stateFolder } from '../store/state-folder.ts';
+import { notInBackground } from './loop-environment.ts';
 import { PARENT_RUN } from '../store/run-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
@@ -59,8 +59,5 @@ export async function startOwner(
 /** An owner in the background uses only the kept environment, so it cannot start without one. */
 function refuseWithoutEnvironment(folder: LoopFolder): void {
   if (kept(readSpec(folder.spec).id) !== null) return;
-  throw new UserError(
-    `"${folder.name}" cannot run in the background: its environment could not be kept in ${stateFolder()}; continue it with: ralph resume ${folder.name}`,
-    3,
-  );
+  throw notInBackground(folder.name, 3);
 }

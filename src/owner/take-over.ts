@@ -32,9 +32,16 @@ export async function takeOver(
       agent: { ...written.agent, argv },
     };
     if (spec.workspace !== written.workspace) writeSpec(folder.spec, spec, env);
-    keepEnvironment(spec, env);
+    const warnings = keepEnvironment(spec, env);
     registerLoop(spec);
-    return new OwnedLoop({ spec, folder, env, notes, release: lock.release, perform });
+    return new OwnedLoop({
+      spec,
+      folder,
+      env,
+      notes: [...notes, ...warnings],
+      release: lock.release,
+      perform,
+    });
   } catch (error) {
     lock.release();
     throw asUserError(error, folder.path);

@@ -1,6 +1,7 @@
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
 import type { LoopReading } from '../store/read-loop.ts';
+import { runMarker } from '../store/run-environment.ts';
 import { loopFolder } from '../store/store.ts';
 
 /** The pid of an agent that has outlived the owner of its loop; null if there is none. */
@@ -8,6 +9,9 @@ export function orphanOf({ owner, state, spec, folder }: LoopReading): number | 
   if (owner !== null || state.outcome !== null) return null;
   // The processes of a loop whose folder was copied belong to the original.
   if (loopFolder(spec.workspace, spec.name).path !== folder.path) return null;
-  const agent = openRun(state)?.receipt ?? null;
-  return agent !== null && processes.lives(agent) ? agent.pid : null;
+  const run = openRun(state);
+  if (run === null) return null;
+  // The owner may have died before it could journal that the agent started.
+  if (run.receipt === null) return processes.marked(runMarker(spec, run.id))[0] ?? null;
+  return processes.lives(run.receipt) ? run.receipt.pid : null;
 }

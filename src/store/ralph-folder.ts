@@ -1,7 +1,8 @@
 /** The `.ralph` folder of a workspace: its `.gitignore` and the shared settings. */
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS_FILE } from '../config/config.ts';
+import { makeFolders } from './make-folders.ts';
 import { replaceFile } from './replace-file.ts';
 import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 
@@ -9,7 +10,7 @@ import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 export function prepareFolder(workspace: string): void {
   const folder = join(workspace, '.ralph');
   const ignore = join(folder, '.gitignore');
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder);
   // Keep a file that the user wrote.
   if (!existsSync(ignore) || readFileSync(ignore, 'utf8') === IGNORE_ALL)
     replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);

@@ -1,6 +1,7 @@
 /** The user's state folder and the small JSON files in it. */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { makeFolders } from './make-folders.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** `$XDG_STATE_HOME/ralph`, by default `~/.local/state/ralph`. */
@@ -26,7 +27,7 @@ export function removeQuietly(path: string): void {
 
 /** Writes `<id>.json`; a reader never sees a part of it. */
 export function writeJson(folder: string, id: string, value: unknown, mode: number): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode });
 }
 

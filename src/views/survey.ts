@@ -1,10 +1,12 @@
 /** Checks what loops need on this machine by running the programs, without calling a model. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import type { Agent, AgentCall } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
+import { makeFolders } from '../store/make-folders.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
+import { loginOf, type Login } from './login.ts';
 import { reasonOf } from '../user-error.ts';
 
 export interface AgentSurvey {
@@ -101,7 +103,7 @@ async function examineGit(env: Environment, cwd: string): Promise<Finding> {
 
 function writable(what: string, folder: string): Finding {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
     accessSync(folder, constants.W_OK);
     return { what, state: 'ok', detail: folder, remedy: null };
   } catch (error) {
@@ -117,7 +119,8 @@ function writable(what: string, folder: string): Finding {
 /** Whether the agent starts, and whether its help lists the flags that ralph passes. */
 async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): Promise<Finding> {
   const { name, path, version, triedVersion } = agent;
-  const call = AGENTS.find((one) => one.name === name)?.call ?? null;
+  const adapter = AGENTS.find((one) => one.name === name);
+  const call = adapter?.call ?? null;
   if (call === null || path === null)
     return { what: name, state: 'bad', detail: 'not found', remedy: agent.install };
   if (version === null) {
@@ -135,5 +138,14 @@ async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): 
     return { what: name, state: 'warning', detail, remedy };
   }
   const tried = version === triedVersion ? '' : ` (ralph was tested with ${triedVersion})`;
-  return { what: name, state: 'ok', detail: `${version}${tried}`, remedy: null };
+  const login = loginOf(call, env);
+  const detail = `${version}${tried}, ${loginText(login)}`;
+  return login.state === 'not logged in'
+    ? { what: name, state: 'warning', detail, remedy: adapter?.remedies.authentication ?? null }
+    : { what: name, state: 'ok', detail, remedy: null };
+}
+
+function loginText(login: Login): string {
+  if (login.state === 'key') return `API key in ${login.variable}`;
+  return login.state === 'unknown' ? 'login unknown' : login.state;
 }

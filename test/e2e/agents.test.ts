@@ -315,7 +315,9 @@ describe('ralph doctor', () => {
     installFake('codex', 'nothing of that kind');
     const end = await agents.ralph('doctor').ended;
     exits(end, 0);
-    expect(end.stdout).toMatch(/\[OK\] +claude .*9\.8\.7 \(ralph was tested with 2\.1\.325\)/);
+    expect(end.stdout).toMatch(
+      /\[!\] +claude .*9\.8\.7 \(ralph was tested with 2\.1\.325\), not logged in\n +→ log in with: claude/,
+    );
     expect(end.stdout).toMatch(
       /\[!\] +codex .*version 9\.8\.7 does not support --json, .*\n +→ ralph was tested with/,
     );

@@ -103,8 +103,8 @@ describe('an owner in the background', () => {
     rmSync(keptFile());
     const refused = await driver().ended;
     exits(refused, 2);
-    expect(refused.stderr).toBe(
-      'the environment of "a" is no longer kept, so it cannot run in the background; continue it with: ralph resume a\n',
+    expect(refused.stderr).toMatch(
+      /^"a" cannot run in the background: the environment that it was started with is not in \S+; continue it with: ralph resume a\n$/,
     );
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
 
@@ -161,7 +161,7 @@ describe('an owner in the background', () => {
     );
     exits(await program.ended, 1);
     expect(rig.read('child.log')).toContain(
-      '"child" cannot run in the background: its environment could not be kept in ',
+      '"child" cannot run in the background: the environment that it was started with is not in ',
     );
     expect(rig.read('child.log')).toContain('continue it with: ralph resume child');
     exits(await rig.program([process.execPath, rig.command, 'resume', 'child'], state).ended, 1);

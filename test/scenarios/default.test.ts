@@ -134,7 +134,7 @@ describe('ralph run', () => {
     const again = await stage.run(...work);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(
-      /^ralph: error: the loop "it" is not finished; continue it with: ralph resume it,.*\n$/,
+      /^ralph: error: the loop "it" is not finished, and its agent \(process \d+\) still works on these files; continue it with: ralph resume it,.*\n$/,
     );
     const resumed = stage.ralph('resume', 'it');
     await stage.waitForEvents('owner.changed');

@@ -21,11 +21,11 @@ export class Terminals {
   }
 
   /** Runs a command in a new terminal, which stays open after its end. */
-  open(argv: readonly string[], { cwd, env }: Place): Terminal {
+  open(argv: readonly string[], { cwd, env, size: [width, height] = [100, 100] }: Place): Terminal {
     const name = `t${++this.#count}`;
     const end = join(this.#folder, name);
     const given = Object.entries(env).map(([key, value]) => `${key}=${value}`);
-    const size = ['-x', '100', '-y', '100'];
+    const size = ['-x', String(width), '-y', String(height)];
     const shell = ['/bin/sh', '-c', WITNESS, end];
     this.tmux('new-session', '-d', '-s', name, ...size, '-c', cwd, ...shell, ...given, ...argv);
     return new Terminal((...args) => this.tmux(...args), name, end);
@@ -58,6 +58,8 @@ const WITNESS = '/usr/bin/env "$@"; { echo "$?"; stty -a; } > "$0.new"; mv "$0.n
 interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Columns and lines. */
+  readonly size?: readonly [number, number];
 }
 
 export class Terminal {

@@ -1,0 +1,14 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Makes a folder and its parents. `mkdirSync` with `recursive` never returns below a folder that refuses any, such as /proc. */
+export function makeFolders(path: string, mode: number = 0o777): void {
+  if (existsSync(path)) return;
+  if (!existsSync(dirname(path))) makeFolders(dirname(path), mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}

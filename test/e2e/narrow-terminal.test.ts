@@ -1,0 +1,74 @@
+/** Tables on a terminal of 80 columns and 24 lines. */
+import { mkdirSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+import { Terminals } from '../rig/cli/terminal.ts';
+
+let terminals: Terminals;
+let rig: Rig;
+beforeAll(() => {
+  terminals = new Terminals();
+});
+afterAll(() => terminals.close());
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+/** What a command prints on a terminal of 80 columns; lines that the terminal itself breaks are joined and so too long. */
+async function shown(...args: readonly string[]): Promise<readonly string[]> {
+  const terminal = terminals.open([process.execPath, rig.command, ...args], {
+    cwd: rig.workspace,
+    env: { ...rig.env, TERM: 'screen' },
+    size: [80, 24],
+  });
+  await terminal.ends();
+  return terminal.screen.split('\n');
+}
+
+const LONG = 'printf "%s\\n" one two three && test -f a-file-with-a-long-name-in-a-folder/that-is-deep.txt';
+
+it('ralph agents fits', async () => {
+  const lines = await shown('agents');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines[0]).toMatch(/^AGENT +INSTALLED +TESTED WITH +REPORTS +COMMAND$/);
+  const at = lines[0]?.indexOf('COMMAND') ?? 0;
+  const claude = lines.findIndex((line) => line.startsWith('claude '));
+  const codex = lines.findIndex((line) => line.startsWith('codex '));
+  const text = lines.slice(claude, codex).map((line) => line.slice(at));
+  expect(text.join(' ')).toBe('install with: npm install -g @anthropic-ai/claude-code');
+});
+
+it('ralph config fits and loses nothing', async () => {
+  mkdirSync(rig.path('.ralph'));
+  rig.write('.ralph/settings.json', JSON.stringify({ checks: [{ command: LONG }], maxCost: 3 }));
+  const lines = await shown('config');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines.some((line) => /^maxCost +3 +\.ralph\/settings\.json/.test(line))).toBe(true);
+  const [start, end] = [lines[0]?.indexOf('VALUE') ?? 0, lines[0]?.indexOf('FROM') ?? 0];
+  const from = lines.findIndex((line) => line.startsWith('checks'));
+  const rest = lines.slice(from + 1).findIndex((line) => /^\S/.test(line));
+  const value = lines.slice(from, from + 1 + rest).map((line) => line.slice(start, end).trim());
+  expect(value.join('').replaceAll(' ', '')).toContain(JSON.stringify(LONG).replaceAll(' ', ''));
+});
+
+it('ralph ls and ralph status cut the reason', async () => {
+  const reason = 'x'.repeat(60);
+  const script = `echo '{"type":"result","subtype":"error","is_error":true,"result":"${reason}"}'; exit 1`;
+  await rig.does(
+    'run',
+    'task',
+    '--name',
+    'a-loop-with-a-rather-long-name',
+    '-m',
+    '1',
+    '--',
+    ...rig.plain(script),
+  );
+  for (const command of ['ls', 'status']) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const lines = await shown(command);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines[1]).toMatch(/^a-loop-with-a-rather-long-name .*…$/);
+  }
+});

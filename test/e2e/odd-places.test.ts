@@ -1,0 +1,68 @@
+/** Outputs that take nothing, and homes that cannot be written. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await setUpRig();
+});
+afterEach(() => rig.tearDown());
+
+const shell = (line: string, env: Record<string, string> = {}) =>
+  rig.program(['/bin/sh', '-c', line], { RALPH: `${process.execPath} ${rig.command}`, ...env }).ended;
+const FULL = 'cannot write to stdout: no space left on the disk';
+
+describe('output to a full disk', () => {
+  it.each(['status', 'ls --json', 'config', 'agents', 'help run', '--version'])(
+    'is reported by ralph %s in one line, with exit code 3',
+    async (command) => {
+      const end = await shell(`$RALPH ${command} > /dev/full`);
+      expect(end.stderr).toMatch(/^ralph: error: cannot write to stdout: .*no space left on .*\n$/);
+      expect(end.code).toBe(3);
+    },
+  );
+
+  it('does not stop a loop, which warns once', async () => {
+    const end = await shell(`$RALPH run task --name a -m 2 -- echo hello > /dev/full`);
+    expect(end.code).toBe(1);
+    expect(end.stderr.split(FULL)).toHaveLength(2);
+    expect(end.stderr).toContain(`ralph: warning: ${FULL}; the output of the agent is kept: ralph logs a\n`);
+    expect(rig.loop('a').state.outcome?.type).toBe('iterations-exhausted');
+  });
+
+  it('fails a command whose result is for a program', async () => {
+    const end = await shell(`$RALPH run task --name a -m 1 --json -- echo hello > /dev/full`);
+    expect(end.code).toBe(3);
+    expect(end.stderr).toContain(`ralph: error: ${FULL}\n`);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a home that cannot be written', () => {
+  const proc = { HOME: '/proc', XDG_STATE_HOME: '' };
+
+  it('does not stop a loop, which warns once', async () => {
+    const end = await rig.ralph(['run', 'task', '--name', 'a', '-m', '1', '--', 'echo', 'hello'], {
+      env: proc,
+    }).ended;
+    expect(end.code).toBe(1);
+    expect(end.stderr).toContain('warning: cannot write /proc/.local/state/ralph: ');
+    expect(end.stderr.split('cannot write')).toHaveLength(2);
+    expect(end.stderr).not.toContain('    at ');
+  });
+
+  it('is a problem that ralph doctor names', async () => {
+    const end = await rig.ralph(['doctor'], { env: proc }).ended;
+    expect(end.stdout).toMatch(/\[ERR\] state folder +\/proc\/\.local\/state\/ralph: /);
+    expect(end.code).toBe(1);
+  });
+
+  it('is empty for ralph ls --all', async () => {
+    expect((await rig.ralph(['ls', '--all'], { env: proc }).ended).code).toBe(0);
+  });
+
+  it('is refused as a workspace in one line', async () => {
+    const end = await rig.ralph(['run', 'task', '-m', '1', '--', 'true'], { cwd: '/proc' }).ended;
+    expect(end.stderr).toMatch(/^ralph: error: cannot write \/proc\/\.ralph: .*\n$/);
+    expect(end.code).toBe(2);
+  });
+});
