@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { AGENTS } from '../../src/agents/agents.ts';
+import { faultsSection } from './faults-section.ts';
 
 it('docs/agents.md describes every agent', async () => {
   await expect(page()).toMatchFileSnapshot('../../docs/agents.md');
@@ -63,13 +64,15 @@ const HOW_IT_WORKS = [
   '| --- | --- |',
   '| success | runs the checks and judges the claim |',
   '| a usage limit | waits for the reset: the time in a field, else the time in the text (with its time zone), else 1, 5, 15, 30, 60 minutes; charges nothing; other loops of the same account wait too; `ralph resume NAME --now` retries at once |',
-  '| overload, a server error, no connection | retries after 1, 2, 4 … 300 seconds, for as long as it takes; charges nothing (`--max-time` bounds it) |',
-  '| an authentication error, an unknown model, a denied tool | ends the loop at once and says how to fix it |',
+  '| overload, a server error, no connection, a broken stream, a page of a captive portal | retries after 1, 2, 4 … 300 seconds, for as long as it takes; charges nothing (`--max-time` bounds it) |',
+  '| an authentication error, missing credit, a proxy that blocks the provider, an unknown model, a denied tool | ends the loop at once and says how to fix it |',
+  '| that the provider refuses the request, for example because the prompt is too long | counts a failed iteration and says so |',
   '| anything else, or no result | counts a failed iteration; five consecutive failures end the loop |',
   '',
   'Ralph takes a usage limit only from what the CLI itself reports, never from what the agent says or reads. It counts and',
   'skips lines that the adapter does not know; `runs/<n>/stdout.log` always has the whole stream.',
   '',
+  ...faultsSection(),
   '## Cost',
   '',
   'If the agent reports its cost, Ralph uses that and labels it `reported`. Otherwise it multiplies the tokens by the list',
