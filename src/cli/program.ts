@@ -54,11 +54,18 @@ function wrongHelp(program: Command, [first, name]: readonly string[]): string |
   return `unknown command '${name}'${near === null ? '; list all with: ralph --help' : ` (did you mean ${near}?)`}`;
 }
 
-/** A single word after an unquoted check is more likely a part of the check than a task. */
+/** Programs that check nothing without a further word: `npm`, but not `make` or `true`. */
+const NEEDS_MORE_WORDS: ReadonlySet<string> = new Set(
+  'npm npx pnpm yarn bun bunx deno node tsx go cargo python python3 uv poetry bundle ruby php composer dotnet mix docker git'.split(
+    ' ',
+  ),
+);
+
+/** A single word after such a program is more likely a part of the check than a task. */
 function wrongTask([name, ...rest]: readonly string[]): string | null {
   const check = name === 'run' || name === 'loop' ? unquotedCheck(rest) : null;
   const [program = '', task = '', ...more] = check?.split(' ') ?? [];
-  return check === null || more.length > 0
+  return check === null || more.length > 0 || !NEEDS_MORE_WORDS.has(program)
     ? null
     : `the task ${JSON.stringify(task)} follows --check ${program}: quote a check of several words (--check "${check}"), or put the task first`;
 }

@@ -7,6 +7,7 @@ import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { capAtDeadline, resetsTooLate, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
+import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import { logOf } from '../store/store.ts';
@@ -81,7 +82,8 @@ function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: str
   const isLast =
     (failures !== null && consecutive >= failures) ||
     (iterations !== null && iteration >= iterations) ||
-    state.control.stop !== null;
+    state.control.stop !== null ||
+    refusedForGood(state) !== null;
   const next = isLast || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
   return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
 }

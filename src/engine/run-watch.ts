@@ -86,7 +86,7 @@ export class RunWatch {
     const { clock, observers } = this.#driver.ports;
     const now = clock.now();
     this.#bytes += chunk.length;
-    if (this.hasFlooded) this.#resolve('output');
+    if (this.hasFlooded) this.#expire('output');
     const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (!this.#reader.isUnreachable) this.#activeAt = now;
@@ -121,6 +121,11 @@ export class RunWatch {
     this.#driver.write({ type: 'run.output', run: this.#run.id, ...snapshot });
   }
 
+  /** A limit of the run is exceeded. A run that had reported its result before has not failed. */
+  #expire(limit: 'wall' | 'inactivity' | 'output'): void {
+    this.#resolve(this.#saidAt === null ? limit : 'finished');
+  }
+
   /** Sets the alarms for the effect in its present form. */
   #arm(): void {
     const effect = this.#effect;
@@ -129,13 +134,13 @@ export class RunWatch {
     const { timeoutMs, notAfter, inactivityMs, killGraceMs } = effect;
     const { clock } = this.#driver.ports;
     const alarms: [number | null, () => void][] = [
-      [timeoutMs === null ? null : this.#run.plannedAt + timeoutMs, () => this.#resolve('wall')],
+      [timeoutMs === null ? null : this.#run.plannedAt + timeoutMs, () => this.#expire('wall')],
       [notAfter, () => this.#resolve('total')],
       [this.#saidAt === null ? null : this.#saidAt + killGraceMs, () => this.#resolve('finished')],
       [
         inactivityMs === null ? null : this.#activeAt + inactivityMs,
         () => {
-          this.#looking = this.#inactive().catch(() => this.#resolve('inactivity'));
+          this.#looking = this.#inactive().catch(() => this.#expire('inactivity'));
         },
       ],
     ];
@@ -153,7 +158,7 @@ export class RunWatch {
     const changedAt = this.#reader.hasOpenTool ? clock.now() : await workspace.changedAfter(this.#activeAt);
     this.#activeAt = Math.max(this.#activeAt, changedAt ?? 0);
     const limit = this.#effect?.inactivityMs ?? null;
-    if (limit !== null && clock.now() - this.#activeAt >= limit) this.#resolve('inactivity');
+    if (limit !== null && clock.now() - this.#activeAt >= limit) this.#expire('inactivity');
     this.#armedFor = '';
     this.#arm();
   }

@@ -68,16 +68,6 @@ describe('a run whose agent exited', () => {
   });
 });
 
-describe('a run that Ralph ended', () => {
-  it('has not failed if it had reported success before', () => {
-    for (const which of ['wall', 'inactivity', 'output', 'total'] as const) {
-      const ending = { how: 'timed-out', which } as const;
-      expect(classify(runWith({ said: 'success' }), ending, presets.default.policy)).toBe('ok');
-      expect(classify(runWith({}), ending, presets.default.policy)).not.toBe('ok');
-    }
-  });
-});
-
 describe('a run that timed out', () => {
   const timedOut = (
     which: 'wall' | 'inactivity' | 'output' | 'total',

@@ -4,10 +4,7 @@ import type { Policy } from './policy.ts';
 import { producedWork, endsByClaim } from './run.ts';
 import type { Run } from './state.ts';
 
-/**
- * Classifies an ended run. The result that the agent reports outranks its exit code, which is often wrong, and a run that
- * Ralph ended after its success result has not failed.
- */
+/** Classifies an ended run. The result that the agent reports outranks its exit code, which is often wrong. */
 export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass {
   switch (ending.how) {
     case 'interrupted':
@@ -15,8 +12,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
     case 'not-started':
       return isFatal(ending.error.kind) ? 'fatal' : 'failure';
     case 'timed-out':
-      if (run.output.said === 'success') return 'ok';
-      if (ending.which === 'total') return 'interrupted';
+      if (ending.which === 'total') return run.output.said === 'success' ? 'ok' : 'interrupted';
       if (run.output.limit !== null) return 'usage-limit';
       if (run.output.unreachable === true && ending.which !== 'output') return 'outage';
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'

@@ -47,7 +47,7 @@ describe('a request that the provider refuses', () => {
     );
     expect(ending(twice)).toEqual({
       type: 'fatal',
-      message: `the provider refused the same prompt twice: ${TOO_LONG}`,
+      message: `refused twice for the same prompt: ${TOO_LONG}`,
     });
   });
 

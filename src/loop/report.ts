@@ -171,7 +171,8 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
     case 'claim.rejected':
       return {
         ...before,
-        rejectedClaims: before.rejectedClaims + 1,
+        // A claim of a failed run is part of that failure.
+        rejectedClaims: before.rejectedClaims + (event.because === undefined ? 1 : 0),
         lastRejection: { iteration: event.iteration, failed: event.failed },
       };
     case 'commit.made': {

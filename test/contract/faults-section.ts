@@ -99,7 +99,7 @@ function messageOf(agent: Recorded, { events, reader }: Listening): string {
   const { kind = 'other', message = '' } = (reader.isHopeless ? reader.error : last?.error) ?? {};
   const text = message
     .replace(/^(?:the connection to the provider is blocked|the provider refuses this request): /, '')
-    .replace(`; ${remedyFor(agentNamed(agent), kind)}`, '');
+    .replace(`; ${remedyFor(agentNamed(agent), kind, [])}`, '');
   const short = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).trimEnd()}…` : text;
   return short.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
 }
@@ -114,7 +114,8 @@ function judgement({ heard, reader, snapshot }: Listening, { exitCode }: Recorde
 }
 
 function timedOut(output: Listening['snapshot']): RunClass {
-  const run = { id: '1.1', purpose: 'work', plannedAt: 0, receipt: null, guidance: [], ended: null } as const;
+  const started = { id: '1.1', purpose: 'work', plannedAt: 0, receipt: null, prompt: null } as const;
+  const run = { ...started, guidance: [], ended: null };
   return classify({ ...run, output }, { how: 'timed-out', which: 'inactivity' }, presets.default.policy);
 }
 

@@ -4,7 +4,7 @@ import { exits } from '../rig/cli/program.ts';
 import type { Rig } from '../rig/cli/rig.ts';
 import { Terminals } from '../rig/cli/terminal.ts';
 import { until } from '../rig/cli/until.ts';
-import { CLAIM, json, says, setUpAgents, type AgentRig } from './agent-rig.ts';
+import { CLAIM, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
 
 let agents: AgentRig;
 let rig: Rig;
@@ -69,7 +69,10 @@ describe('a request that the provider refuses', () => {
     const refusal = '{"type":"result","ok":false,"kind":"request-refused","error":"prompt is too long"}';
     const end = await agents.run(...scripted(`echo '${refusal}'; exit 1`)).ended;
     exits(end, 3);
-    expect(end.stderr).toContain('error: the provider refused the same prompt twice: prompt is too long');
+    expect(end.stderr).toContain(
+      'error: refused twice for the same prompt: the provider refuses this request: prompt is too long',
+    );
+    expect(end.stderr.match(/retrying in/g)).toHaveLength(1);
     expect(rig.loop('a').all('run.ended')).toMatchObject([{ as: 'failure' }, { as: 'failure' }]);
   });
 });
@@ -142,6 +145,17 @@ describe('the claim of a failed run', () => {
     expect(end.stderr).toContain('iteration 1 failed (exit: 1) (attempt 1/5)');
     expect(end.stderr).toContain('claim accepted: every check passed');
     expect(end.stderr).not.toContain('retrying');
+  });
+
+  it('has not failed if Ralph ends it at a time limit after it reported its success', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '--iteration-timeout', '2s', '--kill-grace', '1h');
+    const turn = await rig.nextTurn();
+    await turn.prints(says(CLAIM) + succeeds());
+    // It does not exit, and hangs until the end of its time.
+    exits(await program.ended, 0);
+    expect(turn.heard).toEqual(['SIGTERM']);
+    expect(rig.loop('a').all('run.ended')).toMatchObject([{ as: 'ok', ending: { how: 'exited' } }]);
   });
 
   it('announces the retry once the checks have rejected it', async () => {

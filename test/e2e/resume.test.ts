@@ -51,7 +51,7 @@ describe('resume', () => {
     await claims(next);
     expect(next.heard).toEqual([]);
     await resumed.ended;
-    expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'signal' });
+    expect(rig.loop('a').state.outcome).toEqual({ type: 'stopped', by: 'signal', signal: 'SIGINT' });
   });
 
   it('supersedes a stop that still waits in the inbox', async () => {

@@ -97,6 +97,13 @@ describe('a check without quotes', () => {
     expect(stderr).toContain(`--check "${check}"`);
   });
 
+  it('is no problem for a check that is complete in one word', async () => {
+    const stage = openStage();
+    const { code } = await stage.ralph('run', '--check', 'true', 'refactor', '-m', '1', '--', stage.agent)
+      .ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
+  });
+
   it('is no problem for a task of several words after a check', async () => {
     const stage = openStage();
     const { code } = await stage.ralph('run', '--check', 'true', 'fix it', '-m', '1', '--', stage.agent)

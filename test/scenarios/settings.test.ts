@@ -158,7 +158,7 @@ describe('the settings files', () => {
       [[1], 'the content must be an object, got [1]'],
       [
         '{ "maximumIterations": 1, }',
-        '.ralph/settings.json:1:27: not valid JSON: expected a key in double quotes',
+        '.ralph/settings.json:1:25: not valid JSON: remove the comma after the last entry',
       ],
       ['{\n "a": 1\n "b": 2 }', '.ralph/settings.json:3:2: not valid JSON: expected ","'],
     ];

@@ -1,4 +1,4 @@
-import type { LoopEvent, OutputSnapshot, RunClass } from '../../src/loop/event.ts';
+import type { LoopEvent, OutputSnapshot, RunClass, RunEnding } from '../../src/loop/event.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { FakeWorld } from '../rig/world.ts';
 import { must } from './plain.ts';
@@ -13,6 +13,7 @@ export class ClaimBooks {
   #markerSeen = false;
   /** How the last work run of this iteration ended. */
   #lastRun: RunClass | null = null;
+  #hasUnknownEnd = false;
   isAccepted = false;
   acceptedAt = 0;
 
@@ -33,9 +34,10 @@ export class ClaimBooks {
     this.#lastRun = null;
   }
 
-  runEnded(as: RunClass | null): void {
+  runEnded(as: RunClass | null, ending: RunEnding): void {
     this.reset();
     this.#lastRun = as;
+    this.#hasUnknownEnd = ending.how === 'exited' && ending.code === null && ending.error === null;
   }
 
   checked(index: number, hasPassed: boolean): void {
@@ -61,17 +63,21 @@ export class ClaimBooks {
   }
 
   accepted({ run, at }: Of<'claim.accepted'>, before: LoopState): void {
-    const isTrusted = before.policy.completion.afterFailure === 'consider';
+    const { afterFailure } = before.policy.completion;
+    const isTrusted = afterFailure === 'consider' || (afterFailure === 'checks' && this.#hasUnknownEnd);
     if (run !== null && this.#lastRun === 'failure' && !isTrusted)
       must(this.passed(before) && this.#checks.size > 0, 'L3', 'the word of a failed run is believed');
     this.isAccepted = true;
     this.acceptedAt = at;
   }
 
-  rejected({ because }: Of<'claim.rejected'>): void {
+  rejected({ because }: Of<'claim.rejected'>, { policy }: LoopState): void {
     if (because === 'run-failed')
       must(this.#lastRun !== 'ok', 'L3', 'a claim is rejected although its run did not fail');
     else must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a failed check');
-    if (this.#markerSeen) must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
+    // The policy may have changed since the probe.
+    const claimsByMarker = policy.completion.detectors.some(({ kind }) => kind === 'marker');
+    if (this.#markerSeen && claimsByMarker)
+      must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
   }
 }

@@ -173,7 +173,7 @@ export class Oracle implements Observer {
         return;
       }
       case 'claim.rejected':
-        return this.#claims.rejected(event);
+        return this.#claims.rejected(event, before);
       case 'policy.changed':
         // Another policy may have other delays.
         this.#notBefore = 0;
@@ -237,7 +237,7 @@ export class Oracle implements Observer {
     const run = after.turn.run;
     if (run?.id !== event.run) return;
     const as = run.ended?.as;
-    this.#claims.runEnded(as ?? null);
+    this.#claims.runEnded(as ?? null, event.ending);
     const output = this.#lastOutput.get(event.run);
     const hasFinished =
       event.ending.how === 'exited'
