@@ -15,9 +15,10 @@ export function columns(
   const widths = cut ? withShortLast(natural, width) : narrowed(natural, width);
   return rows
     .flatMap((row) => {
-      const cells = row.map((cell, column) =>
-        wrapped(cell, widths[column] ?? 0, cut && column === row.length - 1),
-      );
+      const cells = row.map((cell, column) => {
+        const room = widths[column] ?? 0;
+        return cut && column === row.length - 1 ? [shortened(cell, room)] : wrap(cell, room);
+      });
       const height = Math.max(...cells.map((lines) => lines.length));
       return Array.from({ length: height }, (_, line) =>
         cells.map((lines, column) => padded(lines[line] ?? '', widths[column] ?? 0)).join(GAP),
@@ -29,11 +30,11 @@ export function columns(
 
 const GAP = '  ';
 
-/** Below this a column is not readable. */
+/** Narrower text is not readable. */
 const LEAST = 12;
 
-/** The columns of the terminal that stdout is; unlimited for a file or a pipe. */
-function terminalWidth(): number {
+/** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */
+export function terminalWidth(): number {
   try {
     // Cheaper than `isatty`, which loads half of Node's networking.
     if (!fstatSync(1).isCharacterDevice() || !process.stdout.isTTY) return Infinity;
@@ -63,21 +64,25 @@ function narrowed(widths: readonly number[], width: number): readonly number[] {
   return narrow;
 }
 
-/** The lines of a cell: at most one with `cut`, else as many as it needs, broken at spaces where possible. */
-function wrapped(text: string, width: number, cut: boolean): readonly string[] {
-  if (stringWidth(text) <= width) return [text];
-  if (cut) return [`${start(text, width - 1)}…`];
+/** The lines of a text that fit into a width, broken at spaces where possible. */
+export function wrap(text: string, width: number): readonly string[] {
+  const room = Math.max(LEAST, width);
+  if (stringWidth(text) <= room) return [text];
   const lines: string[] = [];
   let rest = text;
-  while (stringWidth(rest) > width) {
-    const line = start(rest, width);
+  for (;;) {
+    const line = start(rest, room);
+    if (line === rest) return [...lines, rest];
     // A space just behind the line is a good place to break, too.
     const space = rest[line.length] === ' ' ? line.length : line.lastIndexOf(' ');
-    const end = space > 0 ? space : Math.max(1, line.length);
+    const end = space > 0 ? space : line.length;
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).trimStart();
   }
-  return [...lines, rest];
+}
+
+function shortened(text: string, width: number): string {
+  return stringWidth(text) <= width ? text : `${start(text, width - 1)}…`;
 }
 
 /** The longest start of a text that fits, without cutting a character. */
@@ -95,38 +100,4 @@ function start(text: string, width: number): string {
 /** `String.padEnd` counts UTF-16 units; a CJK character or an emoji takes two columns. */
 function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
-}
-
-/** The lines of a text that fit into a width, broken between words where possible. */
-export function wrap(text: string, width: number): readonly string[] {
-  const room = Math.max(MIN_WIDTH, width);
-  if (stringWidth(text) <= room) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ').flatMap((one) => pieces(one, room))) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && stringWidth(longer) > room) {
-      lines.push(line);
-      line = word;
-    } else line = longer;
-  }
-  return [...lines, line];
-}
-
-/** On a narrower terminal, lines are as wide as this. */
-const MIN_WIDTH = 20;
-
-/** A word in pieces that fit. */
-function pieces(word: string, room: number): readonly string[] {
-  if (stringWidth(word) <= room) return [word];
-  const parts: string[] = [];
-  let part = '';
-  for (const character of word) {
-    if (stringWidth(part + character) > room) {
-      parts.push(part);
-      part = '';
-    }
-    part += character;
-  }
-  return [...parts, part];
 }

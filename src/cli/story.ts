@@ -3,7 +3,7 @@ import { localTime } from '../journal/times.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { replay } from '../views/replay.ts';
-import { wrap } from './columns.ts';
+import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
 import { checkName } from './loops.ts';
 import { print } from './print.ts';
@@ -52,15 +52,13 @@ const showJson: Show = ({ at, ...entry }) =>
 /** The time and the text of every entry, under the date where it changes. */
 function showText(): Show {
   const paint = painter(process.stdout);
-  // A terminal may not know its width.
-  const { isTTY, columns } = process.stdout;
-  const width = isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+  const width = terminalWidth() - INDENT.length;
   let shown = '';
   return ({ at, text }) => {
     const [date = '', time = ''] = localTime(at).split('T');
     const heading = date === shown ? '' : `${shown === '' ? '' : '\n'}${paint('bold', date)}\n`;
     shown = date;
-    const [first = '', ...others] = wrap(text, width - INDENT.length);
+    const [first = '', ...others] = wrap(text, width);
     const lines = [`${paint('dim', time)}  ${first}`, ...others.map((line) => `${INDENT}${line}`)];
     return print(`${heading}${lines.join('\n')}\n`);
   };
