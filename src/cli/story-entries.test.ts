@@ -153,11 +153,13 @@ describe('the story of a loop', () => {
     const told = texts([...night, 7 * HOUR, fired, planned('1.2')]);
     expect(told.slice(1)).toEqual([
       'usage limit reached, waiting until 2024-01-16 05:00:00 (6h 0m); not counted as an iteration (resets at 5am), cost: unknown',
-      'waited 6h 0m for the usage limit',
+      'waited 6h 0m for the usage limit to reset',
       'starting iteration 1 again (run 1.2)',
     ]);
     const resumed: Happening = { type: 'control.received', id: 'a', control: { type: 'resume', now: true } };
-    expect(texts([...night, 2 * HOUR, resumed]).slice(-1)).toEqual(['by a person: resumed without waiting']);
+    expect(texts([...night, 2 * HOUR, resumed]).slice(-1)).toEqual([
+      'resumed without waiting (requested by a person)',
+    ]);
   });
 
   it('tells the waits after failures, and no wait of 0 s', () => {
@@ -183,7 +185,7 @@ describe('the story of a loop', () => {
     const waited = texts([before, started, planned('1.1'), 60, failed, probe, checkpoint, 61, fired]);
     expect(waited.slice(1)).toEqual([
       'iteration 1 failed (agent timeout after 1m 0s) (attempt 1/5), cost: unknown',
-      'waited 1s after the failure',
+      'waited 1s to retry',
     ]);
     const passed = [
       before,
@@ -202,13 +204,13 @@ describe('the story of a loop', () => {
   it('tells a crash, and how long nothing drove the loop', () => {
     const owner: Happening = { type: 'owner.changed', owner: '77' };
     expect(texts([started, planned('1.1'), 3 * HOUR, owner]).at(-1)).toBe(
-      'crashed and was taken over by process 77 after 3h 0m: reattached to the agent of iteration 1/10',
+      'the loop crashed; process 77 took it over after 3h 0m: reattached to the agent of iteration 1/10',
     );
     const paused: Happening = { type: 'control.received', id: 'a', control: { type: 'pause' } };
     const resumed: Happening = { type: 'control.received', id: 'b', control: { type: 'resume', now: false } };
     expect(texts([paused, HOUR, owner, 2 * HOUR, resumed])).toEqual([
-      'paused by a person: pausing after this iteration',
-      'taken over by process 77 after 1h 0m of rest',
+      'pausing after this iteration (requested by a person)',
+      'process 77 took the loop over after 1h 0m of rest',
       'resumed by a person after 1h 0m of rest',
     ]);
   });
@@ -232,10 +234,10 @@ describe('the story of a loop', () => {
         by('d', { type: 'stop', now: true, by: 'person' }),
       ]).slice(1),
     ).toEqual([
-      'told by a person: use sqlite',
-      'limits changed: at most 20 iterations (by a person)',
+      'guidance from a person: use sqlite',
+      'limits changed: at most 20 iterations (requested by a person)',
       'received SIGINT, finishing the running step (press Ctrl-C again to stop it now)',
-      'stopped by a person: stopping now',
+      'stopping now (requested by a person)',
     ]);
   });
 
@@ -284,6 +286,6 @@ describe('the story of a loop', () => {
       control: { type: 'tell', text: 'use sk-live-0123456789abcdef\nnow' },
     };
     const [told] = texts([tell]);
-    expect(told).toBe('told by a person: use <redacted>');
+    expect(told).toBe('guidance from a person: use <redacted>');
   });
 });

@@ -4,6 +4,7 @@ import { decide } from '../loop/decide.ts';
 import { ofLimit } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
+import type { StopCause } from '../loop/outcome.ts';
 import { costText, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
 import { loopName } from '../store/names.ts';
@@ -13,6 +14,7 @@ import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitWords } from './limit-words.ts';
 import { brief, givenLimits, linesFor } from './lines.ts';
 import { oneLine } from './terminal.ts';
+import { WAITS } from './wait-text.ts';
 
 /** One thing that happened. These are the fields of `ralph story --json`. */
 export interface StoryEntry {
@@ -181,15 +183,9 @@ function tellWait(event: Extract<LoopEvent, { type: 'timer.fired' }>, { state }:
   const planned = wait.until - from;
   // Every iteration ends with a wait, even one of 0 ms.
   if (durationMs < 1000 && planned < 1000) return { lines: [] };
-  const words = {
-    'usage-limit': 'for the usage limit',
-    outage: 'for the provider',
-    backoff: 'after the failure',
-    delay: 'before the next iteration',
-  };
   const of =
     Math.abs(planned - durationMs) < 2000 ? '' : ` instead of ${duration(Math.max(0, planned), ' ')}`;
-  return { lines: [`waited ${duration(durationMs, ' ')}${of} ${words[wait.why]}`], facts: { durationMs } };
+  return { lines: [`waited ${duration(durationMs, ' ')}${of} ${WAITS[wait.why]}`], facts: { durationMs } };
 }
 
 function tellControl(
@@ -203,10 +199,10 @@ function tellControl(
   const [line = ''] = lines;
   switch (control.type) {
     case 'pause':
-      return { lines: [`paused by a person: ${line}`] };
+      return { lines: [requested(line)] };
     case 'resume': {
       const rested = before.state.control.paused && decide(before.state).some(({ type }) => type === 'rest');
-      if (!rested) return { lines: [`by a person: ${line}`] };
+      if (!rested) return { lines: [requested(line)] };
       const how = control.now ? ' without waiting' : '';
       return {
         lines: [`resumed by a person after ${duration(sinceLast, ' ')} of rest${how}`],
@@ -214,15 +210,19 @@ function tellControl(
       };
     }
     case 'stop':
-      return { lines: [`stopped by a ${control.by}: ${line}`] };
+      return { lines: [requested(line, control.by)] };
     case 'tell':
-      return { lines: [`told by a person: ${control.text.trim().split('\n', 1)[0] ?? ''}`] };
+      return { lines: [`guidance from a person: ${control.text.trim().split('\n', 1)[0] ?? ''}`] };
     case 'set':
-      return { lines: [`${line} (by a person)`] };
+      return { lines: [requested(line)] };
     case 'signal':
     case 'abort':
       return { lines };
   }
+}
+
+function requested(line: string, by: StopCause = 'person'): string {
+  return `${line} (requested by a ${by})`;
 }
 
 /** A new owner: without a rest before it, the last one crashed, was killed or left. */
@@ -235,8 +235,8 @@ function tellOwner(
   const rested = decide(state).some(({ type }) => type === 'rest');
   const gap = duration(sinceLast, ' ');
   const what = rested
-    ? `taken over by process ${event.owner} after ${gap} of rest`
-    : `crashed and was taken over by process ${event.owner} after ${gap}`;
+    ? `process ${event.owner} took the loop over after ${gap} of rest`
+    : `the loop crashed; process ${event.owner} took it over after ${gap}`;
   return {
     lines: [[what, ...linesFor(event, after.state, after.report)].join(': ')],
     facts: { durationMs: sinceLast },

@@ -8,12 +8,13 @@ export function waitText(state: LoopState, now: number = state.now): string | nu
   const wait = decide(state).find((effect) => effect.type === 'wait');
   if (wait === undefined || wait.until - now < 1000) return null;
   const left = `${duration(wait.until - now, ' ')} left, until ${clockTime(wait.until, now)}`;
-  return `${WAITS[wait.why]} (${left})`;
+  return `waiting ${WAITS[wait.why]} (${left})`;
 }
 
-const WAITS: Readonly<Record<WaitReason, string>> = {
-  'usage-limit': 'waiting for the usage limit to reset',
-  outage: 'waiting for the provider',
-  backoff: 'waiting to retry',
-  delay: 'waiting for the next iteration',
+/** What follows the word `waiting` or `waited`. */
+export const WAITS: Readonly<Record<WaitReason, string>> = {
+  'usage-limit': 'for the usage limit to reset',
+  outage: 'for the provider',
+  backoff: 'to retry',
+  delay: 'for the next iteration',
 };

@@ -83,7 +83,7 @@ describe('ralph story', () => {
     const taken = told((await stage.ralph('story', 'it').ended).stdout);
     expect(taken).toContainEqual(
       expect.stringMatching(
-        /^crashed and was taken over by process \d+ after #s: reattached to the agent of iteration 1\/2$/,
+        /^the loop crashed; process \d+ took it over after #s: reattached to the agent of iteration 1\/2$/,
       ),
     );
     expect(taken.at(-1)).toMatch(/^ended after #s: .* \(exit code \d+\)$/);
