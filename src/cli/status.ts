@@ -1,3 +1,4 @@
+import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
@@ -45,7 +46,7 @@ function describe(loop: LoopReading): readonly string[] {
     `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
     `Consecutive failures: ${state.failures.consecutive}`,
     `Total failures: ${state.failures.total}`,
-    `Inactivity timeout: ${silence === null ? 'none' : limitText(silence)}`,
+    `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...report.checks.map(
       ({ command, result }) =>
@@ -79,10 +80,9 @@ function spendLines(loop: LoopReading): readonly string[] {
   ];
 }
 
-/** `60s`, `20m`, `2h`: in the largest unit that has no remainder. */
-function limitText(ms: number): string {
-  if (ms > 60_000 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  return ms > 60_000 && ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
+/** Document 003 writes a minute as `60s`. */
+function timeoutText(ms: number): string {
+  return ms === 60_000 ? '60s' : durationText(ms);
 }
 
 function time(moment: number | null | undefined): string {

@@ -3,6 +3,7 @@ import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { counted } from '../loop/counted.ts';
+import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { brief } from './lines.ts';
 
@@ -119,7 +120,7 @@ function worktreeRows(
 function cost(end: EndRecord): string {
   const { costUsd, costSource, runsOfUnknownCost, runsOfUnknownTokens } = end;
   const spend = { usd: costUsd ?? 0, source: costSource, unknownRuns: runsOfUnknownCost };
-  const tokens = end.tokens ?? NO_TOKENS;
+  const tokens = end.tokens ?? NOTHING_SPENT.tokens;
   const known = tokensOf({ tokens, unknownTokenRuns: runsOfUnknownTokens }, end.chargedTokens);
   const why = known === null ? 'no run reported it' : 'no price is known for this model';
   return [
@@ -127,8 +128,6 @@ function cost(end: EndRecord): string {
     ...(known === null ? [] : [`tokens: ${known}`]),
   ].join(', ');
 }
-
-const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 function time({ durationMs, activeMs }: EndRecord): string {
   const active = durationMs - activeMs > 1000 ? ` (${duration(activeMs, ' ')} active)` : '';

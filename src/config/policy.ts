@@ -4,7 +4,7 @@ import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
-import { parseDuration, parseSize } from './values.ts';
+import { durationText, parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
@@ -241,8 +241,5 @@ function nullIfZero(ms: number | undefined): number | null | undefined {
 }
 
 function time(ms: number | null): string | null {
-  if (ms === null) return null;
-  if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000}m`;
-  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+  return ms === null ? null : durationText(ms);
 }
