@@ -16,8 +16,25 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
 export const FIRST_STEPS =
   '(For example: ralph run "fix the failing tests" --check "npm test" --agent claude; for all commands: ralph --help)';
 
+/** What is wrong with a task that follows a check without quotes; null if nothing is. */
+export function wrongTask([name, ...rest]: readonly string[]): string | null {
+  const check = name === 'run' || name === 'loop' ? unquotedCheck(rest) : null;
+  // A single word after such a program is more likely a part of the check than a task.
+  const [program = '', task = '', ...more] = check?.split(' ') ?? [];
+  return check === null || more.length > 0 || !NEEDS_MORE_WORDS.has(program)
+    ? null
+    : `the task ${JSON.stringify(task)} follows --check ${program}: quote a check of several words (--check "${check}"), or put the task first`;
+}
+
+/** Programs that check nothing without a further word: `npm`, but not `make` or `true`. */
+const NEEDS_MORE_WORDS: ReadonlySet<string> = new Set(
+  'npm npx pnpm yarn bun bunx deno node tsx go cargo python python3 uv poetry bundle ruby php composer dotnet mix docker git'.split(
+    ' ',
+  ),
+);
+
 /** A check that was given without quotes, with the bare words after it: `--check npm test`; null if there is none. */
-export function unquotedCheck(words: readonly string[]): string | null {
+function unquotedCheck(words: readonly string[]): string | null {
   const at = words.findIndex((word) => word === '--check' || word.startsWith('--check='));
   const isSeparate = words[at] === '--check';
   const value = isSeparate ? words[at + 1] : words[at]?.slice('--check='.length);

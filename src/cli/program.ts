@@ -5,7 +5,7 @@ import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
 import { closest } from '../config/closest.ts';
-import { adviceOn, FIRST_STEPS, unquotedCheck } from './advice.ts';
+import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import {
   limitOptions,
@@ -52,22 +52,6 @@ function wrongHelp(program: Command, [first, name]: readonly string[]): string |
   if (known.includes(name) || name === 'help') return null;
   const near = closest(name, known);
   return `unknown command '${name}'${near === null ? '; list all with: ralph --help' : ` (did you mean ${near}?)`}`;
-}
-
-/** Programs that check nothing without a further word: `npm`, but not `make` or `true`. */
-const NEEDS_MORE_WORDS: ReadonlySet<string> = new Set(
-  'npm npx pnpm yarn bun bunx deno node tsx go cargo python python3 uv poetry bundle ruby php composer dotnet mix docker git'.split(
-    ' ',
-  ),
-);
-
-/** A single word after such a program is more likely a part of the check than a task. */
-function wrongTask([name, ...rest]: readonly string[]): string | null {
-  const check = name === 'run' || name === 'loop' ? unquotedCheck(rest) : null;
-  const [program = '', task = '', ...more] = check?.split(' ') ?? [];
-  return check === null || more.length > 0 || !NEEDS_MORE_WORDS.has(program)
-    ? null
-    : `the task ${JSON.stringify(task)} follows --check ${program}: quote a check of several words (--check "${check}"), or put the task first`;
 }
 
 /** Adds `run` where no command is given. A single bare word is never a task, so that a typo does not start an agent. */
@@ -351,5 +335,5 @@ Examples:
   ralph status            ralph logs NAME -f           ralph resume NAME
   ralph story NAME        ralph diff NAME              ralph stop NAME
 
-Exit codes: 0 done or paused, 1 limit reached, 2 invalid input,
-            3 unrecoverable error, 130 stopped`;
+Exit codes: 0 done, 1 limit reached, 2 invalid input, 3 unrecoverable error,
+            4 paused or waiting for a person, 130 stopped, 143 terminated`;

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { EXIT_CODES } from '../../src/loop/outcome.ts';
 
 const root = new URL('../../', import.meta.url);
 const text = (page: string) => readFileSync(new URL(page, root), 'utf8');
@@ -18,10 +19,21 @@ it.each(pages)('%s links only to pages of the package that exist', (page) => {
   expect(links.filter((link) => !isFine(link))).toEqual([]);
 });
 
+const help = () =>
+  execFileSync(process.execPath, [fileURLToPath(new URL('dist/cli/main.js', root)), '--help'], {
+    encoding: 'utf8',
+  });
+
+it('the README and ralph --help list the exit codes of the default preset', () => {
+  const codes = [...new Set(Object.values(EXIT_CODES))].toSorted((a, b) => a - b);
+  const section = /^## Exit codes\n([^]*?)^## /m.exec(text('README.md'))?.[1] ?? '';
+  expect([...section.matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code))).toEqual(codes);
+  const [, listed = ''] = /Exit codes: ([^]*)$/.exec(help()) ?? [];
+  expect([...listed.matchAll(/(?:^|, *\s*)(\d+) /g)].map(([, code]) => Number(code))).toEqual(codes);
+});
+
 it('the README names every command', () => {
-  const main = fileURLToPath(new URL('dist/cli/main.js', root));
-  const help = execFileSync(process.execPath, [main, '--help'], { encoding: 'utf8' });
-  const commands = [...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
+  const commands = [...help().matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
   expect(commands).toContain('run');
   const readme = text('README.md');
   const unnamed = commands.filter((name) => !readme.includes(`\`ralph ${name}`));
