@@ -57,7 +57,7 @@ export type Section =
   | { readonly kind: 'messages' }
   /** Guidance from a person. */
   | { readonly kind: 'guidance'; readonly texts: readonly string[] }
-  /** The last iterations changed nothing. */
+  /** The last iterations made no progress. */
   | {
       readonly kind: 'nudge';
       readonly unchanged: number;

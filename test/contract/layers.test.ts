@@ -56,6 +56,15 @@ describe('ARCHITECTURE.md', () => {
     expect(problems()).toEqual([]);
   });
 
+  it('names every file of the core', () => {
+    const [, table = ''] = /^## The core\n([^]*?)^## /m.exec(readFileSync(page, 'utf8')) ?? [];
+    const core = files.filter((file) => file.startsWith('loop/')).map((file) => file.slice('loop/'.length));
+    expect(core.length).toBeGreaterThan(30);
+    expect(core.filter((file) => !table.includes(`\`${file}\``) && !file.endsWith('-matcher.ts'))).toEqual(
+      [],
+    );
+  });
+
   it('names only files that exist', () => {
     const text = readFileSync(page, 'utf8');
     const named = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+|[a-z-]+\/[a-z-]+\.ts)`/g)].map(
