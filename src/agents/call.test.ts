@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
-import {
-  commandLine,
-  decidesPermissions,
-  flagsFrom,
-  permissionRemedy,
-  promptWay,
-  type Called,
-} from './call.ts';
+import { commandLine, decidesPermissions, flagsFrom, promptWay, type Called } from './call.ts';
+import { remedyFor } from './remedies.ts';
 
 interface AgentSpec extends Called {
   readonly kind: string;
@@ -239,13 +233,13 @@ describe('the setup of an agent', () => {
 
   it('advises what is true for the command line of an agent that was refused a permission', () => {
     const claude = agentNamed('claude');
-    expect(permissionRemedy(claude, ['claude', '--model', 'opus'])).toBe(
+    expect(remedyFor(claude, 'permission-denied', ['claude', '--model', 'opus'])).toBe(
       'allow it in the settings of claude, or add --dangerously-skip-permissions to its flags: after --, or in agent.flags',
     );
-    expect(permissionRemedy(claude, spec('claude').argv)).toBe(
+    expect(remedyFor(claude, 'permission-denied', spec('claude').argv)).toBe(
       'it runs with --dangerously-skip-permissions already, so a rule in the settings of claude forbids it; change that rule',
     );
-    expect(permissionRemedy(agentNamed('custom'), ['x'])).toBeUndefined();
+    expect(remedyFor(agentNamed('custom'), 'permission-denied', ['x'])).toBeNull();
   });
 
   it('finds the adapter by the name of the program', () => {

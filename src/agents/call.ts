@@ -52,13 +52,3 @@ export function flagsFrom({ call }: Agent, given: readonly string[]): readonly s
 export function decidesPermissions({ call }: Agent, flags: readonly string[]): boolean {
   return call !== null && flags.some((flag) => call.permissions.test(flag));
 }
-
-/** What to do if the agent was not allowed to do something, given its command line; undefined for unknown programs. */
-export function permissionRemedy({ call, name }: Agent, argv: readonly string[]): string | undefined {
-  if (call === null) return undefined;
-  const missing = call.autonomous.filter((flag) => !argv.includes(flag));
-  const [first = ''] = call.autonomous;
-  return missing.includes(first)
-    ? `allow it in the settings of ${name}, or add ${missing.join(' ')} to its flags: after --, or in agent.flags`
-    : `it runs with ${first} already, so a rule in the settings of ${name} forbids it; change that rule`;
-}

@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { subtractTokens } from '../loop/limits.ts';
 import type { RecordedRun, Usage } from './agent.ts';
 import { isRecord, parsed, record, text, type Json } from './json.ts';
 
@@ -121,16 +122,6 @@ function isCount(value: unknown): boolean {
 function difference(after: Usage, before: Usage): Usage['parts'] {
   return after.parts.map((part, index) => {
     const earlier = before.parts[index]?.tokens;
-    if (earlier === undefined) return part;
-    const { input, output, cacheRead, cacheWrite } = part.tokens;
-    return {
-      ...part,
-      tokens: {
-        input: Math.max(0, input - earlier.input),
-        output: Math.max(0, output - earlier.output),
-        cacheRead: Math.max(0, cacheRead - earlier.cacheRead),
-        cacheWrite: Math.max(0, cacheWrite - earlier.cacheWrite),
-      },
-    };
+    return earlier === undefined ? part : { ...part, tokens: subtractTokens(part.tokens, earlier) };
   });
 }

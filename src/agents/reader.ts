@@ -10,7 +10,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Detector } from '../loop/completion.ts';
 import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
-import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
+import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import { LineSplitter } from '../process/lines.ts';
@@ -289,7 +289,8 @@ class Reader implements RunReader {
       if (one !== null) estimate = (estimate ?? 0) + one;
       tokens = addTokens(tokens, part.tokens);
     }
-    if (usage.parts.length > 0) this.#tokens = before === null ? tokens : subtract(tokens, before.tokens);
+    if (usage.parts.length > 0)
+      this.#tokens = before === null ? tokens : subtractTokens(tokens, before.tokens);
     const earlier = before?.usd ?? 0;
     if (usage.costUsd !== null)
       this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
@@ -362,13 +363,4 @@ function isWork(event: AgentEvent): boolean {
     case 'denied':
       return true;
   }
-}
-
-function subtract(a: Tokens, b: Tokens): Tokens {
-  return {
-    input: Math.max(0, a.input - b.input),
-    output: Math.max(0, a.output - b.output),
-    cacheRead: Math.max(0, a.cacheRead - b.cacheRead),
-    cacheWrite: Math.max(0, a.cacheWrite - b.cacheWrite),
-  };
 }

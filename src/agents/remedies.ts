@@ -1,13 +1,20 @@
 import type { ErrorKind } from '../loop/event.ts';
-import type { Agent } from './agent.ts';
-import { permissionRemedy } from './call.ts';
+import type { Agent, AgentCall } from './agent.ts';
 
 /** What the user can do about an error of this kind in a run with this command line; null if there is no advice. */
 export function remedyFor(agent: Agent, kind: ErrorKind, argv: readonly string[]): string | null {
-  const { call, remedies } = agent;
-  if (kind === 'permission-denied') return permissionRemedy(agent, argv) ?? null;
   // The error of an unknown command is its own text, and the advice may not fit.
-  return remedies[kind] ?? (call === null ? null : (COMMON[kind] ?? null));
+  if (agent.call === null) return agent.remedies[kind] ?? null;
+  if (kind === 'permission-denied') return permissionRemedy(agent.call, agent.name, argv);
+  return agent.remedies[kind] ?? COMMON[kind] ?? null;
+}
+
+function permissionRemedy({ autonomous }: AgentCall, name: string, argv: readonly string[]): string {
+  const missing = autonomous.filter((flag) => !argv.includes(flag));
+  const [first = ''] = autonomous;
+  return missing.includes(first)
+    ? `allow it in the settings of ${name}, or add ${missing.join(' ')} to its flags: after --, or in agent.flags`
+    : `it runs with ${first} already, so a rule in the settings of ${name} forbids it; change that rule`;
 }
 
 /** The same for every known agent. */

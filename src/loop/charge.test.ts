@@ -31,7 +31,7 @@ const loop = (
 };
 
 describe('a run of unknown usage in a loop with a limit', () => {
-  it('is charged as the dearest known run of the loop', () => {
+  it('is charged like the most expensive known run of the loop', () => {
     const { outcome, runs } = loop({ costUsd: 1 }, exits(0, costs(0.1)), exits(0, costs(0.3)), exits(1));
     // 0.1 + 0.3 are known; after two unknown runs 1.0 is reached.
     expect(runs).toBe(4);
@@ -109,10 +109,10 @@ describe('the reason', () => {
 
   it('says which part of the sum is assumed, and never a sum of nothing', () => {
     expect(reason({ type: 'cost-exhausted', limitUsd: 1, spentUsd: 1.2, assumedRuns: 1 })).toBe(
-      'cost limit reached: $1.2000 of $1.0000, with 1 run of unknown cost charged as the dearest known run',
+      'cost limit reached: $1.2000 of $1.0000, with 1 run of unknown cost charged like the most expensive known run',
     );
     expect(reason({ type: 'tokens-exhausted', limit: 10, spent: 12, assumedRuns: 2 })).toBe(
-      'token limit reached: 12 of 10, with 2 runs of unknown usage charged as the dearest known run',
+      'token limit reached: 12 of 10, with 2 runs of unknown usage charged like the most expensive known run',
     );
     expect(reason({ type: 'cost-exhausted', limitUsd: 1, spentUsd: null, assumedRuns: 2 })).toBe(
       'cannot enforce the cost limit of $1.0000: 2 runs did not report their cost, and the cost of no other run is known',

@@ -158,6 +158,16 @@ export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
   };
 }
 
+/** What `a` has more than `b`, by kind. */
+export function subtractTokens(a: Tokens, b: Tokens): Tokens {
+  return {
+    input: Math.max(0, a.input - b.input),
+    output: Math.max(0, a.output - b.output),
+    cacheRead: Math.max(0, a.cacheRead - b.cacheRead),
+    cacheWrite: Math.max(0, a.cacheWrite - b.cacheWrite),
+  };
+}
+
 export function addTokens(a: Tokens, b: Tokens): Tokens {
   return {
     input: a.input + b.input,

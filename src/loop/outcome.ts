@@ -187,7 +187,7 @@ function tokensReason({ limit, spent, assumedRuns = 0 }: OutcomeOf<'tokens-exhau
 
 function assumption(runs: number, what: 'cost' | 'usage'): string {
   if (runs === 0) return '';
-  return `, with ${counted(runs, 'run')} of unknown ${what} charged as the dearest known run`;
+  return `, with ${counted(runs, 'run')} of unknown ${what} charged like the most expensive known run`;
 }
 
 type OutcomeOf<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>;

@@ -11,13 +11,13 @@ it('says what a sum leaves out, and how that is charged', () => {
   const partly = { ...known, unknownRuns: 2, unknownTokenRuns: 1 };
   expect(costOf(partly)).toBe('$0.5000 reported (plus 2 runs of unknown cost)');
   expect(costOf(partly, { runs: 2, sum: 1.5 })).toBe(
-    '$0.5000 reported (plus 2 runs of unknown cost, charged as the dearest known run: $1.5000 in all)',
+    '$0.5000 reported (plus 2 runs of unknown cost, charged like the most expensive known run: $1.5000 in all)',
   );
   expect(costOf(partly, { runs: 1, sum: 1 })).toBe(
-    '$0.5000 reported (plus 2 runs of unknown cost, 1 of them charged as the dearest known run: $1.0000 in all)',
+    '$0.5000 reported (plus 2 runs of unknown cost, 1 of them charged like the most expensive known run: $1.0000 in all)',
   );
   expect(tokensOf(partly, { runs: 1, sum: 30 })).toBe(
-    '10 in, 2 out, 3 cache read, 0 cache write (plus 1 run of unknown usage, charged as the dearest known run: 30 tokens in all)',
+    '10 in, 2 out, 3 cache read, 0 cache write (plus 1 run of unknown usage, charged like the most expensive known run: 30 tokens in all)',
   );
 });
 

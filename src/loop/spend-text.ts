@@ -40,5 +40,5 @@ function gap(
   const runs = `plus ${counted(unknown, 'run')} of unknown ${what}`;
   if (charge === null) return ` (${runs})`;
   const which = charge.runs === unknown ? '' : `${charge.runs} of them `;
-  return ` (${runs}, ${which}charged as the dearest known run: ${charge.text} in all)`;
+  return ` (${runs}, ${which}charged like the most expensive known run: ${charge.text} in all)`;
 }

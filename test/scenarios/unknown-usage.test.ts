@@ -45,16 +45,16 @@ describe('a limit', () => {
     expect(stage.state).toMatchObject({ runs_of_unknown_tokens: 0, tokens: { input: 6000 } });
   });
 
-  it('charges a run of unknown usage as the dearest known run, and every report says so', async () => {
+  it('charges a run of unknown usage like the most expensive known run, and every report says so', async () => {
     const stage = openStage();
     stage.plans(1, completes(2000));
     stage.plans(2, completes(1000));
     stage.plans('default', `${fails}; exit 1`);
     const { code, stderr } = await codex(stage, '--max-tokens', '6000');
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 4 });
-    const sum = 'plus 2 runs of unknown usage, charged as the dearest known run: 7000 tokens in all';
+    const sum = 'plus 2 runs of unknown usage, charged like the most expensive known run: 7000 tokens in all';
     expect(stderr).toContain(
-      'token limit reached: 7000 of 6000, with 2 runs of unknown usage charged as the dearest known run\n',
+      'token limit reached: 7000 of 6000, with 2 runs of unknown usage charged like the most expensive known run\n',
     );
     expect(stderr).toContain(`tokens: 3000 in, 0 out, 0 cache read, 0 cache write (${sum})\n`);
     const status = await stage.ralph('status', 'it').ended;
