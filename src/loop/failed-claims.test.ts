@@ -71,7 +71,7 @@ describe('the claim of a failed run', () => {
     expect(world.doneFile).toBe(false);
   });
 
-  it('does not count through a marker that a tag was found before', () => {
+  it('does not count through its marker file if the agent also wrote the tag', () => {
     const both = claims({ ending: { how: 'exited', code: 1, error: null }, leaves: { done: true } });
     const { outcome } = play({ limits: { iterations: 2, unchanged: null } }, { runs: [both, exits(0)] });
     expect(outcome).toMatchObject({ type: 'iterations-exhausted' });

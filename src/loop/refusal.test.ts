@@ -47,7 +47,7 @@ describe('a request that the provider refuses', () => {
     );
     expect(ending(twice)).toEqual({
       type: 'fatal',
-      message: `refused twice for the same prompt: ${TOO_LONG}`,
+      message: `the same prompt failed twice: ${TOO_LONG}`,
     });
   });
 

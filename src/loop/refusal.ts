@@ -5,7 +5,7 @@ import type { LoopState, Refusal, Run } from './state.ts';
 /** The outcome once the provider has refused the same prompt twice in the same way; null before. */
 export function refusedForGood({ refusal, turn }: LoopState): Outcome | null {
   if (refusal === null || refusal.times < 2 || refusedMessage(turn.run?.ended?.ending) === null) return null;
-  return { type: 'fatal', message: `refused twice for the same prompt: ${refusal.message}` };
+  return { type: 'fatal', message: `the same prompt failed twice: ${refusal.message}` };
 }
 
 /** The last refusal after a failed run. Failures of another kind do not change it. */

@@ -70,7 +70,7 @@ describe('a request that the provider refuses', () => {
     const end = await agents.run(...scripted(`echo '${refusal}'; exit 1`)).ended;
     exits(end, 3);
     expect(end.stderr).toContain(
-      'error: refused twice for the same prompt: the provider refuses this request: prompt is too long',
+      'error: the same prompt failed twice: the provider refuses this request: prompt is too long',
     );
     expect(end.stderr.match(/retrying in/g)).toHaveLength(1);
     expect(rig.loop('a').all('run.ended')).toMatchObject([{ as: 'failure' }, { as: 'failure' }]);
