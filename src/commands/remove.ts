@@ -2,10 +2,9 @@ import { renameSync, rmSync } from 'node:fs';
 import { takeLock } from '../store/lock.ts';
 import { unregister } from '../store/registry.ts';
 import { forget } from '../store/kept-environment.ts';
-import { openRun } from '../loop/run.ts';
-import { processes } from '../process/process.ts';
 import { UserError } from '../user-error.ts';
 import { unlinkAliases } from '../store/aliases.ts';
+import { orphanOf } from '../recovery/orphan.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { forgetRecords } from '../scm/start.ts';
@@ -29,8 +28,8 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
   }
   try {
     const now = readLoopAt(folder) ?? loop;
-    const agent = openRun(now.state)?.receipt ?? null;
-    const stopped = agent !== null && processes.lives(agent) ? agent.pid : null;
+    // This process holds the lock now, so the loop has no other owner.
+    const stopped = orphanOf({ ...now, owner: null });
     await endLeftovers(now);
     // Renamed first: a half-removed folder could be mistaken for another loop's.
     const aside = `${folder.path}.removed-${process.pid}`;

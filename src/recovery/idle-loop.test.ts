@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { begun, given, plain } from '../../test/rig/given.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { processes } from '../process/process.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import type { LoopReading } from '../store/read-loop.ts';
+import { runMarker } from '../store/run-environment.ts';
 import { loopFolder } from '../store/store.ts';
 import { withIdleLoop } from './idle-loop.ts';
 import { rewindMarker } from './recovery.ts';
@@ -65,6 +66,19 @@ describe('withIdleLoop', () => {
     const state = given(plain, iteration, planned, { type: 'run.started', run: '1.1', receipt });
     await expect(withIdleLoop({ ...loop, state }, async () => {})).rejects.toThrow(
       `the agent of "it" (process ${process.pid}) is still running`,
+    );
+  });
+
+  it('refuses a loop whose owner died before it could journal that its agent started', async () => {
+    const { name, value } = runMarker(loop.spec, '1.1');
+    const agent = spawn('sleep', ['60'], { env: { ...process.env, [name]: value } });
+    onTestFinished(() => void agent.kill('SIGKILL'));
+    await once(agent, 'spawn');
+    const [iteration, planned] = begun;
+    if (iteration === undefined || planned === undefined) throw new Error('no run to plan');
+    const state = given(plain, iteration, planned);
+    await expect(withIdleLoop({ ...loop, state }, async () => {})).rejects.toThrow(
+      `the agent of "it" (process ${agent.pid}) is still running`,
     );
   });
 

@@ -4,7 +4,7 @@ import type { Outcome } from '../loop/outcome.ts';
 import { spends, type IterationSpend } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { processes } from '../process/process.ts';
+import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { localTime } from '../journal/times.ts';
@@ -28,7 +28,8 @@ export interface LoopSummary {
   readonly record: EndRecord;
 }
 
-export function summaryOf({ spec, state, report, owner, trouble }: LoopReading): LoopSummary {
+export function summaryOf(loop: LoopReading): LoopSummary {
+  const { spec, state, report, owner, trouble } = loop;
   const status = statusOf();
   const record = recordOf();
   function statusOf(): LoopSummary['status'] {
@@ -42,9 +43,8 @@ export function summaryOf({ spec, state, report, owner, trouble }: LoopReading):
     return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
-  const agent = openRun(state)?.receipt ?? null;
-  const orphan =
-    agent !== null && processes.lives(agent) ? `; its agent (process ${agent.pid}) is still running` : '';
+  const agent = status === 'crashed' ? orphanOf(loop) : null;
+  const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
   const crashed = status === 'crashed' ? `no process runs it${orphan}` : null;
   return {
     name: spec.name,

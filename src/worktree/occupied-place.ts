@@ -20,8 +20,8 @@ import {
   type TreeOwner,
 } from '../git/worktree.ts';
 import { hasNoWork, workIn, type Work } from '../git/work.ts';
-import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
+import { orphanOf } from '../recovery/orphan.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import { UserError } from '../user-error.ts';
@@ -122,12 +122,12 @@ function refuseUsed(
   for (const user of [loop, loopInside(path)]) {
     if (user === null) continue;
     const { spec } = user;
-    const agent = openRun(user.state)?.receipt ?? null;
     if (user.owner !== null && user.owner !== process.pid) throw isRunningIn(path, spec, user.owner);
     if (spec.id === replaced?.spec.id || user.owner === process.pid) continue;
-    if (agent !== null && processes.lives(agent)) {
+    const agent = orphanOf(user);
+    if (agent !== null) {
       throw new UserError(
-        `the agent of ${nameOf(spec)} (process ${agent.pid}) is still running in ${path}; stop it with: ralph stop ${spec.name}`,
+        `the agent of ${nameOf(spec)} (process ${agent}) is still running in ${path}; stop it with: ralph stop ${spec.name}`,
       );
     }
     if (user.state.outcome === null) {
