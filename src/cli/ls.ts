@@ -13,11 +13,13 @@ export function ls(options: {
 }): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
   if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
-  else if (loops.length === 0)
-    warn('no loops in this workspace; list those of all workspaces with: ralph ls --all\n');
+  else if (loops.length === 0) warn(`${options.all === true ? NONE_AT_ALL : NONE_HERE}\n`);
   else printTable(loops, options.all === true);
   return 0;
 }
+
+const NONE_HERE = 'no loops in this workspace; list those of all workspaces with: ralph ls --all';
+const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 /** Prints one line per loop. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {

@@ -6,7 +6,7 @@ import type { RunClass, Tokens } from './event.ts';
 import { openRun } from './run.ts';
 import type { Charge, Charges, LoopState, Run, Spend } from './state.ts';
 
-/** What is charged, given what is known to be spent, both with the running agent. */
+/** What counts towards a limit, given what is known to be spent; both include the running agent. */
 export function charged(state: LoopState, kind: keyof Charges, spent: Spend): Charged {
   const known = kind === 'usd' ? spent.usd : totalTokens(spent.tokens);
   const running = openRun(state);
