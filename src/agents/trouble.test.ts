@@ -99,6 +99,9 @@ const SENTENCES: readonly (readonly [string, ErrorKind])[] = [
   ['API Error: 401 Invalid API key.', 'authentication'],
   ['API Error: 400 prompt is too long: 250000 tokens > 200000 maximum', 'request-refused'],
   ['API Error: 404 No such model.', 'unknown-model'],
+  // About a tool of the agent, and not about the connection.
+  ['the command was blocked by a hook', 'other'],
+  ['rm is not in the allowlist of this agent', 'other'],
 ];
 
 /** Messages about missing credit, and the same words about a quota that resets. */

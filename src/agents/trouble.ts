@@ -137,8 +137,8 @@ const PATTERNS: Readonly<
   blocked: {
     codes: ['network_edge_blocked'],
     sentences: [
-      /\b(?:request was |access )?blocked by\b/i,
-      /\bnot in (?:the )?allow-?list\b/i,
+      /\b(?:request was|access) blocked by\b/i,
+      /\b(?:host|domain|address|url)\b.{0,80}\bnot in (?:the )?allow-?list\b/i,
       /\bproxy auth(?:entication|orization) required\b/i,
       /\bproxy refused the tunnel\b/i,
     ],
