@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { totalTokens } from '../loop/charge.ts';
 import { subtractTokens } from '../loop/limits.ts';
 import type { RecordedRun, Usage } from './agent.ts';
 import { isRecord, parsed, record, text, type Json } from './json.ts';
@@ -23,8 +24,8 @@ export function recordedByCodex(run: RecordedRun, usageOf: (usage: Json) => Usag
   for (const line of end.text.split('\n')) {
     const total = totalIn(line);
     if (total === null) continue;
-    if (total.at < run.startedAt) before = usageOf(total.usage);
-    else after = usageOf(total.usage);
+    if (total.at < run.startedAt) before = greater(before, usageOf(total.usage));
+    else after = greater(after, usageOf(total.usage));
   }
   if (after === null) return null;
   // The totals are those of the whole session, which may have begun in an earlier run.
@@ -116,7 +117,13 @@ function totalIn(line: string): { readonly at: number; readonly usage: Json } | 
 }
 
 function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** A total only grows; the agent could write a smaller one into its own record. */
+function greater(a: Usage | null, b: Usage): Usage {
+  const sum = ({ parts }: Usage): number => parts.reduce((all, { tokens }) => all + totalTokens(tokens), 0);
+  return a !== null && sum(a) > sum(b) ? a : b;
 }
 
 function difference(after: Usage, before: Usage): Usage['parts'] {

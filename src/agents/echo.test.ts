@@ -54,6 +54,16 @@ describe('an echo', () => {
     expect(ownText(read(PROMPT, boxed)).match(/\w+/g)).toEqual(['DONE']);
   });
 
+  it('is the prompt in colour, however the output is split', () => {
+    const dimmed = PROMPT.trimEnd()
+      .split('\n')
+      .map((line) => `\u001B[2m> ${line}\u001B[0m\n`)
+      .join('');
+    const own = ownText(read(PROMPT, `${dimmed}DONE\n`));
+    expect(own.replaceAll(/\u001B\[[0-9;]*m|[\s>]+/g, '')).toBe('DONE');
+    expect(ownText(read(PROMPT, ...`${dimmed}DONE\n`.split('')))).toBe(own);
+  });
+
   it('may be followed by the agent’s own text on its last line', () => {
     expect(ownText(read('say DONE', 'say DONEworking\n'))).toBe('working\n');
     expect(ownText(read('say DONE', '> say DONE', 'DONE'))).toBe('DONE');

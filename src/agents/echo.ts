@@ -85,7 +85,7 @@ export class Echo {
   #mayBeEcho(line: string): boolean {
     const marks = marksOf(line);
     if (marks.length > MAX_MARKS_LENGTH) return false;
-    const start = line.slice(marks.length);
+    const start = line.slice(marks.length).replace(UNFINISHED_COLOUR, '');
     if (LABELS.some((label) => label.startsWith(start.toLowerCase()))) return true;
     return [this.#next, 0].some((index) => {
       const text = this.#prompt[index];
@@ -98,11 +98,13 @@ export class Echo {
   }
 }
 
-/** What a CLI puts in front of a line of the prompt: quotation marks, the border of a box, a label, blanks. */
-const MARKS = /^(?:[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*/i;
+/** What a CLI puts in front of a line of the prompt: quotation marks, the border of a box, a label, a colour, blanks. */
+const MARKS = /^(?:\u001B\[[0-9;]*m|[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*/i;
 const LABELS = ['user:', 'user>', 'human:', 'human>', 'you:', 'you>', 'prompt:', 'prompt>'];
 /** And behind it: padding, the other border. */
-const CLOSING_MARKS = /^\s*[|│┃]?\s*$/;
+const CLOSING_MARKS = /^(?:\u001B\[[0-9;]*m|\s)*[|│┃]?(?:\u001B\[[0-9;]*m|\s)*$/;
+/** A colour that is not complete yet. */
+const UNFINISHED_COLOUR = /\u001B(?:\[[0-9;]*)?$/;
 const MAX_MARKS_LENGTH = 1000;
 const USUAL_MARKS_LENGTH = 16;
 
@@ -111,9 +113,18 @@ function marksOf(line: string): string {
 }
 
 function withoutMarks(line: string): string {
-  const text = line.slice(marksOf(line).length).trimEnd();
-  return /[|│┃]$/.test(text) ? text.slice(0, -1).trimEnd() : text;
+  const text = withoutColour(line.slice(marksOf(line).length));
+  return /[|│┃]$/.test(text) ? withoutColour(text.slice(0, -1)) : text;
 }
+
+/** Without the blanks and colours at the end. */
+function withoutColour(text: string): string {
+  const rest = text.trimEnd();
+  const colour = rest.endsWith('m') ? /\u001B\[[0-9;]*m$/.exec(rest.slice(-MAX_COLOUR_LENGTH)) : null;
+  return colour === null ? rest : withoutColour(rest.slice(0, -colour[0].length));
+}
+
+const MAX_COLOUR_LENGTH = 32;
 
 /** For the run in this folder; a prompt that is too long is not looked for. */
 export function echoOf(folder: string): Echo {

@@ -9,6 +9,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Detector } from '../loop/completion.ts';
 import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
+import { totalTokens } from '../loop/charge.ts';
 import { isFatal } from '../loop/failure.ts';
 import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
@@ -277,16 +278,18 @@ class Reader implements RunReader {
 
   #addUsage(usage: Usage | null, session: string | null): void {
     this.#session = session ?? this.#session;
-    if (usage === null) return;
+    if (usage === null || isEmpty(usage)) return;
     const { price } = this.#context;
     const before =
       usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
     // A partial estimate is better than none, so models without a price are left out.
     let estimate: number | null = null;
+    let isPartial = false;
     let tokens: Tokens = NOTHING_SPENT.tokens;
     for (const part of usage.parts) {
       const one = price(part.model, part.tokens);
       if (one !== null) estimate = (estimate ?? 0) + one;
+      else isPartial ||= totalTokens(part.tokens) > 0;
       tokens = addTokens(tokens, part.tokens);
     }
     if (usage.parts.length > 0)
@@ -294,7 +297,10 @@ class Reader implements RunReader {
     const earlier = before?.usd ?? 0;
     if (usage.costUsd !== null)
       this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
-    else if (estimate !== null) this.#cost = { usd: Math.max(0, estimate - earlier), source: 'estimated' };
+    else if (estimate !== null) {
+      const cost: Cost = { usd: Math.max(0, estimate - earlier), source: 'estimated' };
+      this.#cost = isPartial ? { ...cost, isPartial } : cost;
+    }
     this.#hasNews = true;
   }
 
@@ -363,4 +369,9 @@ function isWork(event: AgentEvent): boolean {
     case 'denied':
       return true;
   }
+}
+
+/** An agent that reports no tokens and no cost at all, as after a refused request, does not know what it used. */
+function isEmpty({ costUsd, parts }: Usage): boolean {
+  return (costUsd ?? 0) === 0 && parts.every(({ tokens }) => totalTokens(tokens) === 0);
 }

@@ -4,6 +4,7 @@ import { openClaim } from '../loop/claim.ts';
 import { counted, ofLimit } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
+import { resetsTooLate } from '../loop/limits.ts';
 import { explain } from '../loop/outcome.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
@@ -37,7 +38,9 @@ export function linesFor(
     case 'claim.rejected': {
       const { length } = event.failed;
       if (event.because === 'run-failed')
-        return ['claim rejected: the agent says it is done, but its run failed and no check confirms it'];
+        return [
+          'claim rejected: the agent says it is done, but its run did not succeed and no check confirms it',
+        ];
       return [
         `claim rejected: the agent says it is done, but ${counted(length, 'check fails', 'checks fail')}`,
       ];
@@ -74,6 +77,9 @@ export function linesFor(
         ? [`the agent started a child loop: ${loopName(event.child)}`]
         : [`waiting for 1 child loop to complete: ${loopName(event.child)}`];
     case 'limit.shared': {
+      const shared = state.turn.sharedLimit;
+      // The end of the loop follows, and says why.
+      if (shared !== null && resetsTooLate(state, shared.until, shared.resetsAt) !== null) return [];
       const until = clockTime(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
       return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
     }
@@ -179,7 +185,11 @@ function controlLines(
     case 'pause':
       return ['pausing after this iteration'];
     case 'resume':
-      return [control.now ? 'resumed without waiting' : 'resumed'];
+      return [
+        [control.now ? 'resumed without waiting' : 'resumed', waitText(state)]
+          .filter((part) => part !== null)
+          .join(', '),
+      ];
     case 'stop':
       return [control.now ? 'stopping now' : 'stopping after the running step'];
     case 'signal':

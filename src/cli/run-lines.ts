@@ -5,7 +5,7 @@ import { decide, wantsChecks } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
-import { capAtDeadline, resetsTooLate, waitAfter } from '../loop/limits.ts';
+import { capAtDeadline, resetsTooLate, statedReset, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
@@ -69,7 +69,8 @@ const NOT_COUNTED = 'not counted as an iteration';
 function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
   const { until } = waitAfter(state, run);
   // The end of the loop follows, and says why.
-  if (resetsTooLate(state, until) !== null) return `usage limit reached; ${NOT_COUNTED}`;
+  if (resetsTooLate(state, until, statedReset(state, run)) !== null)
+    return `usage limit reached; ${NOT_COUNTED}`;
   const wait = duration(secondsToWait(state, run) * 1000, ' ');
   return `usage limit reached, waiting until ${clockTime(until, event.at)} (${wait}); ${NOT_COUNTED}`;
 }

@@ -86,8 +86,8 @@ export class RunWatch {
     const { clock, observers } = this.#driver.ports;
     const now = clock.now();
     this.#bytes += chunk.length;
-    if (this.hasFlooded) this.#expire('output');
     const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
+    if (this.hasFlooded) this.#expire('output');
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (!this.#reader.isUnreachable) this.#activeAt = now;
     if (hasNews || now - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();

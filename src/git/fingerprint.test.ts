@@ -57,6 +57,32 @@ describe('the fingerprint of a repository', () => {
     expect(await now()).toBe(before);
   });
 
+  it('is the same for a commit that restores earlier files', async () => {
+    write('a', '1');
+    git('add', 'a');
+    git('commit', '--quiet', '-m', 'one');
+    const before = await now();
+    write('a', '2');
+    git('commit', '--quiet', '-am', 'two');
+    expect(await now()).not.toBe(before);
+    write('a', '1');
+    git('commit', '--quiet', '-am', 'three');
+    expect(await now()).toBe(before);
+  });
+
+  it('sees changes inside of a repository in this one, by their content', async () => {
+    mkdirSync(join(folder, 'inner'));
+    git('init', '--quiet', 'inner');
+    write('inner/a', '1');
+    const before = await now();
+    write('inner/a', '2');
+    expect(await now()).not.toBe(before);
+    write('inner/b', '');
+    write('inner/a', '1');
+    rmSync(join(folder, 'inner', 'b'));
+    expect(await now()).toBe(before);
+  });
+
   it('ignores what git ignores', async () => {
     const before = await now();
     mkdirSync(join(folder, '.ralph'));

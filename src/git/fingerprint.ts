@@ -40,7 +40,13 @@ export async function fingerprint(
     .update(status.stdout);
   const paths = changedPaths(status.stdout.toString('utf8'));
   let budget = MAX_BYTES;
-  for (const path of paths) budget -= addContent(hash, join(top ?? workspace, path), budget);
+  for (const path of paths) {
+    const file = join(top ?? workspace, path);
+    budget -= addContent(hash, file, budget);
+    // A submodule or another repository inside of this one.
+    // oxlint-disable-next-line no-await-in-loop -- rare, and the order counts
+    if (existsSync(join(file, '.git'))) hash.update((await fingerprint(file, env)) ?? '');
+  }
   return hash.digest('hex');
 }
 
@@ -90,7 +96,7 @@ function addContent(hash: Hash, path: string, budget: number): number {
     else if (kind === 0o100000 && size <= budget) {
       hash.update(readFileSync(path));
       return size;
-    } else hash.update(`${size} ${mtimeMs}`);
+    } else if (kind !== 0o040000) hash.update(`${size} ${mtimeMs}`);
   } catch {
     hash.update(`\0${path}\0gone`);
   }

@@ -78,15 +78,20 @@ export function chargesAfterReopening({ usd, tokens }: Charges): Charges {
 }
 
 function usageOf({ output: { cost, tokens } }: Run): Readonly<Record<keyof Charges, number | null>> {
-  return { usd: cost?.usd ?? null, tokens: tokens === null ? null : totalTokens(tokens) };
+  return {
+    usd: cost === null || cost.isPartial === true ? null : cost.usd,
+    tokens: tokens === null ? null : totalTokens(tokens),
+  };
 }
 
 export function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {
   return input + output + cacheRead + cacheWrite;
 }
 
+/** A run that used nothing says nothing about what another one may use. */
 function dearer(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+  const most = Math.max(a ?? 0, b ?? 0);
+  return most > 0 && Number.isFinite(most) ? most : null;
 }
 
 const NOTHING: Charge = { dearest: null, unknownRuns: 0, blindRuns: 0 };

@@ -24,9 +24,7 @@ export function neededEvidence(state: LoopState): 'none' | 'checks' | 'never' {
   if (!isOfFailedRun(turn) || afterFailure === 'consider') return usual;
   // Where an exit code is the claim, it is not the sign of a failure.
   if (openClaim(state)?.by === 'exit-code') return usual;
-  if (afterFailure === 'ignore') return 'never';
-  if (policy.checks.commands.length > 0) return 'checks';
-  return hasUnknownEnd(turn) ? usual : 'never';
+  return afterFailure === 'checks' && policy.checks.commands.length > 0 ? 'checks' : 'never';
 }
 
 /** The marker files that have claimed in this turn. A claim that does not count must not count in the next turn either. */
@@ -40,12 +38,6 @@ export function claimingMarkers({ policy, turn }: LoopState): readonly string[] 
 function isOfFailedRun({ run, runs }: Turn): boolean {
   // A marker before a run may come from an earlier run of the same iteration, which was cut short.
   return run === null ? runs > 0 : run.ended?.as === 'failure' || run.ended?.as === 'restart';
-}
-
-/** Whether the agent's exit code is unknown, because its shim was killed too: no sign of a failure. */
-function hasUnknownEnd({ run }: Turn): boolean {
-  const ending = run?.ended?.ending;
-  return ending?.how === 'exited' && ending.code === null && ending.error === null;
 }
 
 function firstClaim(

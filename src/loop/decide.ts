@@ -34,7 +34,15 @@ import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { fatalOutcome } from './failure.ts';
-import { capAtDeadline, deadline, exhausted, resetsTooLate, spendingExhausted, waitAfter } from './limits.ts';
+import {
+  capAtDeadline,
+  deadline,
+  exhausted,
+  resetsTooLate,
+  spendingExhausted,
+  statedReset,
+  waitAfter,
+} from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { progressAfter } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
@@ -82,6 +90,7 @@ function nextStep(state: LoopState): Effects {
       probe(state, 'before') ??
       runChecks(state) ??
       judgeClaim(state) ??
+      keepCutShortWork(state) ??
       endWhenDone(state) ??
       endBecause(exhausted(state)) ??
       startIteration(state) ??
@@ -250,6 +259,13 @@ function checkpoint({ policy, turn }: LoopState): Effects | undefined {
   return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }];
 }
 
+/** A marker of a run that was cut short may complete the loop; its work is committed like that of any other run. */
+function keepCutShortWork(state: LoopState): Effects | undefined {
+  const { runs, claim } = state.turn;
+  if (runs === 0 || claim?.verdict !== 'accepted') return undefined;
+  return commit(state) ?? checkpoint(state);
+}
+
 /** An accepted claim ends the loop once its child loops have ended or timed out. */
 function endWhenDone({ policy, turn, children }: LoopState): Effects | undefined {
   if (turn.claim?.verdict !== 'accepted') return undefined;
@@ -298,7 +314,8 @@ function startIteration({ turn: { iteration, started } }: LoopState): Effects | 
 function waitForSharedLimit(state: LoopState): Effects | undefined {
   const { sharedLimit } = state.turn;
   if (sharedLimit === null) return undefined;
-  return waitForLimit(state, `wait:${nextRunId(state)}:shared-limit`, sharedLimit.until);
+  const { until, resetsAt } = sharedLimit;
+  return waitForLimit(state, `wait:${nextRunId(state)}:shared-limit`, until, resetsAt);
 }
 
 /** A running agent continues until a continuous detector has its claim or a spending limit is reached. */
@@ -346,12 +363,17 @@ function waitOrRest(state: LoopState, run: Run): Effects {
   const { until, why } = waitAfter(state, run);
   const key = `wait:${run.id}`;
   if (why !== 'usage-limit') return [{ type: 'wait', key, until: capAtDeadline(state, until), why }];
-  return state.control.paused ? [{ type: 'rest', key: 'rest' }] : waitForLimit(state, key, until);
+  if (state.control.paused) return [{ type: 'rest', key: 'rest' }];
+  return waitForLimit(state, key, until, statedReset(state, run));
 }
 
 /** Waits for a usage limit, unless the loop's own time limit comes first. */
-function waitForLimit(state: LoopState, key: string, until: number): Effects {
-  return endBecause(resetsTooLate(state, until)) ?? [{ type: 'wait', key, until, why: 'usage-limit' }];
+function waitForLimit(state: LoopState, key: string, until: number, resetsAt: number | null): Effects {
+  return (
+    endBecause(resetsTooLate(state, until, resetsAt)) ?? [
+      { type: 'wait', key, until: capAtDeadline(state, until), why: 'usage-limit' },
+    ]
+  );
 }
 
 function endBecause(outcome: Outcome | null): Effects | undefined {

@@ -184,6 +184,8 @@ export interface Tokens {
 export interface Cost {
   readonly usd: number;
   readonly source: 'reported' | 'estimated';
+  /** The price of some of the models is unknown, so the true cost is higher. */
+  readonly isPartial?: true;
 }
 
 /** The provider refuses requests until `resetsAt`; null if it does not say until when. */

@@ -97,7 +97,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return inTurn({ checkpointed: true });
     case 'limit.shared': {
       const until = now + spread(event.resetsAt - now, event.jitter);
-      return inTurn({ sharedLimit: { until, message: event.message } });
+      return inTurn({ sharedLimit: { until, resetsAt: event.resetsAt, message: event.message } });
     }
     case 'timer.fired':
       if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };

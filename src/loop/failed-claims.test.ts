@@ -92,4 +92,27 @@ describe('the claim of a failed run', () => {
       verified: true,
     });
   });
+
+  it('commits the work of a run that an outage cut short, if its marker completes the loop', () => {
+    const outage = exits(1, {
+      leaves: { done: true, change: true },
+      ending: { how: 'exited', code: 1, error: { kind: 'transient', message: '529' } },
+    });
+    const commit = { command: 'git', tasks: ['commit'], message: 'agent', timeoutMs: null };
+    const tale = play(
+      { checks: checked.checks, commit, checkpoint: true },
+      { runs: [outage, exits(0)], checks: [0], changes: ['some'] },
+    );
+    expect(tale.outcome).toMatchObject({ type: 'done', verified: true });
+    expect(types(tale)).toContain('commit.made');
+    expect(types(tale)).toContain('checkpoint.taken');
+  });
+
+  it('is judged by its words if the exit code is unknown', () => {
+    const unknown = claims({ ending: { how: 'exited', code: null, error: null } });
+    expect(play(plain, { runs: [unknown] })).toMatchObject({
+      outcome: { type: 'done', verified: false },
+      state: { failures: { total: 0 } },
+    });
+  });
 });

@@ -31,6 +31,8 @@ function classifyExit(
 ): RunClass {
   if (said === 'success' || (said === null && code === 0 && error === null)) return 'ok';
   if (limit !== null) return 'usage-limit';
+  // The shim that records the exit code was killed too: then only the agent's claim says how it ended.
+  if (said === null && code === null && error === null && claim !== null) return 'ok';
   // An agent that was denied a tool may have completed its work without it.
   if (error?.kind === 'permission-denied' && claim !== null) return 'ok';
   if (error !== null && isFatal(error.kind)) return 'fatal';

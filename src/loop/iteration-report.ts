@@ -1,7 +1,7 @@
 /** The report of one iteration, folded from the events between its start and the next one's. */
 import type { LoopEvent, Purpose } from './event.ts';
 import { failureText } from './failure.ts';
-import { addRun, NOTHING_SPENT } from './limits.ts';
+import { addRun, isWholeCost, NOTHING_SPENT } from './limits.ts';
 import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 
@@ -83,7 +83,7 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
         ...last,
         run,
         cost: cost + (run.cost ?? 0),
-        costIsKnown: costIsKnown && run.cost !== null,
+        costIsKnown: costIsKnown && isWholeCost(event.cost),
         stepsTaken: steps + run.steps,
       };
     }

@@ -110,7 +110,18 @@ describe('a usage limit', () => {
   it('ends the loop at once if the next retry is only after its time limit', () => {
     const policy = { ...plain, limits: { timeMs: 59_999, unchanged: null } };
     const state = given(policy, ...begun, output('1.1', limit(null)), exited('1.1', 1));
-    expect(ending(state)).toEqual({ type: 'time-exhausted', limitMs: 59_999, resetsAt: 60_000 });
+    expect(ending(state)).toEqual({ type: 'time-exhausted', limitMs: 59_999, resetsAt: null });
+  });
+
+  it('is waited for up to the time limit if only the random part of the wait exceeds that', () => {
+    const policy = { ...plain, limits: { timeMs: 102_000, unchanged: null } };
+    const state = given(policy, ...begun, output('1.1', limit(100_000)), {
+      type: 'run.ended',
+      run: '1.1',
+      ending: { how: 'exited', code: 1, error: null },
+      jitter: 0.5,
+    });
+    expect(wanted(state)).toMatchObject({ type: 'wait', until: 102_000 });
   });
 
   it('is ignored if the agent reports success in the end', () => {
@@ -156,6 +167,33 @@ describe('stuck detection', () => {
     expect(ending(after('b', 'a', 'b', 'a', 'b'))).toBeNull();
     expect(ending(after('b', 'a', 'b', 'a', 'b', 'a'))).toEqual({ type: 'stuck', unchanged: 5 });
     expect(ending(after('b', 'a', 'b', 'a', 'b', 'c', 'a', 'b', 'a'))).toBeNull();
+  });
+
+  it('is made by new check results on the tree that the loop found', () => {
+    const checks = (n: number, passed: number): Entry[] => [
+      { type: 'checks.started', iteration: n, run: `${n}.1` } as const,
+      ...[0, 1, 2].map((index) => ({
+        type: 'check.finished' as const,
+        iteration: n,
+        run: `${n}.1`,
+        index,
+        command: `check ${index}`,
+        result: { code: index < passed ? 0 : 1, timedOut: false, durationMs: 1, log: 'l' },
+      })),
+    ];
+    const turnWith = (n: number, passed: number): Entry[] => {
+      const [begin, plan, exit, after, wait] = turn(n, 'a');
+      return [begin, plan, exit, after, ...checks(n, passed), wait].filter((entry) => entry !== undefined);
+    };
+    const commands = [0, 1, 2].map((index) => ({ command: `check ${index}`, action: 'APPEND', hint: null }));
+    const policy = { ...stuck, checks: { commands } };
+    const unchanged = (...passed: number[]): number =>
+      given(policy, probe(1, 'before', 'a'), ...passed.flatMap((count, index) => turnWith(index + 1, count)))
+        .progress.unchanged;
+    expect(unchanged(0)).toBe(1);
+    expect(unchanged(0, 1)).toBe(0);
+    expect(unchanged(0, 1, 2)).toBe(0);
+    expect(unchanged(0, 1, 0, 1)).toBe(2);
   });
 
   it('ends the loop after five', () => {

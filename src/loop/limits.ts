@@ -1,6 +1,6 @@
 import { charged } from './charge.ts';
 import type { WaitReason } from './effect.ts';
-import type { Tokens } from './event.ts';
+import type { Cost, Tokens } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Run, Spend } from './state.ts';
@@ -102,12 +102,13 @@ const OUTAGE_CAP_MS = 300_000;
  * Until the stated reset, else the next step of the ladder. The ladder is also the minimum wait when the provider keeps
  * stating a reset in the near future.
  */
-function usageLimitMs({ turn, policy, rung }: LoopState, run: Run): number {
-  const resetsAt = run.output.limit?.resetsAt ?? null;
+function usageLimitMs(state: LoopState, run: Run): number {
+  const { turn, policy, rung } = state;
+  const resetsAt = statedReset(state, run);
   const ladder = policy.delay.usageLimitLadderMs;
   const ladderStep = (index: number): number => ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
   const ms =
-    resetsAt === null || resetsAt <= turn.at
+    resetsAt === null
       ? ladderStep(rung - 1)
       : Math.max(resetsAt - turn.at, rung < 2 ? 0 : ladderStep(rung - 2));
   return spread(ms, run.ended?.jitter ?? 0);
@@ -120,13 +121,22 @@ export function spread(ms: number, jitter: number): number {
 
 const MAX_JITTER_MS = 60_000;
 
-/** The outcome if a usage limit resets only after the loop's own time limit, so that waiting for it is useless. */
-export function resetsTooLate(state: LoopState, resetsAt: number): Outcome | null {
+/**
+ * The outcome if a usage limit resets only after the loop's own time limit, so that waiting for it is useless; without a
+ * stated reset, the next retry counts.
+ */
+export function resetsTooLate(state: LoopState, until: number, resetsAt: number | null): Outcome | null {
   const { timeMs } = state.policy.limits;
   const end = deadline(state);
-  return timeMs === null || end === null || resetsAt <= end
+  return timeMs === null || end === null || (resetsAt ?? until) <= end
     ? null
     : { type: 'time-exhausted', limitMs: timeMs, resetsAt };
+}
+
+/** The reset that the provider stated for the usage limit of a run; null if it stated none, or one in the past. */
+export function statedReset({ turn }: LoopState, { output }: Run): number | null {
+  const resetsAt = output.limit?.resetsAt ?? null;
+  return resetsAt === null || resetsAt <= turn.at ? null : resetsAt;
 }
 
 /** The end of a wait, at the latest when the loop reaches its time limit. */
@@ -148,12 +158,17 @@ export const NOTHING_SPENT: Spend = {
   unknownTokenRuns: 0,
 };
 
+/** Whether the cost of a run is known, and all of it. */
+export function isWholeCost(cost: Cost | null): boolean {
+  return cost !== null && cost.isPartial !== true;
+}
+
 export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
   return {
     tokens: tokens === null ? spent.tokens : addTokens(spent.tokens, tokens),
     usd: spent.usd + (cost?.usd ?? 0),
     source: cost === null ? spent.source : spent.source === 'estimated' ? 'estimated' : cost.source,
-    unknownRuns: spent.unknownRuns + (cost === null ? 1 : 0),
+    unknownRuns: spent.unknownRuns + (isWholeCost(cost) ? 0 : 1),
     unknownTokenRuns: spent.unknownTokenRuns + (tokens === null ? 1 : 0),
   };
 }

@@ -79,6 +79,9 @@ describe('outcomes', () => {
     expect(sentence({ type: 'time-exhausted', limitMs: 60_000, resetsAt: 3 * 3_600_000 })).toBe(
       'the usage limit resets at 03:00 UTC, after the time limit of 60 s',
     );
+    expect(sentence({ type: 'time-exhausted', limitMs: 60_000, resetsAt: null })).toBe(
+      'usage limit reached without a known reset, and the time limit of 60 s ends before the next retry',
+    );
     expect(sentence({ type: 'failures-exhausted', failures: 300, outages: true })).toBe(
       'the provider was unavailable 300 times in a row',
     );

@@ -9,8 +9,11 @@ export type Outcome =
   | { readonly type: 'waiting' }
   /** The last permitted iteration ended without an accepted claim. */
   | { readonly type: 'iterations-exhausted'; readonly limit: number }
-  /** The loop's working time reached its limit, or a usage limit resets only after that (`resetsAt`). */
-  | { readonly type: 'time-exhausted'; readonly limitMs: number; readonly resetsAt?: number }
+  /**
+   * The loop's working time reached its limit, or a usage limit resets only after that; `resetsAt` is null if the provider
+   * does not say when, and the next retry would come too late.
+   */
+  | { readonly type: 'time-exhausted'; readonly limitMs: number; readonly resetsAt?: number | null }
   /**
    * The cost limit is reached; `assumedRuns` of the runs in the sum have an unknown cost and are charged as the dearest
    * known run. The sum is null if the limit cannot be enforced, because no cost is known.
@@ -142,9 +145,7 @@ export function explain(
         ? `iteration limit reached: ${outcome.limit}, and not every check passed`
         : `iteration limit reached: ${outcome.limit} without an accepted claim`;
     case 'time-exhausted':
-      return outcome.resetsAt === undefined
-        ? `time limit reached: ${outcome.limitMs / 1000} s`
-        : `the usage limit resets at ${time(outcome.resetsAt)}, after the time limit of ${outcome.limitMs / 1000} s`;
+      return timeReason(outcome, time);
     case 'cost-exhausted':
       return costReason(outcome);
     case 'tokens-exhausted':
@@ -170,6 +171,17 @@ function timeInUtc(moment: number): string {
   const minutes = Math.floor(moment / 60_000) % (24 * 60);
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'));
   return `${hours}:${rest} UTC`;
+}
+
+function timeReason(
+  { limitMs, resetsAt }: OutcomeOf<'time-exhausted'>,
+  time: (moment: number) => string,
+): string {
+  const limit = `${limitMs / 1000} s`;
+  if (resetsAt === undefined) return `time limit reached: ${limit}`;
+  return resetsAt === null
+    ? `usage limit reached without a known reset, and the time limit of ${limit} ends before the next retry`
+    : `the usage limit resets at ${time(resetsAt)}, after the time limit of ${limit}`;
 }
 
 function costReason({ limitUsd, spentUsd, assumedRuns = 0 }: OutcomeOf<'cost-exhausted'>): string {

@@ -11,7 +11,7 @@ import { anyTag, mayBecomeTag, tagPattern } from './tag-matcher.ts';
 export function ownLineTag(name: string, value: string): Matcher {
   const mention = tagPattern(name, value);
   const tag: Tag = {
-    whole: new RegExp(String.raw`^(\*{1,3}|_{1,3})?${mention.source}(?:[.!]\1|\1[.!]?)$`, mention.flags),
+    whole: new RegExp(`^${mention.source}$`, mention.flags),
     mention,
     mayBecome: (text) => mayBecomeTag(text, name, value),
   };
@@ -122,10 +122,25 @@ function judgeLine(state: Lines, tag: Tag): Lines {
 
   const spread = `${begun}\n${text}`;
   for (const candidate of begun === '' ? [text] : [spread, text]) {
-    if (tag.whole.test(candidate)) return { ...next, match: candidate };
+    if (tag.whole.test(withoutEmphasis(candidate))) return { ...next, match: candidate };
     if (candidate.startsWith('<') && tag.mayBecome(candidate)) return { ...next, begun: candidate };
   }
   return { ...next, quoted: OPENS_QUOTE.test(text) ? 'marks' : 'no' };
+}
+
+/** Removes balanced `*` and `_` around a text and one `.` or `!` behind it. */
+function withoutEmphasis(text: string): string {
+  let rest = text;
+  let hasMark = false;
+  for (;;) {
+    const last = rest.at(-1) ?? '';
+    if (!hasMark && (last === '.' || last === '!')) {
+      hasMark = true;
+      rest = rest.slice(0, -1);
+    } else if (rest.length > 2 && (last === '*' || last === '_') && rest.startsWith(last)) {
+      rest = rest.slice(1, -1);
+    } else return rest;
+  }
 }
 
 function placeOf(mention: RegExpExecArray, { line, inside, quoted }: Lines): Misplacement {

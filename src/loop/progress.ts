@@ -9,11 +9,14 @@ export function progressAfter({ progress, turn }: LoopState): Progress {
   if (tree === null) return progress;
   const checks = turn.checks.map((result) => (result?.code === 0 ? '+' : '-')).join('');
   const { seen, unchanged } = progress;
-  // A tree that was seen without checks is known whatever the checks say of it.
-  if (seen.includes(entry(tree, checks)) || seen.includes(entry(tree, ''))) {
-    return { seen, unchanged: unchanged + 1 };
-  }
-  return { seen: [...seen, entry(tree, checks)].slice(-MAX_SEEN), unchanged: 0 };
+  const [pair, bare] = [entry(tree, checks), entry(tree, '')];
+  if (seen.includes(pair)) return { seen, unchanged: unchanged + 1 };
+  // The tree that the loop found has no check results yet: the first results say nothing about progress.
+  const others = seen.filter((one) => one !== bare);
+  return {
+    seen: [...others, pair].slice(-MAX_SEEN),
+    unchanged: others.length < seen.length ? unchanged + 1 : 0,
+  };
 }
 
 /** The progress before the first iteration, which knows the tree that the loop found. */

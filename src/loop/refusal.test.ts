@@ -68,12 +68,12 @@ describe('a request that the provider refuses', () => {
 
   it('ends the loop even if Ralph has added to the prompt meanwhile', () => {
     expect(ending(twice(['a', 'a'], ['210 tokens', '211 tokens'], 0))).toMatchObject({ type: 'fatal' });
-    expect(ending(twice(['a', 'a'], ['too long', 'too long'], 3))).toMatchObject({ type: 'fatal' });
   });
 
-  it('stays a failure if the prompt is another one, or if it is the agent that made the request too long', () => {
+  it('stays a failure if the prompt or the reason is another one, or if the agent had worked before', () => {
     expect(wanted(twice(['a', 'b'], ['too long', 'too long'], 0))).toMatchObject({ type: 'wait' });
-    expect(wanted(twice(['a', 'a'], ['210 tokens', '211 tokens'], 3))).toMatchObject({ type: 'wait' });
+    expect(wanted(twice(['a', 'a'], ['too long', 'too many images'], 0))).toMatchObject({ type: 'wait' });
+    expect(wanted(twice(['a', 'a'], ['too long', 'too long'], 3))).toMatchObject({ type: 'wait' });
   });
 
   it('counts from the beginning again after a run that succeeded', () => {

@@ -16,9 +16,13 @@ export function refusalAfter({ refusal: last }: LoopState, run: Run, ending: Run
   return last !== null && isSame(last, refusal) ? { ...refusal, times: last.times + 1 } : refusal;
 }
 
-/** Ralph adds to a prompt from run to run, so a message may name another number of tokens for the same prompt. */
+/**
+ * Whether the same prompt was refused in the same way. Once the agent has used a tool, it is a later request that is
+ * refused. Ralph adds to a prompt from run to run, so the message may name another number of tokens.
+ */
 function isSame(a: Refusal, b: Refusal): boolean {
-  return a.prompt === b.prompt && (a.message === b.message || (a.isOfPrompt && b.isOfPrompt));
+  const plain = ({ message }: Refusal): string => message.replaceAll(/\d+/g, '#');
+  return a.isOfPrompt && b.isOfPrompt && a.prompt === b.prompt && plain(a) === plain(b);
 }
 
 function refusedMessage(ending: RunEnding | undefined): string | null {

@@ -62,7 +62,11 @@ export interface Turn {
   readonly runs: number;
   readonly before: Probe | null;
   /** A usage limit that another loop of the account hit, and until when this loop waits for it. */
-  readonly sharedLimit: { readonly until: number; readonly message: string } | null;
+  readonly sharedLimit: {
+    readonly until: number;
+    readonly resetsAt: number;
+    readonly message: string;
+  } | null;
   /** A person resumed the loop without waiting for it. */
   readonly ignoresSharedLimit: boolean;
   /** The run that does the work; null before it is planned. */

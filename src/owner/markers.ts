@@ -1,5 +1,6 @@
 /** Marker files such as `DONE`, in the loop's folder or where the policy puts them. */
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopFolder } from '../store/store.ts';
 
@@ -22,14 +23,26 @@ export function findMarker(
   }
 }
 
-/** Renames rejected markers, so that a person can still read them. */
+/** Moves rejected markers into the loop's folder, where a person can read them and they are no part of the work. */
 export function moveAside(folder: LoopFolder, markers: readonly string[]): void {
   for (const name of markers) {
     const path = folder.marker(name);
     if (!existsSync(path)) continue;
+    const aside = join(folder.path, `${basename(path)}.rejected-`);
     let number = 1;
-    while (existsSync(`${path}.rejected-${number}`)) number++;
-    renameSync(path, `${path}.rejected-${number}`);
+    while (existsSync(`${aside}${number}`)) number++;
+    move(path, `${aside}${number}`);
+  }
+}
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    // A worktree may be on another file system.
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EXDEV') throw error;
+    cpSync(from, to);
+    rmSync(from);
   }
 }
 

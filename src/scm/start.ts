@@ -53,7 +53,8 @@ export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[]
  */
 export async function recordStart(loop: StartSpec): Promise<string | null> {
   const { spec, folder, env, policy } = loop;
-  if (!isInRepository(treeOf(spec))) return 'not a git repository: no diffs, no checkpoints';
+  if (!isInRepository(treeOf(spec)))
+    return 'not a git repository: no diffs, no checkpoints, no limit on iterations without progress';
   const repository = userGit(policy, treeOf(spec), env);
   const ref = startRef(spec);
   try {

@@ -166,7 +166,8 @@ function nextCommand({ outcome, iteration, policy, activeMs, now }: LoopState, n
       return `ralph resume ${name} -m ${iteration + Math.max(1, policy.limits.iterations ?? 10)}`;
     case 'time-exhausted': {
       // The wait for a usage limit counts as active time.
-      const untilReset = outcome.resetsAt === undefined ? outcome.limitMs : activeMs + outcome.resetsAt - now;
+      const resetsAt = outcome.resetsAt ?? null;
+      const untilReset = resetsAt === null ? outcome.limitMs : activeMs + resetsAt - now;
       return `ralph resume ${name} --max-time ${Math.ceil((untilReset + outcome.limitMs) / 1000)}s`;
     }
     case 'cost-exhausted':

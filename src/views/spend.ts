@@ -1,4 +1,4 @@
-import { spentSoFar } from '../loop/limits.ts';
+import { isWholeCost, spentSoFar } from '../loop/limits.ts';
 import { spendsWithOpenRun, type IterationSpend } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { Spend } from '../loop/state.ts';
@@ -19,7 +19,7 @@ export function spendOf({ state, report }: Pick<LoopReading, 'state' | 'report'>
   if (running === undefined || last === undefined) return { total, iterations };
   const withoutRunning = <T extends Spend>(spend: T): T => ({
     ...spend,
-    unknownRuns: spend.unknownRuns - (running.cost === null ? 1 : 0),
+    unknownRuns: spend.unknownRuns - (isWholeCost(running.cost) ? 0 : 1),
     unknownTokenRuns: spend.unknownTokenRuns - (running.tokens === null ? 1 : 0),
   });
   return { total: withoutRunning(total), iterations: [...iterations.slice(0, -1), withoutRunning(last)] };

@@ -1,6 +1,6 @@
 /** The worktree of a loop: its state, and whether it still belongs to that loop. */
 import { existsSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, isAbsolute, join, relative } from 'node:path';
 import type { Spec, Worktree } from '../store/spec.ts';
 import { GitError, gitOutput, resolveRevision, type Repository } from '../git/git.ts';
 import {
@@ -141,10 +141,10 @@ export async function requireWorktree(spec: Spec, env: Environment): Promise<voi
   );
 }
 
-/** Moves the marker files of a policy from the workspace to the worktree. */
+/** Moves the marker files of a policy from the workspace to the worktree, but not those in the loop's folder. */
 export function inTree(policy: Policy, workspace: string, { folder }: Worktree): Policy {
   const moved = (file: string): string =>
-    isInside(workspace, file) && !isInside(join(workspace, '.ralph'), file)
+    isAbsolute(file) && isInside(workspace, file) && !isInside(join(workspace, '.ralph'), file)
       ? join(folder, relative(workspace, file))
       : file;
   const detectors = policy.completion.detectors.map((detector) =>

@@ -133,7 +133,7 @@ describe('the claim of a failed run', () => {
     const end = await agents.run('-m', '2', '--', ...rig.plain(script)).ended;
     exits(end, 1);
     expect(end.stderr).toContain(
-      'claim rejected: the agent says it is done, but its run failed and no check confirms it',
+      'claim rejected: the agent says it is done, but its run did not succeed and no check confirms it',
     );
     expect(end.stderr).not.toContain('claim accepted');
     expect(rig.loop('a').all('iteration.started')).toHaveLength(2);
@@ -174,6 +174,29 @@ describe('progress', () => {
     exits(end, 1);
     expect(end.stderr).toContain('stuck: 3 consecutive iterations without progress');
     expect(rig.loop('a').all('iteration.started')).toHaveLength(5);
+  });
+
+  it('is not made by markers that Ralph moves aside', async () => {
+    const script = 'touch "$RALPH_DONE_FILE"';
+    const run = (name: string, ...args: readonly string[]) =>
+      agents.ralph(
+        'run',
+        'task',
+        '--name',
+        name,
+        '-m',
+        '9',
+        '--check',
+        'false',
+        ...args,
+        '--',
+        ...rig.plain(script),
+      ).ended;
+    expect((await run('a', '--worktree')).stderr).toContain(
+      'stuck: 5 consecutive iterations without progress',
+    );
+    expect((await run('b', '--done-file', 'READY')).stderr).toContain('stuck: 5 consecutive');
+    expect(rig.git('status', '--porcelain')).toBe('');
   });
 
   it('is not required with --max-unchanged 0', async () => {

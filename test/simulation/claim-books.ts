@@ -1,4 +1,4 @@
-import type { LoopEvent, OutputSnapshot, RunClass, RunEnding } from '../../src/loop/event.ts';
+import type { LoopEvent, OutputSnapshot, RunClass } from '../../src/loop/event.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { FakeWorld } from '../rig/world.ts';
 import { must } from './plain.ts';
@@ -13,7 +13,6 @@ export class ClaimBooks {
   #markerSeen = false;
   /** How the last work run of this iteration ended. */
   #lastRun: RunClass | null = null;
-  #hasUnknownEnd = false;
   isAccepted = false;
   acceptedAt = 0;
 
@@ -34,10 +33,9 @@ export class ClaimBooks {
     this.#lastRun = null;
   }
 
-  runEnded(as: RunClass | null, ending: RunEnding): void {
+  runEnded(as: RunClass | null): void {
     this.reset();
     this.#lastRun = as;
-    this.#hasUnknownEnd = ending.how === 'exited' && ending.code === null && ending.error === null;
   }
 
   checked(index: number, hasPassed: boolean): void {
@@ -63,8 +61,7 @@ export class ClaimBooks {
   }
 
   accepted({ run, at }: Of<'claim.accepted'>, before: LoopState): void {
-    const { afterFailure } = before.policy.completion;
-    const isTrusted = afterFailure === 'consider' || (afterFailure === 'checks' && this.#hasUnknownEnd);
+    const isTrusted = before.policy.completion.afterFailure === 'consider';
     if (run !== null && this.#lastRun === 'failure' && !isTrusted)
       must(this.passed(before) && this.#checks.size > 0, 'L3', 'the word of a failed run is believed');
     this.isAccepted = true;

@@ -237,7 +237,7 @@ export class Oracle implements Observer {
     const run = after.turn.run;
     if (run?.id !== event.run) return;
     const as = run.ended?.as;
-    this.#claims.runEnded(as ?? null, event.ending);
+    this.#claims.runEnded(as ?? null);
     const output = this.#lastOutput.get(event.run);
     const hasFinished =
       event.ending.how === 'exited'

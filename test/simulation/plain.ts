@@ -50,8 +50,9 @@ export function isReached(outcome: Outcome, limits: LimitsPolicy, books: Books):
   const { type } = outcome;
   const none = Number.POSITIVE_INFINITY;
   // The time limit also ends a loop whose usage limit resets only after it.
-  const lateReset = type === 'time-exhausted' ? (outcome.resetsAt ?? null) : null;
-  if (lateReset !== null) return books.ms + Math.max(0, lateReset - books.now) > (limits.timeMs ?? none);
+  const lateReset = type === 'time-exhausted' ? outcome.resetsAt : undefined;
+  if (lateReset === null) return limits.timeMs !== null;
+  if (lateReset !== undefined) return books.ms + Math.max(0, lateReset - books.now) > (limits.timeMs ?? none);
   const reached = new Map<string, boolean>([
     ['iterations-exhausted', books.iterations >= (limits.iterations ?? none)],
     ['cost-exhausted', isSpent(books.usd, limits.costUsd)],
