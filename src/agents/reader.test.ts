@@ -232,6 +232,10 @@ describe('the cost of a run', () => {
     expect(cost({ tokens, costUsd: 0.5 }, { price })).toEqual({ usd: 0.5, source: 'reported' });
     expect(cost({ tokens }, { price })).toEqual({ usd: 2, source: 'estimated' });
     expect(cost({ tokens }, { price: () => null })).toBeNull();
+    // A request that was refused used nothing that is known.
+    expect(cost({ costUsd: 0 }, { price })).toBeNull();
+    expect(cost({ costUsd: 0, tokens: { input: 0, output: 0 } }, { price })).toBeNull();
+    expect(cost({ costUsd: 0, tokens }, { price })).toEqual({ usd: 0, source: 'reported' });
     expect(cost({ tokens }, {})).toBeNull();
   });
 

@@ -42,6 +42,20 @@ describe('a run of unknown usage in a loop with a limit', () => {
     expect(tokens.runs).toBe(4);
   });
 
+  it('is not charged like a run that used nothing: that says nothing about another run', () => {
+    const { outcome, runs } = loop({ costUsd: 1 }, exits(0, costs(0)), exits(0));
+    expect(runs).toBe(3);
+    expect(outcome).toMatchObject({ type: 'cost-exhausted', spentUsd: null, assumedRuns: 2 });
+  });
+
+  it('is also a run whose cost is known only in part', () => {
+    const partly = exits(0, { output: { cost: { usd: 0.01, source: 'estimated', isPartial: true } } });
+    const { outcome, runs, state } = loop({ costUsd: 1 }, partly);
+    expect(runs).toBe(2);
+    expect(outcome).toMatchObject({ type: 'cost-exhausted', spentUsd: null, assumedRuns: 2 });
+    expect(state.spent.unknownRuns).toBe(2);
+  });
+
   it('is charged too if it ended before the first known run', () => {
     const { outcome, runs } = loop({ costUsd: 1 }, exits(1), exits(0, costs(0.6)));
     expect(runs).toBe(2);
