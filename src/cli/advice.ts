@@ -1,6 +1,10 @@
+import { shellQuote } from '../process/shell-quote.ts';
+
 /** Advice for a command line that cannot be parsed; null if the parser's own message is enough. */
 export function adviceOn(code: string, words: readonly string[], hasCommand: boolean): string | null {
   const [name, ...rest] = words;
+  const task = code === 'commander.unknownOption' && name === 'run' ? rest.find(isSentence) : undefined;
+  if (task !== undefined) return `(To pass a task that begins with -, use: ralph run -p ${shellQuote(task)})`;
   if ((name !== 'run' && name !== 'loop') || rest.length < 2) return null;
   const hasExtraWords = code === 'commander.excessArguments';
   const check = unquotedCheck(rest);
@@ -8,8 +12,13 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   if (hasExtraWords && hasCommand) return `(Quote a task of several words: ralph ${name} "fix the tests")`;
   // The user may have forgotten the `--` before the agent's command.
   if ((!hasExtraWords && code !== 'commander.optionMissingArgument') || hasCommand) return null;
-  const task = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
-  return `(${task} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
+  const advice = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
+  return `(${advice} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
+}
+
+/** Options have no spaces before their value. */
+function isSentence(word: string): boolean {
+  return /^-[^=\s]*\s/.test(word);
 }
 
 /** Printed after the error of a bare `ralph`. */
