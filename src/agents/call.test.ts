@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed, AGENTS } from './agents.ts';
 import { commandLine, decidesPermissions, flagsFrom, promptWay, type Called } from './call.ts';
 import { remedyFor } from './remedies.ts';
+import { readTrouble } from './trouble.ts';
 
 interface AgentSpec extends Called {
   readonly kind: string;
@@ -240,6 +241,20 @@ describe('the setup of an agent', () => {
       'it runs with --dangerously-skip-permissions already, so a rule in the settings of claude forbids it; change that rule',
     );
     expect(remedyFor(agentNamed('custom'), 'permission-denied', ['x'])).toBeNull();
+  });
+
+  it('advises to check the permissions of a key that the provider denies access, not to log in', () => {
+    const adviceOn = (status: number, message: string): string | null => {
+      const { error } = readTrouble({ message, status }, 0);
+      expect(error.kind).toBe('authentication');
+      return remedyFor(agentNamed('claude'), error.kind, [], error.message);
+    };
+    const login = 'log in with: claude /login, or set ANTHROPIC_API_KEY';
+    expect(adviceOn(403, 'You are not allowed to sample from this model')).toBe(
+      'the account or key lacks permission; check its access to this model, or use another key',
+    );
+    expect(adviceOn(403, 'OAuth token has been revoked. Please run /login')).toBe(login);
+    expect(adviceOn(401, 'invalid x-api-key')).toBe(login);
   });
 
   it('finds the adapter by the name of the program', () => {

@@ -1,11 +1,18 @@
 import type { ErrorKind } from '../loop/event.ts';
 import type { Agent, AgentCall } from './agent.ts';
+import { ACCESS_DENIED } from './trouble.ts';
 
 /** What the user can do about an error of this kind in a run with this command line; null if there is no advice. */
-export function remedyFor(agent: Agent, kind: ErrorKind, argv: readonly string[]): string | null {
+export function remedyFor(
+  agent: Agent,
+  kind: ErrorKind,
+  argv: readonly string[],
+  message: string = '',
+): string | null {
   // The error of an unknown command is its own text, and the advice may not fit.
   if (agent.call === null) return agent.remedies[kind] ?? null;
   if (kind === 'permission-denied') return permissionRemedy(agent.call, agent.name, argv);
+  if (message.startsWith(ACCESS_DENIED)) return NO_PERMISSION;
   return agent.remedies[kind] ?? COMMON[kind] ?? null;
 }
 
@@ -16,6 +23,9 @@ function permissionRemedy({ autonomous }: AgentCall, name: string, argv: readonl
     ? `allow it in the settings of ${name}, or add ${missing.join(' ')} to its flags: after --, or in agent.flags`
     : `it runs with ${first} already, so a rule in the settings of ${name} forbids it; change that rule`;
 }
+
+const NO_PERMISSION =
+  'the account or key lacks permission; check its access to this model, or use another key';
 
 /** The same for every known agent. */
 const COMMON: Agent['remedies'] = {

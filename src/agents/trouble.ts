@@ -46,7 +46,9 @@ export function readTrouble(reported: Reported, startedAt: number): Trouble {
   const kind = isUnpaid
     ? 'out-of-credit'
     : kindOf({ status, isPage, isForeign: reported.isForeign === true || isPage }, matches);
-  return { limit: null, error: { kind, message: `${INTRODUCTIONS[kind] ?? ''}${message}` } };
+  const isDenied = kind === 'authentication' && status === 403 && !ASKS_FOR_LOGIN.test(reported.message);
+  const introduction = isDenied ? ACCESS_DENIED : (INTRODUCTIONS[kind] ?? '');
+  return { limit: null, error: { kind, message: `${introduction}${message}` } };
 }
 
 /** For errors that a provider or a CLI words as if they were something else. */
@@ -54,6 +56,12 @@ const INTRODUCTIONS: Partial<Readonly<Record<ErrorKind, string>>> = {
   blocked: 'the connection to the provider is blocked: ',
   'request-refused': 'the provider refuses this request: ',
 };
+
+/** The key or the account is known, but lacks a permission: logging in again does not help. */
+export const ACCESS_DENIED = 'the provider denies access: ';
+
+const ASKS_FOR_LOGIN =
+  /\blog ?in\b|\boauth\b|\btoken\b.*\b(?:expired|revoked|invalid)\b|\binvalid (?:x-)?api[- ]key\b/i;
 
 const HTML = /<(?:!doctype html|html)\b/i;
 

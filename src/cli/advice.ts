@@ -1,6 +1,8 @@
 /** Advice for a command line that cannot be parsed; null if the parser's own message is enough. */
 export function adviceOn(code: string, words: readonly string[], hasCommand: boolean): string | null {
   const [name, ...rest] = words;
+  const task = code === 'commander.unknownOption' && name === 'run' ? rest.find(isSentence) : undefined;
+  if (task !== undefined) return `(To pass a task that begins with -, use: ralph run -p ${quoted(task)})`;
   if ((name !== 'run' && name !== 'loop') || rest.length < 2) return null;
   const hasExtraWords = code === 'commander.excessArguments';
   const check = unquotedCheck(rest);
@@ -8,8 +10,18 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   if (hasExtraWords && hasCommand) return `(Quote a task of several words: ralph ${name} "fix the tests")`;
   // The user may have forgotten the `--` before the agent's command.
   if ((!hasExtraWords && code !== 'commander.optionMissingArgument') || hasCommand) return null;
-  const task = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
-  return `(${task} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
+  const advice = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
+  return `(${advice} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
+}
+
+/** Options have no spaces before their value. */
+function isSentence(word: string): boolean {
+  return /^-[^=\s]*\s/.test(word);
+}
+
+/** The task in the quotes of a shell; a long one only by its name. */
+function quoted(task: string): string {
+  return task.length > 60 || task.includes("'") ? '"$TASK"' : `'${task}'`;
 }
 
 /** Printed after the error of a bare `ralph`. */

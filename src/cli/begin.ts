@@ -64,7 +64,9 @@ export async function begin(work: Work): Promise<number> {
   );
   const takesAnyAgent = work.anyAgent === true && choice.agent === null && choice.command.length === 0;
   const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
-  const agent = await chooseAgent({ ...choice, agent: found ?? choice.agent }, policy.calls, env, workspace);
+  const unused = noteOnOuterSettings(workspace, read.shared !== null || read.local !== null);
+  const chosen = { ...choice, agent: found ?? choice.agent, unused };
+  const agent = await chooseAgent(chosen, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const host = hostNote(policy);
   const request: LoopRequest = {
@@ -77,7 +79,7 @@ export async function begin(work: Work): Promise<number> {
       ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
-      ...noteOnOuterSettings(workspace, read.shared !== null || read.local !== null),
+      ...unused,
     ],
     prompt: work.prompt,
     promptFrom: work.promptFrom,

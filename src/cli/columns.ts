@@ -12,12 +12,18 @@ export function columns(
   const natural = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))),
   );
-  const widths = cut ? withShortLast(natural, width) : narrowed(natural, width);
+  const unbroken = (): readonly number[] =>
+    natural.map((most, column) => {
+      const longest = Math.max(...rows.map((row) => longestPiece(row[column] ?? '')));
+      return Math.min(most, longest + (column === 0 ? GAP.length : 0));
+    });
+  const widths = cut ? withShortLast(natural, width) : narrowed(natural, unbroken(), width);
   return rows
     .flatMap((row) => {
       const cells = row.map((cell, column) => {
         const room = widths[column] ?? 0;
-        return cut && column === row.length - 1 ? [shortened(cell, room)] : wrap(cell, room);
+        if (cut && column === row.length - 1) return [shortened(cell, room)];
+        return column === 0 ? hanging(cell, room) : wrap(cell, room);
       });
       const height = Math.max(...cells.map((lines) => lines.length));
       return Array.from({ length: height }, (_, line) =>
@@ -29,6 +35,13 @@ export function columns(
 }
 
 const GAP = '  ';
+
+/** Continues with an indent, so that the next line does not look like another row. */
+function hanging(text: string, width: number): readonly string[] {
+  if (stringWidth(text) <= width) return [text];
+  const [first = '', ...others] = wrap(text, width - GAP.length);
+  return [first, ...others.map((line) => GAP + line)];
+}
 
 /** Narrower text is not readable. */
 const LEAST = 12;
@@ -53,18 +66,25 @@ function withShortLast(widths: readonly number[], width: number): readonly numbe
   return [...others, Math.max(1, Math.min(widths.at(-1) ?? 0, width - totalOf([...others, 0])))];
 }
 
-/** Takes from the widest column, again and again, until the line fits. */
-function narrowed(widths: readonly number[], width: number): readonly number[] {
+/** Takes from the widest column, again and again, until the line fits; from one whose words would break only at last. */
+function narrowed(widths: readonly number[], unbroken: readonly number[], width: number): readonly number[] {
   const narrow = [...widths];
-  while (totalOf(narrow) > width) {
-    const widest = Math.max(...narrow);
-    if (widest <= LEAST) break;
-    narrow[narrow.lastIndexOf(widest)] = widest - 1;
+  for (const least of [unbroken, []]) {
+    while (totalOf(narrow) > width) {
+      const free = narrow.map((one, column) => (one > Math.max(LEAST, least[column] ?? 0) ? one : 0));
+      const widest = Math.max(...free);
+      if (widest === 0) break;
+      narrow[free.lastIndexOf(widest)] = widest - 1;
+    }
   }
   return narrow;
 }
 
-/** The lines of a text that fit into a width, broken at spaces where possible. */
+function longestPiece(text: string): number {
+  return Math.max(...text.split(new RegExp(`${BREAK.source}|\\s+`)).map((piece) => stringWidth(piece)));
+}
+
+/** The lines of a text that fit into a width, broken at spaces or after punctuation where possible. */
 export function wrap(text: string, width: number): readonly string[] {
   const room = Math.max(LEAST, width);
   if (stringWidth(text) <= room) return [text];
@@ -75,11 +95,20 @@ export function wrap(text: string, width: number): readonly string[] {
     if (line === rest) return [...lines, rest];
     // A space just behind the line is a good place to break, too.
     const space = rest[line.length] === ' ' ? line.length : line.lastIndexOf(' ');
-    const end = space > 0 ? space : line.length;
+    const end = space > 0 ? space : lastBreak(line);
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).trimStart();
   }
 }
+
+/** Where a long word is broken: after a comma, a slash or a colon, else at its end. */
+function lastBreak(line: string): number {
+  const at = [...line.matchAll(new RegExp(BREAK, 'g'))].at(-1)?.index ?? 0;
+  return at > line.length / 4 ? at : line.length;
+}
+
+/** Not before the numbers of a line and column: `settings.json:3:5`. */
+const BREAK = /(?<=[,/]|:(?!\d))(?=.)/;
 
 function shortened(text: string, width: number): string {
   return stringWidth(text) <= width ? text : `${start(text, width - 1)}…`;

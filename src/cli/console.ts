@@ -15,7 +15,8 @@ import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
 import { detailsFor, hintFor, lineAtStart, linesFor } from './lines.ts';
-import { waitText } from './wait-text.ts';
+import { statusLine } from './status-line.ts';
+import { timeLeft } from './wait-text.ts';
 import type { ViewOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { ProviderLines } from './provider-lines.ts';
@@ -176,14 +177,17 @@ export class Console implements LoopObserver {
     const { iteration, turn, policy, now } = this.#state;
     const started = this.#report?.startedAt ?? now;
     const passed = turn.checks.filter((result) => result?.code === 0).length;
-    const waiting = waitText(this.#state, Date.now());
+    const waiting = timeLeft(this.#state, Date.now());
+    const count = `iteration ${ofLimit(iteration, policy.limits.iterations)}`;
     const parts = [
-      `iteration ${ofLimit(iteration, policy.limits.iterations)}`,
+      ...(waiting === null ? [count] : [waiting, count]),
       duration(Math.max(0, Date.now() - started), ' '),
-      waiting ?? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`,
+      waiting === null
+        ? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`
+        : null,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
-    this.#screen.status(`${this.#spec.name}: ${parts.join(' · ')}`);
+    this.#screen.status((room) => statusLine(this.#spec.name, parts, room));
   }
 }
 

@@ -44,7 +44,7 @@ export async function demo(): Promise<number> {
       fresh: false,
       parent: null,
     });
-    const code = await drive(loop, {});
+    const code = await drive(loop, { isTemporary: true });
     say('');
     if (code !== 0) throw new UserError('the demo failed; see the messages above', code);
     say('In your own repository, with a real agent:');

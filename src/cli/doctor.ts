@@ -1,5 +1,6 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { examineMachine } from '../views/survey.ts';
+import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
 import { print } from './print.ts';
 
@@ -12,9 +13,14 @@ export async function doctor(options: { readonly json?: boolean }): Promise<numb
     return isBad ? 1 : 0;
   }
   const width = Math.max(...findings.map(({ what }) => what.length));
+  const indent = ' '.repeat('[ERR] '.length + width + 2);
   for (const { what, state, detail, remedy } of findings) {
-    print(`${MARKS[state]()} ${what.padEnd(width)}  ${detail}\n`);
-    if (remedy !== null) print(`${' '.repeat(width + 8)}→ ${remedy}\n`);
+    const [first = '', ...others] = wrap(detail, terminalWidth() - indent.length);
+    print(`${MARKS[state]()} ${what.padEnd(width)}  ${first}\n`);
+    for (const line of others) print(`${indent}${line}\n`);
+    if (remedy === null) continue;
+    const [head = '', ...rest] = wrap(remedy, terminalWidth() - indent.length - 2);
+    for (const line of [`→ ${head}`, ...rest.map((one) => `  ${one}`)]) print(`${indent}${line}\n`);
   }
   return isBad ? 1 : 0;
 }

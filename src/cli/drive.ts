@@ -72,7 +72,7 @@ export async function finish(
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
   if (isError(end)) view.line(`ralph: error: ${end.reason}`);
-  for (const line of summary(end, work)) view.line(line);
+  for (const line of summary(end, work, options.isTemporary)) view.line(line);
   return isPrinted ? end.exitCode : 3;
 }
 

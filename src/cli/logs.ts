@@ -7,7 +7,8 @@ import type { ViewOptions } from './options.ts';
 import { TerminalSanitizer } from './terminal.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { warn } from './print.ts';
+import { explainError } from './errors.ts';
+import { cannotPrint, READER_IS_GONE, warn } from './print.ts';
 
 interface LogsOptions extends ViewOptions {
   readonly follow?: boolean;
@@ -20,7 +21,7 @@ interface LogsOptions extends ViewOptions {
 /** `ralph logs`: prints what the agent said and did in one run, or follows the loop. */
 export async function logs(name: string, options: LogsOptions): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
-  process.stdout.on('error', () => process.exit(0));
+  process.stdout.on('error', leave);
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const isRaw = options.raw === true || options.stderr === true;
   let endedAt: number | null = null;
@@ -52,6 +53,11 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   }
   print(`${wanted.path}/${file}`, sinkFor(wanted.path));
   return 0;
+}
+
+/** Exits at once if stdout takes nothing: what is left to print is lost anyway. */
+function leave(error: NodeJS.ErrnoException): void {
+  process.exit(READER_IS_GONE.has(error.code) ? 0 : explainError(cannotPrint(error)));
 }
 
 /** `7` and `0007` are the first run of the seventh iteration, `7.2` the second. */

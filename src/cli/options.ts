@@ -16,6 +16,8 @@ export interface ViewOptions {
   readonly outputChars?: string;
   readonly report?: string;
   readonly reportFile?: string;
+  /** The loop's folder is removed after the loop, so the final report does not name it. */
+  readonly isTemporary?: true;
 }
 
 export interface LimitOptions extends ViewOptions {

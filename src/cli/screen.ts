@@ -80,10 +80,10 @@ export class Screen {
     this.#write(process.stderr, `${shown}${reset}\n`);
   }
 
-  /** Draws the status line, unless it would break an unfinished line. */
-  status(text: string): void {
+  /** Draws the status line that `textFor` returns for a width, unless it would break an unfinished line. */
+  status(textFor: (width: number) => string): void {
     if (!this.hasStatusLine || !this.#atLineStart) return;
-    const line = text.slice(0, (process.stderr.columns ?? 80) - 4);
+    const line = textFor((process.stderr.columns ?? 80) - 4);
     this.#resetColour();
     this.#write(process.stderr, `\r\u001B[K${paint('dim', line)}`);
     this.#isStatusDrawn = true;

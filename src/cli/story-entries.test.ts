@@ -157,9 +157,7 @@ describe('the story of a loop', () => {
       'starting iteration 1 again (run 1.2)',
     ]);
     const resumed: Happening = { type: 'control.received', id: 'a', control: { type: 'resume', now: true } };
-    expect(texts([...night, 2 * HOUR, resumed]).slice(-1)).toEqual([
-      'resumed without waiting (requested by a person)',
-    ]);
+    expect(texts([...night, 2 * HOUR, resumed]).slice(-1)).toEqual(['resumed by a person without waiting']);
   });
 
   it('tells the waits after failures, and no wait of 0 s', () => {

@@ -202,7 +202,7 @@ function tellControl(
       return { lines: [requested(line)] };
     case 'resume': {
       const rested = before.state.control.paused && decide(before.state).some(({ type }) => type === 'rest');
-      if (!rested) return { lines: [requested(line)] };
+      if (!rested) return { lines: [line.replace('resumed', 'resumed by a person')] };
       const how = control.now ? ' without waiting' : '';
       return {
         lines: [`resumed by a person after ${duration(sinceLast, ' ')} of rest${how}`],

@@ -1,12 +1,12 @@
 import { parseDuration, parseWhole } from '../config/values.ts';
-import { localTime } from '../journal/times.ts';
+import { clockTime, localTime } from '../journal/times.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { replay } from '../views/replay.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
 import { checkName } from './loops.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -21,26 +21,52 @@ interface StoryOptions {
 /** `ralph story`: prints what Ralph did in a loop and when, from the loop's journal. */
 export function story(name: string, options: StoryOptions): number {
   checkName(name);
-  const isWanted = filterFrom(options);
+  const filter = filterFrom(options);
   const show = options.json === true ? showJson : showText();
   const isVerbose = options.verbose === true;
   let hasReader = true;
+  let isEmpty = true;
   const loop = replay(workspaceOf(options), name, (event, before, after, spec) => {
     for (const entry of entriesFor(event, before, after, { spec, isVerbose }))
-      if (hasReader && isWanted(entry)) hasReader = show(entry);
+      if (hasReader && isWanted(entry, filter)) {
+        isEmpty = false;
+        hasReader = show(entry);
+      }
     return hasReader;
   });
   if (!hasReader) return 0;
   if (loop.trouble !== null) throw new UserError(loop.trouble);
+  checkIteration(filter, name, loop.state.iteration);
   const now = entryForNow(summaryOf(loop), Date.now());
   if (now !== null) show(now);
+  else if (isEmpty)
+    warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
   return 0;
 }
 
-function filterFrom({ since, iteration }: StoryOptions): (entry: StoryEntry) => boolean {
-  const from = since === undefined ? 0 : Date.now() - parseDuration('--since', since);
-  const wanted = iteration === undefined ? null : parseWhole('--iteration', iteration, 1);
-  return (entry) => entry.at >= from && (wanted === null || entry.iteration === wanted);
+interface Filter {
+  /** The first moment that is wanted. */
+  readonly from: number;
+  /** Null for all. */
+  readonly iteration: number | null;
+}
+
+function filterFrom({ since, iteration }: StoryOptions): Filter {
+  return {
+    from: since === undefined ? 0 : Date.now() - parseDuration('--since', since),
+    iteration: iteration === undefined ? null : parseWhole('--iteration', iteration, 1),
+  };
+}
+
+function isWanted(entry: StoryEntry, { from, iteration }: Filter): boolean {
+  return entry.at >= from && (iteration === null || entry.iteration === iteration);
+}
+
+function checkIteration({ iteration }: Filter, name: string, last: number): void {
+  if (iteration === null || iteration <= last) return;
+  const known =
+    last === 0 ? 'it has not started one' : last === 1 ? 'iterations: 1' : `iterations: 1 to ${last}`;
+  throw new UserError(`loop ${name} has no iteration ${iteration} (${known})`);
 }
 
 /** Prints an entry; false if there is no reader any more. */

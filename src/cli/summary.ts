@@ -12,9 +12,13 @@ type Row = readonly [string, string];
 
 /**
  * The final report of a loop: why it stopped, what is left to do, what it cost, and how to resume it. `work` is the work
- * that exists only in its worktree; null if that is unknown.
+ * that exists only in its worktree; null if that is unknown. The report of a temporary loop names nothing to look at later.
  */
-export function summary(end: EndRecord, work: WorktreeSummary['work'] | null): readonly string[] {
+export function summary(
+  end: EndRecord,
+  work: WorktreeSummary['work'] | null,
+  isTemporary: boolean = false,
+): readonly string[] {
   const rows: readonly Row[] = [
     ...(isError(end) ? [] : [['result', end.reason] as const]),
     ['iterations', iterations(end)],
@@ -24,11 +28,18 @@ export function summary(end: EndRecord, work: WorktreeSummary['work'] | null): r
     ...worktreeRows(end, work),
     ['cost', cost(end)],
     ['time', time(end)],
+    ...(isTemporary ? [] : placeRows(end)),
+  ];
+  return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
+}
+
+/** Where to look for more, and how to continue. */
+function placeRows(end: EndRecord): readonly Row[] {
+  return [
     ['details', end.folder],
     ['story', `ralph story ${end.name}`],
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];
-  return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
 
 /** Whether the reason is printed as an error, so that it can be searched for as one. */
@@ -70,7 +81,7 @@ function claims(count: number): string {
 }
 
 const UNCLAIMED =
-  'every check passed, but the agent did not say that it is done; with --until checks it does not have to';
+  'every check passed, but the agent did not claim in the required form that it is done; with --until checks it does not have to';
 
 function commitRows({ commits, lastCommit, commitError }: EndRecord): readonly Row[] {
   const last = lastCommit === null ? '' : ` (last ${lastCommit.slice(0, 7)})`;

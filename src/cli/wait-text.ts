@@ -1,15 +1,34 @@
-import { clockTime, duration } from '../journal/times.ts';
+import { clockTime, duration, timeOfDay } from '../journal/times.ts';
 import { decide } from '../loop/decide.ts';
-import type { WaitReason } from '../loop/effect.ts';
+import type { Effect, WaitReason } from '../loop/effect.ts';
 import type { LoopState } from '../loop/state.ts';
 
 /** What the loop waits for and until when, where the wait takes longer than a moment; null if it does not wait. */
 export function waitText(state: LoopState, now: number = state.now): string | null {
-  const wait = decide(state).find((effect) => effect.type === 'wait');
-  if (wait === undefined || wait.until - now < 1000) return null;
+  const wait = waitOf(state, now);
+  if (wait === null) return null;
   const left = `${duration(wait.until - now, ' ')} left, until ${clockTime(wait.until, now)}`;
   return `waiting ${WAITS[wait.why]} (${left})`;
 }
+
+/** The same for the status line, which has little room. */
+export function timeLeft(state: LoopState, now: number): string | null {
+  const wait = waitOf(state, now);
+  if (wait === null) return null;
+  return `${REASONS[wait.why]}: ${duration(wait.until - now, ' ')} left, until ${timeOfDay(wait.until)}`;
+}
+
+function waitOf(state: LoopState, now: number): Extract<Effect, { type: 'wait' }> | null {
+  const wait = decide(state).find((effect) => effect.type === 'wait');
+  return wait === undefined || wait.until - now < 1000 ? null : wait;
+}
+
+const REASONS: Readonly<Record<WaitReason, string>> = {
+  'usage-limit': 'usage limit',
+  outage: 'provider outage',
+  backoff: 'retry',
+  delay: 'next iteration',
+};
 
 /** What follows the word `waiting` or `waited`. */
 export const WAITS: Readonly<Record<WaitReason, string>> = {

@@ -95,7 +95,7 @@ function block({ name, message, says }: Failure, room: number): string {
   const whole = head(message, left, CUT);
   if (whole === message) return `${start}${message}`;
   const kept = head(message, left - size(CUT), CUT);
-  if (kept.includes(says)) return `${start}${kept}`;
+  if (says.split('\n').every((line) => kept.includes(line))) return `${start}${kept}`;
   const first = `${head(says, Math.floor(left / 2), '')}\n`;
   return `${start}${first}${head(message, left - size(first) - size(CUT), CUT)}`;
 }

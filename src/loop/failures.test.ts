@@ -52,6 +52,42 @@ describe('the failures in an output', () => {
     expect(found?.failures.map(({ says }) => says)).toEqual(['of TestA that FAILs']);
   });
 
+  it('say what follows a sentence that ends with a colon', () => {
+    const tap = (error: string): string =>
+      `TAP version 13\nnot ok 1 - adds\n  ---\n  error: ${error}\n  code: 'ERR_ASSERTION'\n  ...\n1..1`;
+    const linesIn = (text: string): readonly string[] => {
+      const found = failuresIn(text);
+      return found === null ? [] : failureLines(found, 5);
+    };
+    expect(linesIn(tap('|-\n    Expected values to be strictly equal:\n    \n    2 !== 3\n    '))).toEqual([
+      'adds: Expected values to be strictly equal: 2 !== 3',
+    ]);
+    const diff = '+ actual - expected\n    \n      {\n    +   a: 1,\n    -   a: 2,\n        b: 3\n      }';
+    expect(linesIn(tap(`|-\n    Expected values to be strictly deep-equal:\n    ${diff}`))).toEqual([
+      'adds: Expected values to be strictly deep-equal: + a: 1, - a: 2,',
+    ]);
+    expect(linesIn(tap(`'wrong:'`))).toEqual(['adds: wrong:']);
+    expect(linesIn(tap(`"'a' == 'b'"`))).toEqual([`adds: 'a' == 'b'`]);
+    const spec = 'AssertionError: Expected values to be strictly equal:\n\n  2 !== 3\n\n      at a.js:1:1';
+    expect(linesIn(`✖ failing tests:\n\n✖ adds (2ms)\n  ${spec}`)).toEqual([
+      'adds: AssertionError: Expected values to be strictly equal: 2 !== 3',
+    ]);
+  });
+
+  it('say the last line of a Go test, which logs before it fails', () => {
+    const test = '--- FAIL: TestA (0.00s)\n    a_test.go:1: connecting\n    a_test.go:2: got 1, want 2\n';
+    expect(failuresIn(`${test}${GO}`)?.failures[0]?.says).toBe('got 1, want 2');
+  });
+
+  it('are followed by the summary, without the tests that passed', () => {
+    const passed = '# Subtest: b\nok 2 - b\n  ---\n  duration_ms: 1.5\n  ...\n';
+    const summary = '# tests 2\n# pass 1\n# fail 1';
+    const tap = `TAP version 13\nnot ok 1 - a\n  ---\n  error: wrong\n  ...\n${passed}1..2\n${summary}\n`;
+    expect(failuresIn(`${tap}# duration_ms 12.5\n`)?.after).toBe(summary);
+    const go = `--- FAIL: TestA (0.00s)\n${GO}\nok  \texample.com/b\t0.1s\nmake: *** [test] Error 1`;
+    expect(failuresIn(go)?.after).toBe(`${GO}\nmake: *** [test] Error 1`);
+  });
+
   it('end where a part of the output is left out', () => {
     const scan = new FailureScan();
     for (const line of ['= FAILURES =', '____ test_a ____', 'E   wrong']) scan.take(line);

@@ -1,4 +1,5 @@
 /** Finds the failing tests in the output of a check, line by line, whatever test runner printed it. */
+import { whatIsWrong } from './failures-sentence.ts';
 import { REPORTERS, type Reporter } from './test-reporters.ts';
 
 /** One failing test, or something else that a reporter names, such as a file that does not compile. */
@@ -58,10 +59,13 @@ export class FailureScan {
     if (failures.length === 0) return null;
     const end = Math.max(...found.map((reader) => reader.lastLine));
     const firstKept = this.#count - this.#last.length;
+    const after = this.#last
+      .slice(Math.max(0, end - firstKept))
+      .filter((line) => !found.some((reader) => reader.isAboutPassedTest(line)));
     return {
       reporters: found.map((reader) => reader.name),
       failures,
-      after: hide(withoutNoiseAtEnd(this.#last.slice(Math.max(0, end - firstKept))).join('\n')).trim(),
+      after: hide(withoutNoiseAtEnd(after).join('\n')).trim(),
     };
   }
 }
@@ -113,6 +117,10 @@ class Reading {
   /** Whether the line means something to this reporter, even outside of a failure. */
   knows(line: string): boolean {
     return this.#headings.test(line);
+  }
+
+  isAboutPassedTest(line: string): boolean {
+    return line.length <= MAX_HEADING_LENGTH && this.#reporter.passed?.test(line) === true;
   }
 
   get name(): string {
@@ -204,11 +212,8 @@ class Reading {
   }
 
   #failure(name: string, message: string): Failure {
-    const { says } = this.#reporter;
-    // A pattern may take very long on a very long line.
-    const short = message.split('\n').filter((line) => line.length <= MAX_HEADING_LENGTH);
-    const said = says === undefined ? null : groupOf(says, short.join('\n'));
-    return { name: name.trim(), message, says: (said ?? message.split('\n', 1)[0] ?? '').trim() };
+    const { says, saysLast } = this.#reporter;
+    return { name: name.trim(), message, says: whatIsWrong(message, says, saysLast === true) };
   }
 }
 

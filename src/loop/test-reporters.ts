@@ -26,8 +26,12 @@ export interface Reporter {
   readonly inside?: string;
   /** Lines of a message that help nobody. */
   readonly noise?: RegExp;
-  /** The sentence in a message that says what is wrong; without it, the first line. */
+  /** The sentence in a message that says what is wrong; without it, the first line. Of several, the first counts. */
   readonly says?: RegExp;
+  /** Of several such sentences the last counts: a test prints its own log first. */
+  readonly saysLast?: true;
+  /** Lines about tests that passed, which are left out after the last failure. */
+  readonly passed?: RegExp;
 }
 
 /** Stack frames inside of the runtime and of the test runner. */
@@ -45,6 +49,7 @@ export const REPORTERS: readonly Reporter[] = [
     place: /^test at (.+)$/,
     again: /^✖ failing tests:$/,
     except: TO_DO,
+    passed: /^\s*[✔▶﹣] .+ \(\d[\d.]*ms\)|^ℹ duration_ms /,
     noise: new RegExp(
       `${RUNNER_FRAME.source}|^\\s*(?:generatedMessage: |code: 'ERR_ASSERTION'|operator: |diff: 'simple')`,
     ),
@@ -57,7 +62,9 @@ export const REPORTERS: readonly Reporter[] = [
     except: new RegExp(`${TO_DO.source}|^\\s*failureType: 'subtestsFailed'`, 'i'),
     noise:
       /^\s*(?:---|duration_ms: .*|type: '.*'|failureType: 'testCodeFailure'|code: 'ERR_(?:TEST_FAILURE|ASSERTION)')$|\bnode:(?:internal|async_hooks)/,
-    says: /^ *(?:error|message): (?:[|>]-?\n *)?'?(.+?)'?$/m,
+    says: /^ *(?:error|message): (?:[|>]-?\n *)?(?:"(.+)"|'?(.+?)'?)$/m,
+    passed:
+      /^\s*(?:ok \d+\b.*|# Subtest: .*|---|\.\.\.|(?:duration_ms|type|location): .*|# duration_ms .*|1\.\.\d+)$/,
   },
   {
     name: 'vitest',
@@ -65,6 +72,7 @@ export const REPORTERS: readonly Reporter[] = [
     begins: /^ FAIL {2}(.+)$|^⎯+ (Unhandled (?:Error|Rejection|Exception)) ⎯+$/,
     ends: /^⎯{3,}|^ Test Files {2}/,
     noise: RUNNER_FRAME,
+    passed: /^ *✓ /,
   },
   {
     name: 'jest',
@@ -74,6 +82,7 @@ export const REPORTERS: readonly Reporter[] = [
     place: /^FAIL (\S.*?)(?: \(\d[\d.]* m?s\))?$/,
     again: /^Summary of all failing tests$/,
     noise: RUNNER_FRAME,
+    passed: /^PASS \S/,
   },
   {
     name: 'pytest',
@@ -92,6 +101,8 @@ export const REPORTERS: readonly Reporter[] = [
     passes: /^\s*--- (?:PASS|SKIP): (\S+)/,
     inside: '/',
     says: /^(?:panic: | *\S+\.go:\d+: )(.+)$/m,
+    saysLast: true,
+    passed: /^(?:ok|\?) *\t\S|^=== |^\s*--- (?:PASS|SKIP): |^PASS$/,
   },
   {
     name: 'go build',
@@ -106,6 +117,7 @@ export const REPORTERS: readonly Reporter[] = [
     ends: /^failures:$|^test result: /,
     listed: /^test (.+) \.\.\. FAILED$/,
     noise: /^note: run with `RUST_BACKTRACE=1`/,
+    passed: /^test .+ \.\.\. (?:ok|ignored\b.*)$/,
     says: /^thread .* panicked at .*\n(.+)$/m,
   },
   {

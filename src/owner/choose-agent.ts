@@ -21,6 +21,8 @@ export interface AgentChoice {
   readonly drop: readonly string[];
   /** The names of the variables given with `--env`. */
   readonly given: readonly string[];
+  /** Notes for the error that no agent is selected: why settings that may select one are not used. */
+  readonly unused?: readonly string[];
 }
 
 export async function chooseAgent(
@@ -98,14 +100,14 @@ interface Call {
 }
 
 function callOf(
-  { agent: name, command }: AgentChoice,
+  { agent: name, command, unused = [] }: AgentChoice,
   env: Readonly<Record<string, string>>,
   workspace: string,
 ): Call {
   if (name !== null) checkName(name);
   const [program, ...more] = command;
   const agent = name === null ? (program === undefined ? null : agentFor(program)) : agentNamed(name);
-  if (agent === null) throw noAgentSelected(env, workspace);
+  if (agent === null) throw noAgentSelected(unused, env, workspace);
   if (program === undefined) {
     if (agent.call === null) {
       throw new UserError(
@@ -143,15 +145,19 @@ export function firstInstalled(env: Readonly<Record<string, string>>, workspace:
   return installedAgents(env, workspace)[0] ?? null;
 }
 
-function noAgentSelected(env: Readonly<Record<string, string>>, workspace: string): UserError {
+function noAgentSelected(
+  unused: readonly string[],
+  env: Readonly<Record<string, string>>,
+  workspace: string,
+): UserError {
   const installed = installedAgents(env, workspace);
   const hint =
     installed.length === 0
       ? 'no known agent is installed; to install one, see: ralph agents'
       : `installed: ${installed.join(', ')}`;
-  return new UserError(
-    `no agent selected: pass --agent ${installed[0] ?? 'claude'} or a command after --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`,
-  );
+  // Document 001 prescribes the words about agent.command.
+  const message = `no agent selected: pass --agent ${installed[0] ?? 'claude'} or a command after --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`;
+  return new UserError([message, ...unused].join('; '));
 }
 
 function flagsForModel(agent: Agent, model: string): readonly string[] {

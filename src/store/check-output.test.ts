@@ -31,24 +31,24 @@ const TESTS: readonly (readonly [string, readonly string[]])[] = [
   [
     'node-spec-20',
     [
-      'sum.test.js:3:1 › adds two numbers: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
-      'sum.test.js:6:3 › has a total with tax: AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      'sum.test.js:3:1 › adds two numbers: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 2 !== 3',
+      'sum.test.js:6:3 › has a total with tax: AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal: + total: 10 - total: 12',
       'sum.test.js:8:3 › rejects a negative price: TypeError [Error]: price must not be negative: -1',
     ],
   ],
   [
     'node-spec-22',
     [
-      'sum.test.js:3:1 › adds two numbers: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
-      'sum.test.js:6:3 › has a total with tax: AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      'sum.test.js:3:1 › adds two numbers: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 2 !== 3',
+      'sum.test.js:6:3 › has a total with tax: AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal: + total: 10 - total: 12',
       'sum.test.js:8:3 › rejects a negative price: TypeError: price must not be negative: -1',
     ],
   ],
   [
     'node-tap',
     [
-      'adds two numbers: Expected values to be strictly equal:',
-      'has a total with tax: Expected values to be strictly deep-equal:',
+      'adds two numbers: Expected values to be strictly equal: 2 !== 3',
+      'has a total with tax: Expected values to be strictly deep-equal: + total: 10 - total: 12',
       'rejects a negative price: price must not be negative: -1',
     ],
   ],
@@ -100,7 +100,7 @@ const TESTS: readonly (readonly [string, readonly string[]])[] = [
     'go',
     [
       'TestAddsTwoNumbers: Add(1, 1) = 2, want 3',
-      'TestCart/has_a_total_with_tax: adding up',
+      'TestCart/has_a_total_with_tax: total: got 10 want 12',
       'TestPrints',
       'TestPanics: runtime error: index out of range [3] with length 0 [recovered]',
       'example.com/shop/broken: broken/broken_test.go:6:2: undefined: undefinedThing',
@@ -110,7 +110,7 @@ const TESTS: readonly (readonly [string, readonly string[]])[] = [
     'go-verbose',
     [
       'TestAddsTwoNumbers: Add(1, 1) = 2, want 3',
-      'TestCart/has_a_total_with_tax: adding up',
+      'TestCart/has_a_total_with_tax: total: got 10 want 12',
       'TestPrints: a line on stdout',
       'TestPanics: runtime error: index out of range [3] with length 0 [recovered]',
     ],

@@ -7,7 +7,7 @@ import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { localTime } from '../journal/times.ts';
+import { clockTime } from '../journal/times.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
@@ -81,7 +81,7 @@ function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: '
     backoff: 'backoff',
     delay: 'delay',
   };
-  return `${words[why]} until ${localTime(until)}${because[why] === null ? '' : ` (${because[why]})`}`;
+  return `${words[why]} until ${clockTime(until, Date.now())}${because[why] === null ? '' : ` (${because[why]})`}`;
 }
 
 /** A stop or pause that has not taken effect yet. */

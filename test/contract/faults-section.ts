@@ -2,6 +2,7 @@
 import { agentNamed } from '../../src/agents/agents.ts';
 import { CUT_OFF } from '../../src/agents/json-lines.ts';
 import { remedyFor } from '../../src/agents/remedies.ts';
+import { ACCESS_DENIED } from '../../src/agents/trouble.ts';
 import { classify } from '../../src/loop/failure.ts';
 import type { RunClass } from '../../src/loop/event.ts';
 import { presets } from '../../src/loop/presets.ts';
@@ -98,7 +99,11 @@ function messageOf(agent: Recorded, { events, reader }: Listening): string {
   const last = said.findLast(({ error }) => error !== null);
   const { kind = 'other', message = '' } = (reader.isHopeless ? reader.error : last?.error) ?? {};
   const text = message
-    .replace(/^(?:the connection to the provider is blocked|the provider refuses this request): /, '')
+    .replace(
+      /^(?:the connection to the provider is blocked|the provider refuses this request|the provider denies access): /,
+      '',
+    )
+    .replace(`; ${remedyFor(agentNamed(agent), kind, [], message)}`, '')
     .replace(`; ${remedyFor(agentNamed(agent), kind, [])}`, '');
   const short = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).trimEnd()}…` : text;
   return short.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
@@ -110,7 +115,13 @@ function judgement({ heard, reader, snapshot }: Listening, { exitCode }: Recorde
   const isStopped = exitCode === null && !reader.isHopeless;
   const as = isStopped ? timedOut(snapshot) : heard.as;
   const how = reader.isHopeless ? 'stops the CLI' : isStopped ? 'stops the CLI at a timeout' : '';
-  return [how, words(as, heard.error)].filter((part) => part !== '').join('; ');
+  const isDenied = reader.error?.message.startsWith(ACCESS_DENIED) === true;
+  return [
+    how,
+    isDenied ? 'ends the loop: check the permissions of the account or key' : words(as, heard.error),
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
 }
 
 function timedOut(output: Listening['snapshot']): RunClass {

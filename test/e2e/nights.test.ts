@@ -99,8 +99,8 @@ describe('a usage limit', () => {
     try {
       const argv = [process.execPath, rig.command, 'run', 'task', '--name', 'a', '--agent', 'claude'];
       const terminal = terminals.open(argv, { cwd: rig.workspace, env: { ...rig.env, ...agents.env } });
-      const left = /waiting for the usage limit to reset \((\S+ \S+) left, until/;
-      await terminal.shows('waiting for the usage limit to reset');
+      const left = /a: usage limit: (\S+ \S+) left, until (?:\S+ )?\d\d:\d\d · iteration 1\/10/;
+      await terminal.shows('a: usage limit: ');
       const first = left.exec(terminal.screen)?.[1] ?? '';
       await until('another time', () => (terminal.screen.includes(`${first} left`) ? null : true));
       expect(terminal.screen).toMatch(left);

@@ -23,6 +23,16 @@ describe.runIf(existsSync('/dev/full'))('output to a full disk', () => {
     },
   );
 
+  it.each(['logs a', 'logs a --raw', 'logs a --follow', 'story a'])(
+    'is reported by ralph %s in one line, with exit code 3',
+    async (command) => {
+      await shell('$RALPH run task --name a -m 1 -- echo hello');
+      const end = await shell(`$RALPH ${command} > /dev/full`);
+      expect(end.stderr).toBe(`ralph: error: ${FULL}\n`);
+      expect(end.code).toBe(3);
+    },
+  );
+
   it('does not stop a loop, which warns once', async () => {
     const end = await shell(`$RALPH run task --name a -m 2 -- echo hello > /dev/full`);
     expect(end.code).toBe(1);

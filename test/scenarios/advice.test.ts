@@ -65,6 +65,17 @@ describe('settings', () => {
     expect(own.stderr).not.toContain('not using');
     expect((await stage.run('-p', 'x', '-m', '1')).stderr).not.toContain('not using');
   });
+
+  it('of the root are mentioned if no agent is selected in a folder without its own', async () => {
+    const stage = openStage();
+    stage.settings({ agent: { command: 'claude' } });
+    mkdirSync(stage.path('packages/a'), { recursive: true });
+    const below = await stage.ralph('run', 'fix the tests', '--cwd', 'packages/a').ended;
+    expect(below.code).toBe(2);
+    expect(below.stderr).toMatch(
+      /^ralph: error: no agent selected: .*; not using \.\.\/\.\.\/\.ralph\/settings\.json: .* use it with: --cwd \.\.\/\.\.\n$/,
+    );
+  });
 });
 
 describe('an agent command with its flags in one text', () => {

@@ -81,6 +81,10 @@ describe('the command line', () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--chek', 'true'), /unknown option '--chek'\n\(Did you mean --check/],
       [run('-p', 'x', '--max-iteration', '3'), 'Did you mean --max-iterations?'],
+      [
+        ['run', '-x do this'],
+        /unknown option '-x do this'\n\(To pass a task that begins with -, use: ralph run -p '-x do this'\)\n$/,
+      ],
       [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
       [['resum', 'it'], 'Did you mean resume?'],
       [['run', '-p'], "option '-p, --prompt <text>' argument missing"],

@@ -55,7 +55,7 @@ describe('a check', () => {
     stage.plans(3, done);
     const green = await stage.run(...task, '-m', '1', '--check', 'true');
     expect(green.stderr).toContain(
-      'note        every check passed, but the agent did not say that it is done',
+      'note        every check passed, but the agent did not claim in the required form that it is done',
     );
     expect(green.stderr).toContain('--until checks');
     expect((await stage.run(...task, '-m', '1', '--check', 'false')).stderr).not.toContain('--until');

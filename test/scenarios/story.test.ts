@@ -50,7 +50,9 @@ describe('ralph story', () => {
     expect(told(second.stdout)).toHaveLength(6);
     const recent = await stage.ralph('story', 'it', '--since', '2h').ended;
     expect(told(recent.stdout)).toHaveLength(12);
-    expect((await stage.ralph('story', 'it', '--since', '0s').ended).stdout).toBe('');
+    const nothing = await stage.ralph('story', 'it', '--since', '0s').ended;
+    expect([nothing.code, nothing.stdout]).toEqual([0, '']);
+    expect(nothing.stderr).toMatch(/^ralph: nothing happened in loop it since \d\d:\d\d:\d\d\n$/);
   });
 
   it('prints one JSON object per line with --json', async () => {
@@ -109,6 +111,9 @@ describe('ralph story', () => {
     expect(await fails('../it')).toContain('invalid loop name "../it"');
     expect(await fails('it', '--since', 'yesterday')).toContain('--since must be a time');
     expect(await fails('it', '--iteration', '0')).toContain('--iteration must be a whole number >= 1');
+    expect(await fails('it', '--iteration', '99')).toBe(
+      'ralph: error: loop it has no iteration 99 (iterations: 1 to 2)\n',
+    );
     expect(await fails()).toContain("missing required argument 'name'");
   });
 

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { openStage } from './stage.ts';
+
+it('ralph demo runs a loop, and its report names nothing that is gone afterwards', async () => {
+  const stage = openStage();
+  const { code, stderr } = await stage.ralph('demo').ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('ralph: demo done');
+  expect(stderr).toMatch(/^ {2}time +\d/m);
+  expect(stderr).not.toMatch(/^ {2}(?:details|story|resume) /m);
+});
