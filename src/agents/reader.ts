@@ -337,7 +337,7 @@ class Reader implements RunReader {
   #withRemedy(reported: RunError | null): RunError | null {
     if (reported === null) return null;
     const error = { ...reported, message: this.#context.hide(reported.message) };
-    const remedy = remedyFor(this.#agent, error.kind, this.#context.argv);
+    const remedy = remedyFor(this.#agent, error.kind, this.#context.argv, error.message);
     return remedy === null ? error : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 

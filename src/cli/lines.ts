@@ -254,7 +254,10 @@ function endLines(
 
 /** A command on one line, cut where it is too long for one. */
 export function brief(command: string): string {
-  const line = hideKeys(command).replaceAll(/\s+/g, ' ').trim();
+  const line = hideKeys(command)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ⏎ ')
+    .replaceAll(/\s+/g, ' ');
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
