@@ -122,8 +122,11 @@ function isCount(value: unknown): boolean {
 
 /** A total only grows; the agent could write a smaller one into its own record. */
 function greater(a: Usage | null, b: Usage): Usage {
-  const sum = ({ parts }: Usage): number => parts.reduce((all, { tokens }) => all + totalTokens(tokens), 0);
-  return a !== null && sum(a) > sum(b) ? a : b;
+  return a !== null && sumOf(a) > sumOf(b) ? a : b;
+}
+
+function sumOf({ parts }: Usage): number {
+  return parts.reduce((sum, { tokens }) => sum + totalTokens(tokens), 0);
 }
 
 function difference(after: Usage, before: Usage): Usage['parts'] {

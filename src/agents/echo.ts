@@ -98,13 +98,16 @@ export class Echo {
   }
 }
 
+const ESCAPE = '\u001B';
+const COLOUR = String.raw`${ESCAPE}\[[0-9;]*m`;
 /** What a CLI puts in front of a line of the prompt: quotation marks, the border of a box, a label, a colour, blanks. */
-const MARKS = /^(?:\u001B\[[0-9;]*m|[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*/i;
+const MARKS = new RegExp(String.raw`^(?:${COLOUR}|[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*`, 'i');
 const LABELS = ['user:', 'user>', 'human:', 'human>', 'you:', 'you>', 'prompt:', 'prompt>'];
 /** And behind it: padding, the other border. */
-const CLOSING_MARKS = /^(?:\u001B\[[0-9;]*m|\s)*[|│┃]?(?:\u001B\[[0-9;]*m|\s)*$/;
+const CLOSING_MARKS = new RegExp(String.raw`^(?:${COLOUR}|\s)*[|│┃]?(?:${COLOUR}|\s)*$`);
 /** A colour that is not complete yet. */
-const UNFINISHED_COLOUR = /\u001B(?:\[[0-9;]*)?$/;
+const UNFINISHED_COLOUR = new RegExp(String.raw`${ESCAPE}(?:\[[0-9;]*)?$`);
+const LAST_COLOUR = new RegExp(`${COLOUR}$`);
 const MAX_MARKS_LENGTH = 1000;
 const USUAL_MARKS_LENGTH = 16;
 
@@ -120,7 +123,7 @@ function withoutMarks(line: string): string {
 /** Without the blanks and colours at the end. */
 function withoutColour(text: string): string {
   const rest = text.trimEnd();
-  const colour = rest.endsWith('m') ? /\u001B\[[0-9;]*m$/.exec(rest.slice(-MAX_COLOUR_LENGTH)) : null;
+  const colour = rest.endsWith('m') ? LAST_COLOUR.exec(rest.slice(-MAX_COLOUR_LENGTH)) : null;
   return colour === null ? rest : withoutColour(rest.slice(0, -colour[0].length));
 }
 

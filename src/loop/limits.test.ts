@@ -182,8 +182,8 @@ describe('stuck detection', () => {
       })),
     ];
     const turnWith = (n: number, passed: number): Entry[] => {
-      const [begin, plan, exit, after, wait] = turn(n, 'a');
-      return [begin, plan, exit, after, ...checks(n, passed), wait].filter((entry) => entry !== undefined);
+      const [begin, plan, exit, look, wait] = turn(n, 'a');
+      return [begin, plan, exit, look, ...checks(n, passed), wait].filter((entry) => entry !== undefined);
     };
     const commands = [0, 1, 2].map((index) => ({ command: `check ${index}`, action: 'APPEND', hint: null }));
     const policy = { ...stuck, checks: { commands } };

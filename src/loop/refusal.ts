@@ -21,8 +21,11 @@ export function refusalAfter({ refusal: last }: LoopState, run: Run, ending: Run
  * refused. Ralph adds to a prompt from run to run, so the message may name another number of tokens.
  */
 function isSame(a: Refusal, b: Refusal): boolean {
-  const plain = ({ message }: Refusal): string => message.replaceAll(/\d+/g, '#');
-  return a.isOfPrompt && b.isOfPrompt && a.prompt === b.prompt && plain(a) === plain(b);
+  return a.isOfPrompt && b.isOfPrompt && a.prompt === b.prompt && withoutNumbers(a) === withoutNumbers(b);
+}
+
+function withoutNumbers({ message }: Refusal): string {
+  return message.replaceAll(/\d+/g, '#');
 }
 
 function refusedMessage(ending: RunEnding | undefined): string | null {
