@@ -44,12 +44,16 @@ it('ralph config fits and loses nothing', async () => {
   rig.write('.ralph/settings.json', JSON.stringify({ checks: [{ command: LONG }], maxCost: 3 }));
   const lines = await shown('config');
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
-  expect(lines.some((line) => /^maxCost +3 +\.ralph\/settings\.json/.test(line))).toBe(true);
   const [start, end] = [lines[0]?.indexOf('VALUE') ?? 0, lines[0]?.indexOf('FROM') ?? 0];
-  const from = lines.findIndex((line) => line.startsWith('checks'));
-  const rest = lines.slice(from + 1).findIndex((line) => /^\S/.test(line));
-  const value = lines.slice(from, from + 1 + rest).map((line) => line.slice(start, end).trim());
-  expect(value.join('').replaceAll(' ', '')).toContain(JSON.stringify(LONG).replaceAll(' ', ''));
+  const cells = (setting: string): readonly [value: string, from: string] => {
+    const first = lines.findIndex((line) => line.startsWith(setting));
+    const rest = lines.slice(first + 1).findIndex((line) => /^\S/.test(line));
+    const own = lines.slice(first, first + 1 + rest);
+    const joined = (cut: (line: string) => string): string => own.map(cut).join('').replaceAll(' ', '');
+    return [joined((line) => line.slice(start, end)), joined((line) => line.slice(end))];
+  };
+  expect(cells('maxCost')).toEqual(['3', expect.stringMatching(/^\.ralph\/settings\.json:1:\d+$/)]);
+  expect(cells('checks')[0]).toContain(JSON.stringify(LONG).replaceAll(' ', ''));
 });
 
 it('ralph ls and ralph status cut the reason', async () => {
