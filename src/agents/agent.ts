@@ -149,6 +149,8 @@ export type AgentEvent =
       readonly usage: Usage | null;
       readonly session: string | null;
       readonly error: RunError | null;
+      /** The text repeats the last message, which has no id. */
+      readonly repeatsMessage?: true;
       /** The number of steps, if the agent counts them itself. */
       readonly steps?: number;
     }

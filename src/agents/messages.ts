@@ -40,17 +40,22 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   let model: string | null = null;
   let lastError: string | null = null;
   let messagesWithoutId = 0;
+  /** The text of the last message, if that has no id. */
+  let namelessText: string | null = null;
 
   const assistant = (event: Json): readonly AgentEvent[] | null => {
     const message = event['message'];
     if (!isRecord(message)) return null;
     const isOwn = event['parent_tool_use_id'] === null || event['parent_tool_use_id'] === undefined;
-    const id = textOrNull(message['id']) ?? `message-${++messagesWithoutId}`;
+    const named = textOrNull(message['id']);
+    const id = named ?? `message-${++messagesWithoutId}`;
     lastError = textOrNull(event['error']);
     // The result repeats messages that the CLI writes in place of the agent.
     if (message['model'] === '<synthetic>' || event['is_api_error_message'] === true) return [];
     model = textOrNull(message['model']) ?? model;
     const events = list(message['content']).flatMap((block) => content(record(block), id, isOwn));
+    const words = events.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('');
+    if (words !== '') namelessText = named === null ? words : null;
     const changed = messageUsage.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
     return changed ? [...events, { type: 'progress', text: '', usage: messageUsage.total, session }] : events;
   };
@@ -146,9 +151,10 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
         tools.length === 0 || hasUsedTool
           ? null
           : { kind: 'permission-denied', message: `the agent was not allowed to use ${tools.join(', ')}` };
-      return [
-        { type: 'result', ok: error === null, text: textOrNull(event['result']), usage, session, error },
-      ];
+      const answer = textOrNull(event['result']);
+      const result = { type: 'result', ok: error === null, text: answer, usage, session, error } as const;
+      // Pieces of one message cannot be told from messages without ids, so this is no answer of its own.
+      return [answer !== null && answer === namelessText ? { ...result, repeatsMessage: true } : result];
     }
     return failedResult(readTrouble(dialect.error(event, lastError), startedAt), { usage, session });
   };

@@ -7,6 +7,7 @@ import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { Agent, AgentEvent } from './agent.ts';
 import { amp } from './amp.ts';
+import { claude } from './claude.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { gemini } from './gemini.ts';
@@ -112,6 +113,10 @@ describe('reading a run', () => {
     expect(claimIn(amp, 'ralph-cli', halves)).toBe(true);
     const result = line({ type: 'result', subtype: 'success', result: 'Not yet.' });
     expect(claimIn(amp, 'ralph-cli', [...halves, result])).toBe(false);
+    const repeated = line({ type: 'result', subtype: 'success', result: 'NE</response>' });
+    expect(claimIn(amp, 'ralph-cli', [...halves, repeated])).toBe(true);
+    // In the document's form, messages of Claude Code have no ids either.
+    expect(claimIn(claude, 'ralph-cli', [...halves, repeated])).toBe(true);
   });
 
   it('does not take the prompt for the text of an agent that prints it', () => {

@@ -242,7 +242,11 @@ class Reader implements RunReader {
         this.#hasNews = true;
         return;
       case 'result':
-        if (event.text !== null) this.#scan({ source: this.#answer, message: 'answer', text: event.text });
+        if (event.text !== null) {
+          const isRepeated = this.#agent.repeatsAnswer === true || event.repeatsMessage === true;
+          const source = isRepeated ? 'last-message' : 'answer';
+          this.#scan({ source, message: 'answer', text: event.text });
+        }
         this.#addUsage(event.usage, event.session);
         this.#steps = event.steps ?? this.#steps;
         // Stopped by Ralph, a CLI may report a success.
@@ -270,10 +274,6 @@ class Reader implements RunReader {
     this.#error = this.#withRemedy(error);
     this.#isHopeless = true;
     this.#hasNews = true;
-  }
-
-  get #answer(): Piece['source'] {
-    return this.#agent.repeatsAnswer === true ? 'last-message' : 'answer';
   }
 
   #addUsage(usage: Usage | null, session: string | null): void {
