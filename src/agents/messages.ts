@@ -152,9 +152,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           ? null
           : { kind: 'permission-denied', message: `the agent was not allowed to use ${tools.join(', ')}` };
       const answer = textOrNull(event['result']);
-      const result = { type: 'result', ok: error === null, text: answer, usage, session, error } as const;
+      const end = { type: 'result', ok: error === null, text: answer, usage, session, error } as const;
       // Pieces of one message cannot be told from messages without ids, so this is no answer of its own.
-      return [answer !== null && answer === namelessText ? { ...result, repeatsMessage: true } : result];
+      return [answer !== null && answer === namelessText ? { ...end, repeatsMessage: true } : end];
     }
     return failedResult(readTrouble(dialect.error(event, lastError), startedAt), { usage, session });
   };
