@@ -58,12 +58,14 @@ export function isInRepository(folder: string): boolean {
 /** The limit for all files together; files beyond it count by size and time only. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-let knownTop: { readonly workspace: string; readonly top: string | null } | null = null;
+/** By workspace: that of the loop, and the repositories inside of it. */
+const knownTops = new Map<string, string | null>();
 async function topLevel(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
-  if (knownTop?.workspace === workspace) return knownTop.top;
+  const known = knownTops.get(workspace);
+  if (known !== undefined) return known;
   const found = await exec(['git', 'rev-parse', '--show-toplevel'], { cwd: workspace, env });
   const top = found?.code === 0 ? found.stdout.toString('utf8').replace(/\n$/, '') : null;
-  knownTop = { workspace, top };
+  knownTops.set(workspace, top);
   return top;
 }
 

@@ -2,7 +2,7 @@
  * What counts towards the limits on cost and tokens. An unknown usage is not zero: a run that does not report its own is
  * charged as the dearest run of the loop whose usage is known. A loop in which no usage is known ends after two such runs.
  */
-import type { RunClass, Tokens } from './event.ts';
+import type { Cost, RunClass, Tokens } from './event.ts';
 import { openRun } from './run.ts';
 import type { Charge, Charges, LoopState, Run, Spend } from './state.ts';
 
@@ -79,9 +79,14 @@ export function chargesAfterReopening({ usd, tokens }: Charges): Charges {
 
 function usageOf({ output: { cost, tokens } }: Run): Readonly<Record<keyof Charges, number | null>> {
   return {
-    usd: cost === null || cost.isPartial === true ? null : cost.usd,
+    usd: isWholeCost(cost) ? cost.usd : null,
     tokens: tokens === null ? null : totalTokens(tokens),
   };
+}
+
+/** Whether the cost of a run is known, and all of it. */
+export function isWholeCost(cost: Cost | null): cost is Cost {
+  return cost !== null && cost.isPartial !== true;
 }
 
 export function totalTokens({ input, output, cacheRead, cacheWrite }: Tokens): number {

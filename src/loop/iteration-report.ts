@@ -1,7 +1,8 @@
 /** The report of one iteration, folded from the events between its start and the next one's. */
+import { isWholeCost } from './charge.ts';
 import type { LoopEvent, Purpose } from './event.ts';
 import { failureText } from './failure.ts';
-import { addRun, isWholeCost, NOTHING_SPENT } from './limits.ts';
+import { addRun, NOTHING_SPENT } from './limits.ts';
 import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 

@@ -1,6 +1,6 @@
-import { charged } from './charge.ts';
+import { charged, isWholeCost } from './charge.ts';
 import type { WaitReason } from './effect.ts';
-import type { Cost, Tokens } from './event.ts';
+import type { Tokens } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import { isCutShort, openRun } from './run.ts';
 import type { LoopState, Run, Spend } from './state.ts';
@@ -157,11 +157,6 @@ export const NOTHING_SPENT: Spend = {
   unknownRuns: 0,
   unknownTokenRuns: 0,
 };
-
-/** Whether the cost of a run is known, and all of it. */
-export function isWholeCost(cost: Cost | null): boolean {
-  return cost !== null && cost.isPartial !== true;
-}
 
 export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
   return {

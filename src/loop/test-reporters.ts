@@ -24,7 +24,7 @@ export interface Reporter {
   readonly except?: RegExp;
   /** Between the names of a test and a test inside it: the outer one is left out if it has no message of its own. */
   readonly inside?: string;
-  /** Lines of a message that help nobody. */
+  /** Lines of a message that do not help to fix the failure. */
   readonly noise?: RegExp;
   /** The sentence in a message that says what is wrong; without it, the first line. Of several, the first counts. */
   readonly says?: RegExp;

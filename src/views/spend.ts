@@ -1,4 +1,5 @@
-import { isWholeCost, spentSoFar } from '../loop/limits.ts';
+import { isWholeCost } from '../loop/charge.ts';
+import { spentSoFar } from '../loop/limits.ts';
 import { spendsWithOpenRun, type IterationSpend } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { Spend } from '../loop/state.ts';

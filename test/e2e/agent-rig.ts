@@ -67,3 +67,30 @@ export async function finishes(turn: Turn): Promise<void> {
   await turn.prints(says(CLAIM) + succeeds());
   await turn.exits(0);
 }
+
+/** The end of Claude Code's stream at a usage limit that resets then, in seconds since 1970. */
+export function limited(resetsAt: number): string {
+  const rejected = { status: 'rejected', resetsAt, rateLimitType: 'five_hour' };
+  return (
+    json({ type: 'rate_limit_event', rate_limit_info: rejected }) +
+    json({
+      type: 'result',
+      subtype: 'success',
+      is_error: true,
+      result: 'You’ve hit your limit · resets 5pm (UTC)',
+    })
+  );
+}
+
+export function inAnHour(): number {
+  return Math.floor(Date.now() / 1000) + 3600;
+}
+
+/** The end of Claude Code's stream if the provider is overloaded. */
+export const OVERLOADED: string = json({
+  type: 'result',
+  subtype: 'success',
+  is_error: true,
+  api_error_status: 529,
+  result: 'API Error: 529 Overloaded',
+});

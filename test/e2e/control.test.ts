@@ -1,7 +1,8 @@
 /** Commands from another process to a loop, with and without an owner. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exits, type Program } from '../rig/cli/program.ts';
+import { exits } from '../rig/cli/program.ts';
 import type { Turn } from '../rig/cli/turn.ts';
+import { claims, firstTurn } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 
 let rig: Rig;
@@ -10,29 +11,16 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-/** A loop called `a` in its first turn. */
-async function running(...options: readonly string[]): Promise<{ program: Program; turn: Turn }> {
-  const program = rig.ralph(['run', 'task', '--name', 'a', ...options, '--', ...rig.agent]);
-  const turn = await rig.nextTurn();
-  await rig.loop('a').journals('run.started');
-  return { program, turn };
-}
-
 /** A loop called `a` whose owner was killed during its first turn. */
 async function orphaned(): Promise<Turn> {
-  const { program, turn } = await running();
+  const { program, turn } = await firstTurn(rig);
   await program.crashes();
   return turn;
 }
 
-async function claims(turn: Turn): Promise<void> {
-  await turn.prints('<promise>DONE</promise>\n');
-  await turn.exits(0);
-}
-
 describe('pause and resume', () => {
   it('S4.35 S4.36 S4.79 pause lets the running agent finish, and resume starts the next iteration', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     expect(await rig.does('pause', 'a')).toMatchObject({
       code: 0,
       stdout: 'pausing loop a after the running iteration\n',
@@ -60,7 +48,7 @@ describe('pause and resume', () => {
   });
 
   it('S4.36 resume cancels a pause before the running agent has exited', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await rig.does('pause', 'a');
     expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed loop a\n' });
     await turn.exits(0);
@@ -69,7 +57,7 @@ describe('pause and resume', () => {
   });
 
   it('warn if there is nothing to do', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     const idle = await rig.does('resume', 'a');
     expect(idle).toMatchObject({ code: 0, stdout: '' });
     expect(idle.stderr).toBe('ralph: warning: loop a is not paused: it is running\n');
@@ -82,7 +70,7 @@ describe('pause and resume', () => {
   });
 
   it('S4.40 pause ends a backoff at once', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await turn.exits(1);
     await program.says('retrying in 1s');
     await rig.does('pause', 'a');
@@ -93,7 +81,7 @@ describe('pause and resume', () => {
 
 describe('stop', () => {
   it('lets the running agent finish', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     const said = await rig.does('stop', 'a');
     expect(said).toMatchObject({ code: 0, stdout: 'stopping a after the running step\n' });
     await turn.answers();
@@ -104,7 +92,7 @@ describe('stop', () => {
   });
 
   it('with --now ends the running agent', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     expect(await rig.does('stop', 'a', '--now')).toMatchObject({ code: 0, stdout: 'stopping a now\n' });
     await turn.gone;
     exits(await program.ended, 130);
@@ -138,7 +126,7 @@ describe('stop', () => {
 
 describe('tell and set', () => {
   it('tell adds a text to the next prompt only', async () => {
-    const { program, turn } = await running('-m', '3');
+    const { program, turn } = await firstTurn(rig, '-m', '3');
     const told = await rig.does('tell', 'a', 'use', 'the blue one');
     expect(told).toMatchObject({ code: 0, stdout: 'delivered to a; it goes into the next prompt\n' });
     expect(turn.prompt).not.toContain('the blue one');
@@ -153,7 +141,7 @@ describe('tell and set', () => {
   });
 
   it('set changes the limit of a running loop', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     const said = await rig.does('set', 'a', 'max-iterations=1');
     expect(said).toMatchObject({ code: 0, stdout: 'set for a: max-iterations=1\n' });
     await turn.exits(0);
@@ -188,7 +176,7 @@ describe('tell and set', () => {
   });
 
   it('report an owner that does not answer, and take effect when it continues', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     process.kill(program.pid, 'SIGSTOP');
     const said = await rig.does('set', 'a', 'max-iterations=1');
     expect(said.code).toBe(0);
@@ -200,7 +188,7 @@ describe('tell and set', () => {
   });
 
   it('reject unknown settings and invalid values', async () => {
-    const { program, turn } = await running('-m', '1');
+    const { program, turn } = await firstTurn(rig, '-m', '1');
     for (const setting of ['max-iterations=0', 'max-iterations=many', 'colour=blue', 'max-time=soon']) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const said = await rig.does('set', 'a', setting);
@@ -221,7 +209,7 @@ describe('max_iterations in state.json', () => {
   };
 
   it('S4.33 changes the limit of a running loop when a person edits it', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await rig.does('status', 'a');
     edit(2);
     await turn.exits(0);
@@ -232,7 +220,7 @@ describe('max_iterations in state.json', () => {
   });
 
   it('S4.33 changes the limit even if a check runs before the next iteration', async () => {
-    const { program, turn } = await running('--check', 'sleep 0.5');
+    const { program, turn } = await firstTurn(rig, '--check', 'sleep 0.5');
     edit(2);
     await turn.exits(0);
     await (await rig.nextTurn()).exits(0);

@@ -2,7 +2,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import type { Rig } from '../rig/cli/rig.ts';
-import { CLAIM, finishes, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
+import {
+  CLAIM,
+  finishes,
+  inAnHour,
+  json,
+  limited,
+  OVERLOADED,
+  says,
+  setUpAgents,
+  succeeds,
+  type AgentRig,
+} from './agent-rig.ts';
 
 let agents: AgentRig;
 let rig: Rig;
@@ -13,19 +24,6 @@ beforeEach(async () => {
 afterEach(() => rig.tearDown());
 
 describe('a usage limit', () => {
-  const limited = (resetsAt: number): string =>
-    json({
-      type: 'rate_limit_event',
-      rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour' },
-    }) +
-    json({
-      type: 'result',
-      subtype: 'success',
-      is_error: true,
-      result: 'You’ve hit your limit · resets 5pm (UTC)',
-    });
-  const inAnHour = (): number => Math.floor(Date.now() / 1000) + 3600;
-
   it('makes the loop wait, is shown with its reason, survives a crash, and is ignored by resume --now', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1');
@@ -118,15 +116,7 @@ describe('a provider that does not answer', () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude', '-m', '1', '--max-failures', '1');
     const first = await rig.nextTurn();
-    await first.prints(
-      json({
-        type: 'result',
-        subtype: 'success',
-        is_error: true,
-        api_error_status: 529,
-        result: 'API Error: 529 Overloaded',
-      }),
-    );
+    await first.prints(OVERLOADED);
     await first.exits(1);
     await program.says('provider unavailable (API Error: 529 Overloaded), retrying in 1s');
     await finishes(await rig.nextTurn());

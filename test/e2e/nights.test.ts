@@ -4,7 +4,17 @@ import { exits } from '../rig/cli/program.ts';
 import type { Rig } from '../rig/cli/rig.ts';
 import { Terminals } from '../rig/cli/terminal.ts';
 import { until } from '../rig/cli/until.ts';
-import { CLAIM, json, says, setUpAgents, succeeds, type AgentRig } from './agent-rig.ts';
+import {
+  CLAIM,
+  inAnHour,
+  json,
+  limited,
+  OVERLOADED,
+  says,
+  setUpAgents,
+  succeeds,
+  type AgentRig,
+} from './agent-rig.ts';
 
 let agents: AgentRig;
 let rig: Rig;
@@ -14,19 +24,6 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-const limited = (resetsAt: number): string =>
-  json({
-    type: 'rate_limit_event',
-    rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour' },
-  }) + json({ type: 'result', subtype: 'success', is_error: true, result: 'You’ve hit your limit' });
-const unavailable = json({
-  type: 'result',
-  subtype: 'success',
-  is_error: true,
-  api_error_status: 529,
-  result: 'API Error: 529 Overloaded',
-});
-const inAnHour = (): number => Math.floor(Date.now() / 1000) + 3600;
 const scripted = (script: string): readonly string[] => ['--agent', 'scripted', '--', ...rig.plain(script)];
 
 describe('an unavailable provider', () => {
@@ -50,7 +47,7 @@ describe('an unavailable provider', () => {
     agents.installs('claude');
     const program = agents.ralph(...command, '--name', 'a', '--agent', 'claude');
     const first = await rig.nextTurn();
-    await first.prints(unavailable);
+    await first.prints(OVERLOADED);
     await first.exits(1);
     await program.says('provider unavailable (API Error: 529 Overloaded), retrying in 1s');
     const second = await rig.nextTurn();

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits, type Program } from '../rig/cli/program.ts';
-import type { Turn } from '../rig/cli/turn.ts';
 import { until } from '../rig/cli/until.ts';
+import { claims, firstTurn } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { post } from '../../src/store/inbox.ts';
 
@@ -12,18 +12,6 @@ beforeEach(async () => {
   rig = await setUpRig();
 });
 afterEach(() => rig.tearDown());
-
-async function running(...options: readonly string[]): Promise<{ program: Program; turn: Turn }> {
-  const program = rig.ralph(['run', 'task', '--name', 'a', ...options, '--', ...rig.agent]);
-  const turn = await rig.nextTurn();
-  await rig.loop('a').journals('run.started');
-  return { program, turn };
-}
-
-async function claims(turn: Turn): Promise<void> {
-  await turn.prints('<promise>DONE</promise>\n');
-  await turn.exits(0);
-}
 
 /** The agent's shim exits just after the agent. */
 function allGone(): Promise<true> {
@@ -36,7 +24,7 @@ describe('resume', () => {
     ['ralph stop', async () => exits(await rig.does('stop', 'a'), 0)],
     ['ralph pause', async () => exits(await rig.does('pause', 'a'), 0)],
   ])('supersedes %s that the killed owner had not obeyed yet', async (_, ask) => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await ask(program);
     await rig.loop('a').journals('control.received');
     await program.crashes();
@@ -56,7 +44,7 @@ describe('resume', () => {
   });
 
   it('supersedes a stop that still waits in the inbox', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     process.kill(program.pid, 'SIGSTOP');
     post(rig.path('.ralph/loops/a/inbox'), { type: 'stop', now: false, by: 'person' }, Date.now());
     await program.crashes();
@@ -69,7 +57,7 @@ describe('resume', () => {
   });
 
   it('cancels a stop of a running loop before the running agent has exited', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await rig.does('stop', 'a');
     expect(await rig.does('resume', 'a')).toMatchObject({ code: 0, stdout: 'resumed loop a\n' });
     await turn.exits(0);
@@ -99,7 +87,7 @@ describe('resume', () => {
 
 describe('pause', () => {
   it('says that a loop without an owner has nothing to pause, and queues nothing', async () => {
-    const { program, turn } = await running();
+    const { program, turn } = await firstTurn(rig);
     await program.crashes();
     const said = await rig.does('pause', 'a');
     expect(said).toMatchObject({ code: 0, stdout: '' });
