@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { classify, failureText } from './failure.ts';
 import type { ErrorKind, OutputSnapshot, RunClass } from './event.ts';
 import { presets } from './presets.ts';
-import { NO_OUTPUT } from './run.ts';
+import { runWith } from '../../test/rig/run-with.ts';
 import type { Policy } from './policy.ts';
-import type { Run } from './state.ts';
 
 /** The class of a run whose agent exited. */
 function as(output: Partial<OutputSnapshot>, code: number, kind: ErrorKind | null = null): RunClass {
@@ -21,18 +20,6 @@ function classifyExit(
   return classify(runWith(output), { how: 'exited', code, error }, policy);
 }
 
-function runWith(output: Partial<OutputSnapshot>): Run {
-  return {
-    id: '1.1',
-    purpose: 'work',
-    plannedAt: 0,
-    receipt: null,
-    prompt: null,
-    guidance: [],
-    ended: null,
-    output: { ...NO_OUTPUT, ...output },
-  };
-}
 const claim = { by: 'promise-tag', text: '<promise>DONE</promise>' } as const;
 const limit = { resetsAt: null, message: 'usage limit' };
 

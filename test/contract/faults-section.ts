@@ -7,6 +7,7 @@ import { classify } from '../../src/loop/failure.ts';
 import type { RunClass } from '../../src/loop/event.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { listenTo, metaOf, type Listening, type Recorded, type RecordedCase } from '../rig/agent-streams.ts';
+import { runWith } from '../rig/run-with.ts';
 
 export function faultsSection(): readonly string[] {
   return [
@@ -124,9 +125,7 @@ function judgement({ heard, reader, snapshot }: Listening, { exitCode }: Recorde
 }
 
 function timedOut(output: Listening['snapshot']): RunClass {
-  const started = { id: '1.1', purpose: 'work', plannedAt: 0, receipt: null, prompt: null } as const;
-  const run = { ...started, guidance: [], ended: null };
-  return classify({ ...run, output }, { how: 'timed-out', which: 'inactivity' }, presets.default.policy);
+  return classify(runWith(output), { how: 'timed-out', which: 'inactivity' }, presets.default.policy);
 }
 
 function words(as: RunClass, error: Listening['heard']['error']): string {

@@ -6,6 +6,7 @@ import type { ErrorKind, OutputSnapshot, RunClass } from '../../src/loop/event.t
 import { classify } from '../../src/loop/failure.ts';
 import { presets } from '../../src/loop/presets.ts';
 import type { SessionSpend } from '../../src/loop/state.ts';
+import { runWith } from './run-with.ts';
 
 /** The agents with recorded streams. */
 export const RECORDED = ['amp', 'claude', 'codex', 'copilot', 'gemini', 'opencode', 'qwen'] as const;
@@ -139,15 +140,6 @@ function heardIn(
 ): Heard {
   const { tokens, cost, session = null, limit, said, unknown = 0 } = snapshot;
   const used = tokens === null ? [] : [tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite];
-  const run = {
-    id: '1.1',
-    purpose: 'work',
-    plannedAt: 0,
-    receipt: null,
-    prompt: null,
-    guidance: [],
-    ended: null,
-  } as const;
   const ending = { how: 'exited', code, error: reader.error } as const;
   return {
     text: messagesIn(events).join(' | '),
@@ -161,7 +153,7 @@ function heardIn(
     retries: events.flatMap((event) => (event.type === 'retry' ? [event.attempt] : [])),
     said,
     error: reader.error?.kind ?? null,
-    as: classify({ ...run, output: snapshot }, ending, policy),
+    as: classify(runWith(snapshot), ending, policy),
     unknown,
   };
 }
