@@ -51,6 +51,7 @@ async function adopt(
   const { host, workspace } = driver.ports;
   const found = await host.find({ run: effect.run, receipt });
   if (found !== null || task.left.aborted) return found;
+  if (task.interrupted.aborted) return endUnstarted(driver, { how: 'interrupted' });
   // The earlier owner may have died because the prompt could not be written.
   return start(driver, effect, await workspace.writePrompt(effect), task);
 }
