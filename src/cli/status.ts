@@ -1,3 +1,4 @@
+import { homely } from './homely.ts';
 import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
@@ -57,6 +58,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
+    `Logs: ${homely(loop.folder.path)}`,
   ];
 }
 

@@ -1,11 +1,12 @@
 /** The receipt in a run's folder, for an owner that finds the run without a receipt in the journal. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import type { Birth } from '../process/process-table.ts';
 
 export function writeReceipt(folder: string, birth: Birth): void {
   try {
-    writeFileSync(fileIn(folder), `${JSON.stringify(birth)}\n`);
+    replaceFile(fileIn(folder), `${JSON.stringify(birth)}\n`, { mode: PRIVATE_FILE });
   } catch {
     // The journal has the receipt too, and the marker identifies the run.
   }
@@ -14,7 +15,7 @@ export function writeReceipt(folder: string, birth: Birth): void {
 /** Null if there is no valid receipt. */
 export function readReceipt(folder: string): Birth | null {
   try {
-    const value: unknown = JSON.parse(readFileSync(fileIn(folder), 'utf8'));
+    const value: unknown = JSON.parse(textOf(fileIn(folder)) ?? 'null');
     if (typeof value !== 'object' || value === null) return null;
     const { pid, startTime, bootId, pidNamespace } = value as Partial<Birth>;
     if (pid === undefined || startTime === undefined || bootId === undefined || pidNamespace === undefined)

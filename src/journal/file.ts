@@ -13,7 +13,6 @@ import {
   fstatSync,
   ftruncateSync,
   linkSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -21,6 +20,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { crc32 } from './crc32.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { reasonOf } from '../user-error.ts';
@@ -35,8 +36,8 @@ export function openJournal(
   reader: JournalReader = { take: () => {} },
   guard: RestoreGuard = { mayRestore: () => true, restored: () => {} },
 ): FileJournal {
-  mkdirSync(dirname(path), { recursive: true });
-  let descriptor = openSync(path, 'a+');
+  makeFolders(dirname(path), PRIVATE_FOLDER);
+  let descriptor = openRegular(path, 'append');
   const content = readAll(descriptor);
   // Keep no events: memory must not grow with the journal.
   let { events: length, bytes: size } = readFrom(content, path, reader);
@@ -116,7 +117,7 @@ export interface JournalReader {
 
 /** Reads a journal without owning it. Skips a torn last line and does not change it. */
 export function readJournal(path: string, reader: JournalReader): void {
-  const descriptor = openSync(path, 'r');
+  const descriptor = openRegular(path, 'read');
   try {
     readFrom(readAll(descriptor), path, reader);
   } finally {
@@ -235,9 +236,9 @@ function write(descriptor: number, path: string, text: string, size: number): nu
 /** Writes a removed journal to its path again, from the descriptor that is still open. */
 function writeAgain(descriptor: number, path: string): number {
   const content = readAll(descriptor);
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolders(dirname(path), PRIVATE_FOLDER);
   const temporary = `${path}.${process.pid}`;
-  const fresh = openSync(temporary, 'ax+');
+  const fresh = openSync(temporary, 'ax+', PRIVATE_FILE);
   for (let at = 0; at < content.length;) at += writeSync(fresh, content, at);
   fdatasyncSync(fresh);
   // `link` fails if another owner has made a new journal meanwhile, which must not be overwritten.

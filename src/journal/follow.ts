@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { openRegular } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { readLine } from './file.ts';
 
@@ -47,7 +48,7 @@ export class JournalFollower {
 
 function openOrNull(path: string): number | null {
   try {
-    return openSync(path, 'r');
+    return openRegular(path, 'read');
   } catch {
     return null;
   }

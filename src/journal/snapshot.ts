@@ -4,7 +4,7 @@
  * 1. It is used only if those events are, byte for byte, the ones that it was made from. So damage is still found.
  * 2. It can be removed at any time.
  */
-import { readFileSync } from 'node:fs';
+import { textOf } from '../files/files.ts';
 import { NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 
 export interface Snapshot extends Knowledge {
@@ -30,7 +30,7 @@ const SHAPE = `${FOLD_VERSION} ${[state, state.turn, report].map((part) => Objec
 
 export function readSnapshot(path: string): Snapshot | null {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(textOf(path) ?? 'null');
     if (typeof value !== 'object' || value === null || !('shape' in value) || value.shape !== SHAPE)
       return null;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by `snapshotText` of the same version

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { openRegular } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { checkHeader, damagedLine, readLine } from './file.ts';
 
@@ -22,7 +23,7 @@ export function* eventsIn(path: string): Generator<LoopEvent, void, void> {
 
 /** The complete lines of a file. */
 function* linesIn(path: string): Generator<Buffer, void, void> {
-  const descriptor = openSync(path, 'r');
+  const descriptor = openRegular(path, 'read');
   try {
     let rest: Buffer = Buffer.alloc(0);
     for (;;) {

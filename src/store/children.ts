@@ -2,18 +2,24 @@
  * Child loops: loops that were started from inside a run of another loop. A child writes a file into its parent's folder
  * before its own first event, so that the parent cannot miss it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LoopFolder } from './store.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import type { LoopFolder } from './store.ts';
 import type { Happening } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
-import { readLoopAt } from './read-loop.ts';
+import { folderAt, readLoopAt } from './read-loop.ts';
 
-/** Registers a child with its parent. */
-export function announceChild(parent: LoopFolder, id: string, child: LoopFolder): void {
-  if (!existsSync(parent.path)) return;
-  mkdirSync(parent.children, { recursive: true });
-  writeFileSync(join(parent.children, id), child.path);
+const MAX_PATH_BYTES = 64 * 1024;
+
+/** Registers a child with its parent, whose state is in the folder `parent`. */
+export function announceChild(parent: string, child: LoopFolder): void {
+  if (!existsSync(parent)) return;
+  const children = join(parent, 'children');
+  makeFolders(children, PRIVATE_FOLDER);
+  replaceFile(join(children, child.id), child.path, { mode: PRIVATE_FILE });
 }
 
 /** Children that started or ended since the parent's journal last recorded it. */
@@ -21,7 +27,8 @@ export function childChanges({ children }: LoopFolder, state: LoopState): readon
   if (!existsSync(children)) return [];
   return readdirSync(children).flatMap((child): readonly Happening[] => {
     const isKnown = state.children.includes(child);
-    const isActive = isRunning(new LoopFolder(readFileSync(join(children, child), 'utf8')));
+    const folder = folderAt(textOf(join(children, child), MAX_PATH_BYTES) ?? '');
+    const isActive = folder !== null && isRunning(folder);
     if (isKnown === isActive) return [];
     return [isActive ? { type: 'child.started', child } : { type: 'child.ended', child }];
   });

@@ -6,10 +6,12 @@
  *    message counts once, and its sender can see whether it is queued or delivered.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Control } from '../loop/event.ts';
-import { replaceFile } from './replace-file.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 
 export interface Message {
   readonly id: string;
@@ -18,9 +20,12 @@ export interface Message {
 
 /** Puts a message into the inbox and returns its id. */
 export function post(folder: string, control: Control, now: number): string {
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder, PRIVATE_FOLDER);
   const id = `${String(now).padStart(15, '0')}-${randomUUID()}`;
-  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(control)}\n`, { flush: true });
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(control)}\n`, {
+    flush: true,
+    mode: PRIVATE_FILE,
+  });
   return id;
 }
 
@@ -47,7 +52,7 @@ const TYPES = new Set(['pause', 'resume', 'stop', 'signal', 'tell', 'abort', 'se
 
 function readControl(path: string): Control | null {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(textOf(path) ?? 'null');
     if (typeof value !== 'object' || value === null || !('type' in value) || !TYPES.has(String(value.type)))
       return null;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `post`; `admits` validates its values

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { replaceFile } from './replace-file.ts';
+import { PRIVATE_FILE, readRegular } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { redact } from './secrets.ts';
 
 /** `spec.json`, what defines a loop in addition to its policy: the agent, the prompt and the place. */
@@ -58,11 +58,11 @@ export type PromptSource =
 
 export function readSpec(path: string): Spec {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSpec`
-  return JSON.parse(readFileSync(path, 'utf8')) as Spec;
+  return JSON.parse(readRegular(path)?.toString('utf8') ?? '') as Spec;
 }
 
 export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
   const argv = redact(spec.agent.argv, env);
   const text = JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2);
-  replaceFile(path, `${text}\n`, { flush: true });
+  replaceFile(path, `${text}\n`, { flush: true, mode: PRIVATE_FILE });
 }
