@@ -18,6 +18,7 @@ import {
   resolveRevision,
   type Repository,
 } from './git.ts';
+import { withoutNestedFilters } from './nested-filters.ts';
 
 /** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {
@@ -48,8 +49,9 @@ export async function addToIndex(
   what: readonly string[],
 ): Promise<readonly string[]> {
   const env = { GIT_INDEX_FILE: index, ...ENGLISH_MESSAGES };
+  const guarded = await withoutNestedFilters(repository);
   const add = (options: readonly string[]) =>
-    execGit(repository, [...ISOLATED, 'add', ...options, ...what], env);
+    execGit(guarded, [...ISOLATED, 'add', ...options, ...what], env);
   const added = await add(['--sparse']);
   // git before 2.34 does not know --sparse.
   const { code, stderr } = added.code === USAGE_ERROR ? await add([]) : added;
@@ -93,15 +95,11 @@ export async function treeOfIndex(repository: Repository, index: string): Promis
   return (await gitOutput(repository, args, { GIT_INDEX_FILE: index })).trim();
 }
 
-/** Settings for commands on a scratch index: no user programs, and no caches beside an index that is thrown away. */
+/** Settings for commands on a scratch index: no caches beside an index that is thrown away. */
 export const ISOLATED: readonly string[] = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
   'core.untrackedCache=false',
   'core.splitIndex=false',
   'advice.addEmbeddedRepo=false',
-  // Submodules are never touched.
-  'submodule.recurse=false',
   // A record with converted line ends is better than none.
   'core.safecrlf=false',
 ].flatMap((setting) => ['-c', setting]);

@@ -14,6 +14,7 @@ import type { Spec, Worktree } from '../store/spec.ts';
 import { changesSince } from '../git/changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from '../git/commit.ts';
 import { moveBranch } from '../git/move.ts';
+import { withoutNestedFilters } from '../git/nested-filters.ts';
 import { execGit, gitFailure, resolveRevision, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
@@ -154,7 +155,7 @@ class Merge {
     if (problem !== null) throw new UserError(`cannot commit the uncommitted changes in ${path}: ${problem}`);
     const message = `ralph: ${spec.name}, uncommitted changes of the worktree`;
     const { args, env } = await prepareCommit(tree, changes, { folder: place, message });
-    const answer = await execGit(tree, args, env);
+    const answer = await execGit(tree, args, env, { as: 'user' });
     if (answer.code !== 0) {
       await cancelCommit(tree, place);
       const { message: reason } = gitFailure(args, answer);
@@ -172,7 +173,7 @@ class Merge {
     const trial = this.#trial;
     await addTree({ ...trial, folder: this.#here.folder }, { path: trial.folder, branch: null, at: from });
     const args = ['merge', '--no-edit', '-m', `Merge branch '${branch}'`, `refs/heads/${branch}`];
-    const answer = await execGit(trial, args);
+    const answer = await execGit(trial, args, {}, { as: 'user' });
     if (answer.code !== 0) throw await this.#conflict(into, gitFailure(args, answer).message);
     const commit = (await resolveRevision(trial, 'HEAD^{commit}')) ?? '';
     await this.#refuseOverwriting(from, commit);
@@ -200,9 +201,9 @@ class Merge {
   /** Git would refuse this too, but only after the checks, which may take long. */
   async #refuseOverwriting(from: string, commit: string): Promise<void> {
     const changed = new Set(
-      await nulSeparated(this.#here, ['diff', '--name-only', '-z', '--no-renames', from, commit]),
+      await nulSeparated(this.#here, ['diff-tree', '-r', '--name-only', '-z', '--no-renames', from, commit]),
     );
-    const top = { ...this.#here, folder: await topOf(this.#here) };
+    const top = await withoutNestedFilters({ ...this.#here, folder: await topOf(this.#here) });
     const status = await nulSeparated(top, [
       'status',
       '--porcelain',
