@@ -9,6 +9,7 @@ import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
+import { isDiskFullAt } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopScm } from '../scm/scm.ts';
@@ -62,6 +63,10 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       ),
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
+    fullDisk: (run) => {
+      const place = folder.run(run);
+      return isDiskFullAt(place) ? `cannot write ${place}: no space left on the disk` : null;
+    },
     check: (effect, graceMs, interrupt) => explained(() => check(loop, effect, graceMs, interrupt)),
     changes: (...effect) => explained(() => scm.changes(...effect)),
     commit: (...effect) => explained(() => scm.commit(...effect)),
@@ -106,6 +111,7 @@ async function check(
     // A path relative to the workspace is wrong in a worktree.
     shownAs: spec.worktree === undefined ? relative(spec.workspace, copy) : copy,
     timeoutMs,
+    maxBytes: policy.limits.outputBytes,
     graceMs,
   };
   const result = await runCheck(checking, processes, interrupt);

@@ -228,6 +228,7 @@ class Merge {
       cwd: join(this.#trial.folder, relative(path, this.#worktree.folder)),
       env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
       marker: mergeMarker(spec),
+      maxBytes: policy.limits.outputBytes,
       graceMs: policy.timeouts.killGraceMs,
     };
     const { setup, setupTimeoutMs } = policy.worktree;
@@ -254,7 +255,7 @@ class Merge {
       }
       const output = masked(lastLines(log, 3), env);
       failures.push(
-        `failed     ${command} (${howItFailed(result.code, result.timedOut)})${output === '' ? '' : `: ${output}`} — ${log}`,
+        `failed     ${command} (${howItFailed(result)})${output === '' ? '' : `: ${output}`} — ${log}`,
       );
     }
     if (failures.length > 0) throw this.#checksFailed(failures);

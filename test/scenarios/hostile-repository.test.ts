@@ -27,7 +27,7 @@ describe('a repository whose configuration names programs', () => {
     const { stage, canaries } = openHostile();
     stage.plans(2, `${work}; ${done}`);
     const ended = await stage.run('-p', 'work', '--preset', 'conductor', '-m', '2', '--check', 'true');
-    expect(ended).toMatchObject({ stderr: expect.not.stringContaining('warning: no checkpoint') });
+    expect(ended.stderr).not.toContain('no checkpoint');
     expect(stage.calls).toBe(2);
     const commands = [['status'], ['diff', 'it'], ['diff', 'it', '1'], ['rewind', 'it', 'start']] as const;
     for (const command of [...commands, ['ls'], ['rm', 'it']] as const) {
