@@ -18,6 +18,8 @@ export interface Repository {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly interrupt?: AbortSignal;
+  /** Files that git does not track and that are larger are left out of records; null or absent for none. */
+  readonly maxFileBytes?: number | null;
 }
 
 /** A git command failed; the message is for people. */

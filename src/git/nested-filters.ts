@@ -6,10 +6,11 @@
  * sandbox where the configuration of the workspace's own repository is read-only. So for every filter that a nested
  * repository names, the commands of the own repository apply, or none.
  */
-import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { GITLINK_MODE } from './differences.ts';
-import { execGit, gitOutput, gitPath, utf8, withGitConfig, type Repository } from './git.ts';
+import { execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
+import { indexFile } from './index-file.ts';
 
 /** The repository, with the filters of the repositories in its index replaced by its own. */
 export async function withoutNestedFilters(repository: Repository): Promise<Repository> {
@@ -85,42 +86,16 @@ async function filtersOf(repository: Repository): Promise<ReadonlyMap<string, st
 /** The paths of the repositories in the index, from its folder. Remembered until the index changes. */
 async function nestedRepositories(repository: Repository): Promise<readonly string[]> {
   const { folder } = repository;
-  const index = await readIndex(repository, knownNested.get(folder)?.stamp ?? null);
-  if (index === null) return [];
-  const { stamp, content } = index;
-  if (content === null) return knownNested.get(folder)?.paths ?? [];
-  const paths = mayHaveNested(content) ? await listNested(repository) : [];
-  knownNested.set(folder, { stamp, paths });
+  const index = await indexFile(repository);
+  if (index?.mayHaveNested !== true) return [];
+  const known = knownNested.get(folder);
+  if (known?.stamp === index.stamp) return known.paths;
+  const listed = (await gitOutput(repository, ['ls-files', '--stage', '-z', ':/'])).split('\0');
+  const paths = listed
+    .filter((line) => line.startsWith(`${GITLINK_MODE} `))
+    .map((line) => utf8(line.slice(line.indexOf('\t') + 1)));
+  knownNested.set(folder, { stamp: index.stamp, paths });
   return paths;
 }
 
 const knownNested = new Map<string, { readonly stamp: string; readonly paths: readonly string[] }>();
-
-/** The stamp of the index file and its content, which is null if the stamp is the known one; null without an index. */
-async function readIndex(
-  repository: Repository,
-  known: string | null,
-): Promise<{ readonly stamp: string; readonly content: Buffer | null } | null> {
-  try {
-    const path = Buffer.from(await gitPath(repository, ['--git-path', 'index']), 'latin1');
-    const { ino, size, mtimeNs } = lstatSync(path, { bigint: true });
-    const stamp = [ino, size, mtimeNs].join();
-    return { stamp, content: stamp === known ? null : readFileSync(path) };
-  } catch {
-    return null;
-  }
-}
-
-/** Whether an index file may have the mode of a nested repository, or refers to another file. Much cheaper than git. */
-function mayHaveNested(index: Buffer): boolean {
-  return index.includes(GITLINK_BYTES) || index.includes('link');
-}
-
-const GITLINK_BYTES = Buffer.from([0, 0, 0xe0, 0]);
-
-async function listNested(repository: Repository): Promise<readonly string[]> {
-  const listed = (await gitOutput(repository, ['ls-files', '--stage', '-z', ':/'])).split('\0');
-  return listed
-    .filter((line) => line.startsWith(`${GITLINK_MODE} `))
-    .map((line) => utf8(line.slice(line.indexOf('\t') + 1)));
-}

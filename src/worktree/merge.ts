@@ -139,7 +139,9 @@ class Merge {
       if (!existsSync(path)) return;
       throw new UserError(`${path} is no longer the worktree of "${spec.name}"`);
     }
-    const tree: Repository = { ...this.#here, folder: path };
+    // As the record of the start leaves them out, so does the commit.
+    const maxFileBytes = this.#loop.state.policy.checkpointMaxFile;
+    const tree: Repository = { ...this.#here, folder: path, maxFileBytes };
     const start = (await resolveRevision(tree, startRef(spec))) === null ? 'HEAD' : startRef(spec);
     const place = join(folder.path, 'merge');
     const now = await writeTree(tree, join(place, 'index'));
