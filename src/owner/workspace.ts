@@ -12,6 +12,7 @@ import type { CheckResult } from '../loop/event.ts';
 import { isDiskFullAt } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
+import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
@@ -86,6 +87,7 @@ export interface WorkspaceSpec extends PromptedLoop {
   /** The account that pays for the agent. */
   readonly account: string;
   readonly edits: Workspace['edits'];
+  readonly packing: Packing;
 }
 
 async function check(

@@ -14,6 +14,7 @@ import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
+import type { Packing } from './packing.ts';
 import { startRef, userGit } from './start.ts';
 
 interface LoopInGit extends StartedLoop {
@@ -21,9 +22,13 @@ interface LoopInGit extends StartedLoop {
   readonly policy: () => Policy;
 }
 
+interface CheckpointedLoop extends LoopInGit {
+  readonly packing: Packing;
+}
+
 /** Records the tree. A failure is reported and does not end the loop; null when interrupted. */
 export async function checkpoint(
-  loop: LoopInGit,
+  loop: CheckpointedLoop,
   { iteration, key }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
 ): Promise<Taken | null> {
@@ -34,6 +39,7 @@ export async function checkpoint(
   try {
     const scratch = join(folder.path, 'checkpoint-index');
     const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, scratch);
+    loop.packing.consider(repository);
     const problems = [
       ...(unread.length === 0 ? [] : [unreadable(unread)]),
       ...(fresh.length === 0 ? [] : [tooLarge(fresh.map(utf8), repository.maxFileBytes ?? 0)]),

@@ -5,7 +5,7 @@ import { openRepository } from './repository.ts';
 
 it('a loop leaves large untracked files out of checkpoints and commits, says so once, and a rewind keeps them', async () => {
   const stage = openRepository();
-  stage.plans('default', 'truncate -s 5G data.bin; echo "$RALPH_ITERATION" >>log');
+  stage.plans('default', 'truncate -s 5G data.bin; echo "$RALPH_ITERATION" >log; echo "Add a log"');
   const { stderr } = await stage.run('-p', 'work', '-m', '2');
   const warnings = stderr.match(/^.*warning: .*$/gm) ?? [];
   expect(warnings).toHaveLength(1);
