@@ -100,11 +100,13 @@ export function viewSettings(options: ViewOptions): Settings {
   };
 }
 
+function size(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseSize(option, text);
+}
+
 /** The settings of the limits. */
 export function limitSettings(options: LimitOptions): Settings {
   const { maxCost } = options;
-  const size = (option: string, text: string | undefined): number | undefined =>
-    text === undefined ? undefined : parseSize(option, text);
   return {
     maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),

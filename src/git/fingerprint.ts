@@ -22,9 +22,10 @@ async function hashOf(own: Repository): Promise<string | null> {
   // Without locks, so that the agent's own git commands do not fail.
   const run = (args: readonly string[]): Promise<Execution | null> =>
     execGit(repository, args, { GIT_OPTIONAL_LOCKS: '0' }).catch(nullIfGitIsMissing);
-  const statusNow = run(STATUS);
-  const headNow = run(['rev-parse', '--quiet', '--verify', 'HEAD^{tree}']);
-  const [status, head] = [await statusNow, await headNow];
+  const [status, head] = await Promise.all([
+    run(STATUS),
+    run(['rev-parse', '--quiet', '--verify', 'HEAD^{tree}']),
+  ]);
   if (status === null || status.code !== 0) return null;
   const top = await topLevel(repository);
   // Before the first commit there is no tree.

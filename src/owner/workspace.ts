@@ -22,7 +22,7 @@ import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
-import { reasonOf } from '../user-error.ts';
+import { systemErrorText } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
@@ -38,7 +38,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         messages: [],
-        fingerprint: wantsFingerprint ? await fingerprint(treeOf(spec), env) : null,
+        fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
       };
     },
     moveAside: (markers) => moveAside(folder.desk, markers),
@@ -137,7 +137,6 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
-    const path = 'path' in error && typeof error.path === 'string' ? error.path : "the loop's folder";
-    throw new Error(`cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(systemErrorText(error, 'path' in error ? null : "the loop's folder"), { cause: error });
   }
 }
