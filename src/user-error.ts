@@ -31,8 +31,8 @@ export function systemErrorText(error: Error, path: string | null): string {
 }
 
 /** 3 if the machine lacks something (space, file descriptors, memory), 2 if the user can name another place. */
-export function exitCodeFor(error: Error & { readonly code: unknown }): 2 | 3 {
-  return EXHAUSTED.has(String(error.code)) ? 3 : 2;
+export function exitCodeFor({ code }: { readonly code: unknown }): 2 | 3 {
+  return EXHAUSTED.has(String(code)) ? 3 : 2;
 }
 
 const EXHAUSTED: ReadonlySet<string> = new Set([

@@ -16,7 +16,7 @@ export function explainError(error: unknown): number {
     const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
     const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
     warn(`ralph: error: ${isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`}\n`);
-    return exitCodeFor({ ...error, code: error.code });
+    return exitCodeFor(error);
   }
   throw error;
 }
