@@ -9,7 +9,7 @@ import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
-import { isDiskFullAt } from '../process/full-disk.ts';
+import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import type { Packing } from '../scm/packing.ts';
@@ -64,10 +64,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       ),
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
-    fullDisk: (run) => {
-      const place = folder.run(run);
-      return isDiskFullAt(place) ? `cannot write ${place}: no space left on the disk` : null;
-    },
+    fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => explained(() => check(loop, effect, graceMs, interrupt)),
     changes: (...effect) => explained(() => scm.changes(...effect)),
     commit: (...effect) => explained(() => scm.commit(...effect)),
@@ -128,6 +125,15 @@ function showOnDesk(folder: LoopFolder, log: string): void {
     copyToDesk(folder, log);
   } catch {
     // The log itself is in the state.
+  }
+}
+
+function fullDisk(own: string, work: string): string | null {
+  try {
+    refuseFullDisk(own, work);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? systemErrorText(error, null) : String(error);
   }
 }
 

@@ -1,30 +1,37 @@
-import { rmSync, writeFileSync } from 'node:fs';
+/** Whether a disk is full: then a program that failed says nothing about its work. */
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Throws the error of the file system if the disk of a folder has no space left. */
-export function refuseFullDisk(folder: string): void {
+/**
+ * Throws the error of the file system if there is no space left: in a folder of Ralph's own, where it tries to write, or in
+ * the folder that a program worked in.
+ */
+export function refuseFullDisk(own: string, work: string): void {
+  refuseFailedWrite(own);
+  if (hasNoSpace(work))
+    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path: work });
+}
+
+function refuseFailedWrite(folder: string): void {
   const file = join(folder, `space-${process.pid}`);
   try {
     writeFileSync(file, PROBE);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && isFull(String(error.code))) throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
   } finally {
     rmSync(file, { force: true });
   }
 }
 
-/** Whether the disk of a folder has no space left. */
-export function isDiskFullAt(folder: string): boolean {
+function hasNoSpace(folder: string): boolean {
   try {
-    refuseFullDisk(folder);
-    return false;
+    const { bavail, bfree, bsize } = statfsSync(folder);
+    // The last blocks are reserved for root.
+    return (process.getuid?.() === 0 ? bfree : bavail) * bsize < PROBE.length;
   } catch {
-    return true;
+    return false;
   }
-}
-
-function isFull(code: string): boolean {
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** One block: less may fit into a file that exists. */

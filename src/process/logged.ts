@@ -56,7 +56,7 @@ export async function runLogged(
     const code = exitStatus(folder) ?? (isStatusOfCommand(folder) ? status : null);
     if (code !== 0) {
       if (unwritten !== null) throw unwritten;
-      refuseFullDisk(folder);
+      refuseFullDisk(folder, cwd);
     }
     return { code, timedOut: false, durationMs };
   } finally {
