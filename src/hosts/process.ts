@@ -14,7 +14,6 @@ import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
-import { systemErrorText } from '../user-error.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
 import { ProcessRun } from './process-run.ts';
 import { readReceipt } from './receipt.ts';
@@ -47,29 +46,17 @@ export interface ProcessSpec {
 function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
   const { folder, cwd, env, marker, stdin } = spec;
   const argv = resolveCommand(spec);
-  const shim = explained(() => {
-    makeFolders(folder, PRIVATE_FOLDER);
-    return startShim({
-      folder,
-      argv,
-      cwd,
-      env: { ...env, [marker.name]: marker.value },
-      stdin: stdin !== null && existsSync(stdin) ? stdin : null,
-      stdout: join(folder, 'stdout.log'),
-      stderr: join(folder, 'stderr.log'),
-    });
+  makeFolders(folder, PRIVATE_FOLDER);
+  const shim = startShim({
+    folder,
+    argv,
+    cwd,
+    env: { ...env, [marker.name]: marker.value },
+    stdin: stdin !== null && existsSync(stdin) ? stdin : null,
+    stdout: join(folder, 'stdout.log'),
+    stderr: join(folder, 'stderr.log'),
   });
   return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
-}
-
-/** Turns an error of the operating system into the message with which the loop ends. */
-function explained<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw new Error(systemErrorText(error, null), { cause: error });
-  }
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */

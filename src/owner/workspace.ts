@@ -24,6 +24,7 @@ import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
 import { systemErrorText } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { explained } from './explained.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
@@ -134,15 +135,5 @@ function fullDisk(own: string, work: string): string | null {
     return null;
   } catch (error) {
     return error instanceof Error ? systemErrorText(error, null) : String(error);
-  }
-}
-
-/** Turns an error of the file system into the message with which the loop ends. */
-async function explained<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw new Error(systemErrorText(error, 'path' in error ? null : "the loop's folder"), { cause: error });
   }
 }
