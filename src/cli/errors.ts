@@ -1,4 +1,4 @@
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { exitCodeFor, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
 /** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
@@ -14,8 +14,9 @@ export function explainError(error: unknown): number {
     error.code.startsWith('E')
   ) {
     const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
-    warn(`ralph: error: ${path}${reasonOf(error)}\n`);
-    return isDiskFull(error) ? 3 : 2;
+    const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
+    warn(`ralph: error: ${isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`}\n`);
+    return exitCodeFor(error);
   }
   throw error;
 }

@@ -117,7 +117,7 @@ function checkLine(
   const took = inSeconds(result.durationMs);
   const before = event.iteration === 0 ? 'before the first iteration: ' : '';
   if (result.code === 0) return `${before}check passed: ${brief(command)} (exit 0, ${took})`;
-  const how = howItFailed(result.code, result.timedOut);
+  const how = howItFailed(result);
   const showsAction = isVerbose || policy.wording.showFailAction;
   const action = showsAction ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
   return `${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`;

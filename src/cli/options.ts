@@ -34,6 +34,7 @@ export interface LimitOptions extends ViewOptions {
   readonly inactivityTimeout?: string;
   readonly restartDelay?: string;
   readonly killGrace?: string;
+  readonly checkpointMaxFile?: string;
 }
 
 export interface RunOptions extends LimitOptions {
@@ -99,9 +100,13 @@ export function viewSettings(options: ViewOptions): Settings {
   };
 }
 
+function size(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseSize(option, text);
+}
+
 /** The settings of the limits. */
 export function limitSettings(options: LimitOptions): Settings {
-  const { maxCost, maxOutput } = options;
+  const { maxCost } = options;
   return {
     maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
@@ -109,11 +114,12 @@ export function limitSettings(options: LimitOptions): Settings {
     maxUnchanged: whole('--max-unchanged', options.maxUnchanged, 0),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
     maxTokens: whole('--max-tokens', options.maxTokens, 1),
-    maxOutput: maxOutput === undefined ? undefined : parseSize('--max-output', maxOutput),
+    maxOutput: size('--max-output', options.maxOutput),
     iterationTimeout: time('--iteration-timeout', options.iterationTimeout),
     inactivityTimeout: time('--inactivity-timeout', options.inactivityTimeout),
     restartDelay: time('--restart-delay', options.restartDelay),
     killGrace: time('--kill-grace', options.killGrace),
+    checkpointMaxFile: size('--checkpoint-max-file', options.checkpointMaxFile),
   };
 }
 

@@ -148,7 +148,11 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
       `maximum time without output per run${orUnlimited(defaults?.inactivityTimeout)}`,
     )
     .option('--restart-delay <time>', `delay between iterations${byDefault('0')}`)
-    .option('--kill-grace <time>', `time between SIGTERM and SIGKILL${byDefault('5s')}`);
+    .option('--kill-grace <time>', `time between SIGTERM and SIGKILL${byDefault('5s')}`)
+    .option(
+      '--checkpoint-max-file <size>',
+      `maximum size of untracked files in checkpoints${byDefault('100m')}`,
+    );
 }
 
 const UNLIMITED = 'unlimited';

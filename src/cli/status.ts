@@ -51,7 +51,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...report.checks.map(
       ({ command, result }) =>
-        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
     ),
     ...spendLines(loop),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),

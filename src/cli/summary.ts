@@ -62,8 +62,8 @@ function iterations(end: EndRecord): string {
 
 function checkRows({ failingChecks, fixedChecks, rejectedClaims, unclaimed }: EndRecord): readonly Row[] {
   return [
-    ...failingChecks.map(({ command, exit, timedOut, log, failedBefore }): Row => {
-      const how = `${howItFailed(exit, timedOut)}${BEFORE.get(failedBefore) ?? ''}`;
+    ...failingChecks.map(({ command, exit, timedOut, flooded = false, log, failedBefore }): Row => {
+      const how = `${howItFailed({ code: exit, timedOut, flooded })}${BEFORE.get(failedBefore) ?? ''}`;
       return ['failing', `${brief(command)} (${how}) — ${log}`];
     }),
     ...fixedChecks.map((command): Row => ['fixed', `${brief(command)} (failed before the loop)`]),

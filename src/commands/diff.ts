@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { guardDiff } from '../git/diff-programs.ts';
 import { nameBefore } from '../git/records.ts';
 import { writeTree } from '../git/tree.ts';
 import { runAttached } from '../process/attached.ts';
@@ -10,7 +11,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 
 /**
  * Shows with `git diff` what a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`,
- * `3..now`). The user's diff settings apply. Returns git's exit code.
+ * `3..now`). The user's diff settings apply, but no program that only the repository names. Returns git's exit code.
  */
 export async function diffLoop(
   loop: LoopReading,
@@ -24,9 +25,11 @@ export async function diffLoop(
     word === 'now' ? filesOf(loop, records) : recordNamed(loop.spec.name, word, records);
   const trees = [await treeOf(from), await treeOf(to)];
   const [program, ...more] = repository.command;
-  const code = await runAttached([program, ...more, 'diff', ...options, ...trees, '--', '.'], {
+  const guard = await guardDiff(repository);
+  const words = ['diff', ...guard.options, ...options, ...trees, '--', '.'];
+  const code = await runAttached([program, ...more, ...words], {
     cwd: repository.folder,
-    env: startersEnvironment(process.env),
+    env: { ...startersEnvironment(process.env), ...guard.env },
   });
   if (code === null) throw new UserError('git is required but not installed');
   return code;

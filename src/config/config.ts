@@ -20,6 +20,7 @@ export interface Settings {
   readonly inactivityTimeout?: Time | undefined;
   readonly restartDelay?: Time | undefined;
   readonly killGrace?: Time | undefined;
+  readonly checkpointMaxFile?: Size | undefined;
   readonly completionResponse?: string | undefined;
   readonly completionPromise?: string | undefined;
   readonly completionTag?: string | undefined;
@@ -91,6 +92,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   inactivityTimeout: '--inactivity-timeout',
   restartDelay: '--restart-delay',
   killGrace: '--kill-grace',
+  checkpointMaxFile: '--checkpoint-max-file',
   completionResponse: '--completion-response',
   completionPromise: '--completion-promise',
   completionTag: '--completion-tag',

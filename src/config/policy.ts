@@ -44,6 +44,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       baseline: settings.baseline,
     },
     prompt: { sections: sections(settings, base) },
+    checkpointMaxFile: bytes(settings.checkpointMaxFile),
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -88,6 +89,7 @@ export function settingsOf({
     inactivityTimeout: time(timeouts.inactivityMs),
     restartDelay: time(delay.afterOkMs),
     killGrace: time(timeouts.killGraceMs),
+    checkpointMaxFile: policy.checkpointMaxFile,
     completionResponse: wordOf('response-tag'),
     completionPromise: wordOf('promise-tag'),
     completionTag: wordOf('word'),
@@ -137,6 +139,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'timeouts.runMs': 'iterationTimeout',
   'timeouts.inactivityMs': 'inactivityTimeout',
   'timeouts.killGraceMs': 'killGrace',
+  checkpointMaxFile: 'checkpointMaxFile',
   'delay.afterOkMs': 'restartDelay',
   'delay.afterFailure.ms': 'restartDelay',
   'checks.timeoutMs': 'checkTimeout',

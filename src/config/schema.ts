@@ -146,11 +146,14 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe('Maximum cost of the loop, in dollars.'),
   maxTokens: positive.optional().describe('Maximum number of tokens that the loop may use.'),
-  maxOutput: size.optional().describe('Maximum output of one run.'),
+  maxOutput: size.optional().describe('Maximum output of one run, check, set-up command or SCM task.'),
   iterationTimeout: time().optional().describe('Maximum time per run (0 = unlimited).'),
   inactivityTimeout: time().optional().describe('Maximum time that a run may print nothing (0 = unlimited).'),
   restartDelay: time().optional().describe('Delay between two iterations.'),
   killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
+  checkpointMaxFile: size
+    .optional()
+    .describe('Size above which a file that git does not track is left out of checkpoints and commits.'),
   completionResponse: text().optional().describe('Completion word in `<response>…</response>`.'),
   completionPromise: text().optional().describe('Completion word in `<promise>…</promise>`.'),
   completionTag: text().optional().describe('Completion word in the final answer, as a whole word.'),

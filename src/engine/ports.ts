@@ -42,6 +42,8 @@ export interface Workspace {
   knownLimit(now: number): { readonly resetsAt: number; readonly message: string } | null;
   /** When a file last changed after a moment; null if none did. */
   changedAfter(moment: number): Promise<number | null>;
+  /** Why the files of a run cannot be written: the disk is full; null if it is not. */
+  fullDisk(run: string): string | null;
   /** Null when it was interrupted. */
   check(effect: EffectOf<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
   /** Null when it was interrupted. */

@@ -198,7 +198,7 @@ function readable(option: string, path: string): ReturnType<typeof fileOrText> {
 
 function policyOf({ content: spec, written }: Resolved<LoopSpec>, workspace: string): Policy {
   for (const key of TIMES) if (spec[key] !== undefined) parseDuration(key, String(spec[key]));
-  if (spec.maxOutput !== undefined) parseSize('maxOutput', String(spec.maxOutput));
+  for (const key of SIZES) if (spec[key] !== undefined) parseSize(key, String(spec[key]));
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
     throw new UserError('scm.command is required with scm.tasks, for example: "git"');
   const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : { ...check }));
@@ -228,6 +228,8 @@ const TIMES = [
   'checkTimeout',
   'setupTimeout',
 ] as const;
+
+const SIZES = ['maxOutput', 'checkpointMaxFile'] as const;
 
 /** Checks the types at run time, for programs in JavaScript. */
 function rejectWrongTypes(
@@ -294,6 +296,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   inactivityTimeout: true,
   restartDelay: true,
   killGrace: true,
+  checkpointMaxFile: true,
   completionResponse: true,
   completionPromise: true,
   completionTag: true,

@@ -65,6 +65,7 @@ export const DEFAULT_POLICY: Policy = {
     setupTimeoutMs: 30 * MINUTE,
   },
   checkpoint: true,
+  checkpointMaxFile: 100 * 2 ** 20,
   children: null,
   // `timeout`, CI systems and service managers send SIGTERM and do not wait long.
   signals: { SIGINT: 'finish', SIGTERM: 'kill' },

@@ -260,9 +260,11 @@ export type ErrorKind =
   | 'other';
 
 export interface CheckResult {
-  /** Null if the check was killed at its timeout. */
+  /** Null if Ralph ended the check, at its timeout or at the output limit. */
   readonly code: number | null;
   readonly timedOut: boolean;
+  /** It printed more than it may; absent otherwise. */
+  readonly flooded?: true;
   readonly durationMs: number;
   /** Path of the whole output. */
   readonly log: string;

@@ -27,6 +27,8 @@ export interface Policy {
   readonly worktree: WorktreePolicy;
   /** Record the whole tree after every iteration. */
   readonly checkpoint: boolean;
+  /** The size in bytes above which a file that git does not track is left out of records and commits. */
+  readonly checkpointMaxFile: number | null;
   readonly children: ChildrenPolicy | null;
   readonly signals: SignalsPolicy;
   readonly wording: WordingPolicy;

@@ -29,6 +29,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     hint,
     code: result.code,
     timedOut: result.timedOut,
+    flooded: result.flooded === true,
     log: result.log,
     excerpt: policy.checks.excerpt,
   }));

@@ -90,6 +90,7 @@ interface FailedOutput {
   readonly hint: string | null;
   readonly code: number | null;
   readonly timedOut: boolean;
+  readonly flooded?: boolean;
   readonly log: string;
   readonly excerpt: CheckExcerpt;
 }
@@ -182,16 +183,21 @@ function place(action: FailAction, text: string, part: string): string {
 }
 
 function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs: PromptInputs): string {
-  const { index, command, code, timedOut, hint, log } = section;
+  const { index, command, code, hint, log } = section;
   return [
     code === null
-      ? `Guardrail "${command}" failed: ${timedOut ? 'it timed out' : 'its exit code is unknown'}.`
+      ? `Guardrail "${command}" failed: ${howEnded(section)}.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
     ...(hint === null ? [] : [`Hint: ${hint}`]),
     `Output file: ${inputs.checkLog?.[index] ?? log}`,
     'Output (truncated):',
     outputOf(section, inputs),
   ].join('\n');
+}
+
+function howEnded({ timedOut, flooded }: FailedOutput): string {
+  if (timedOut) return 'it timed out';
+  return flooded === true ? 'it exceeded the output limit' : 'its exit code is unknown';
 }
 
 function outputOf(failed: FailedOutput, inputs: PromptInputs): string {

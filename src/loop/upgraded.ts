@@ -1,10 +1,11 @@
+import { DEFAULT_POLICY } from './default-policy.ts';
 import type { DelayPolicy, Policy, WordingPolicy } from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
 import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withExitCodes(withoutOutageIs(withWording(policy)));
+  return withCheckpointMaxFile(withExitCodes(withoutOutageIs(withWording(policy))));
 }
 
 /** Earlier versions had no texts of documents in the policy, or fewer. */
@@ -22,6 +23,12 @@ function withoutOutageIs(policy: Policy): Policy {
   if (!('outageIs' in delay)) return policy;
   const { outageIs: _, ...rest } = delay;
   return { ...policy, delay: rest };
+}
+
+/** Earlier versions recorded files of any size. */
+function withCheckpointMaxFile(policy: Policy): Policy {
+  const { checkpointMaxFile } = { ...DEFAULT_POLICY, ...policy };
+  return policy.checkpointMaxFile === checkpointMaxFile ? policy : { ...policy, checkpointMaxFile };
 }
 
 /** Earlier versions had one exit code for all signals; a loop keeps the codes that it was started with. */

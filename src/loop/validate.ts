@@ -253,6 +253,7 @@ const POLICY = object({
   ),
   worktree: object({ path: nonBlank, branch: nonBlank, setup: list(nonBlank), setupTimeoutMs: limitMs }),
   checkpoint: flag,
+  checkpointMaxFile: nullable(whole(1)),
   children: nullable(object({ waitMs: whole(1), pollMs: whole(1) })),
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
   wording: object({

@@ -20,6 +20,7 @@ import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
+import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { list, remove } from '../store/inbox.ts';
@@ -57,6 +58,7 @@ export class OwnedLoop {
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
   readonly #stopSetUp = new AbortController();
+  readonly #packing = new Packing();
   #price: Price = () => null;
 
   constructor(loop: OwnedLoopSpec) {
@@ -141,6 +143,7 @@ export class OwnedLoop {
       return await this.#engine.run();
     } finally {
       stopWatching();
+      await this.#packing.end();
       this.close();
     }
   }
@@ -220,6 +223,7 @@ export class OwnedLoop {
       price: (model, tokens) => this.#price(model, tokens),
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
+      packing: this.#packing,
     });
     const host = agentHost(this.#loop, perform, () => this.state);
     const clock = systemClock(this.#projections.known.state.now);

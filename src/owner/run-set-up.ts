@@ -26,6 +26,7 @@ export async function runSetUp(
     {
       commands: policy.worktree.setup,
       timeoutMs: policy.worktree.setupTimeoutMs,
+      maxBytes: policy.limits.outputBytes,
       cwd: treeOf(spec),
       env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
       marker: setUpMarker(spec),

@@ -50,7 +50,7 @@ export function startShim(spec: ShimSpec): Shim {
       startError = error;
     });
     if (child.pid === undefined)
-      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; check that this folder exists`);
+      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; ${hintFor(spec.cwd)}`);
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
@@ -58,6 +58,12 @@ export function startShim(spec: ShimSpec): Shim {
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
+}
+
+function hintFor(folder: string): string {
+  return existsSync(folder)
+    ? 'the system refuses to start another process; check its limits with: ulimit -a'
+    : 'check that this folder exists';
 }
 
 export interface ShimSpec {

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
-import { removeRecords, thinRecords } from '../git/records.ts';
+import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
 import { GitError, nonInteractiveEnv, resolveRevision, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, writeTree } from '../git/tree.ts';
+import { recordName, recordTree, withTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
@@ -59,9 +59,14 @@ export async function recordStart(loop: StartSpec): Promise<string | null> {
   const ref = startRef(spec);
   try {
     if ((await resolveRevision(repository, ref)) !== null) return null;
-    const tree = await writeTree(repository, join(folder.path, 'start-index'));
-    const message = `ralph: ${spec.name}, before its first iteration`;
-    await recordTree(repository, { ref, tree, message, trailers: [`Ralph-Loop: ${spec.name}`] });
+    await withTree(repository, join(folder.path, 'start-index'), (tree, { large }) =>
+      recordTree(repository, {
+        ref,
+        tree,
+        message: `ralph: ${spec.name}, before its first iteration`,
+        trailers: [`Ralph-Loop: ${spec.name}`, ...leftOutTrailers(large)],
+      }),
+    );
     return null;
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
@@ -71,7 +76,7 @@ export async function recordStart(loop: StartSpec): Promise<string | null> {
 
 /** The configured SCM command if that is git, otherwise `git`. */
 export function userGit(
-  { commit }: Policy,
+  { commit, checkpointMaxFile }: Policy,
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Repository {
@@ -80,6 +85,7 @@ export function userGit(
     command: program !== null && 'isGit' in program && program.isGit ? program.command : ['git'],
     folder,
     env: nonInteractiveEnv(env),
+    maxFileBytes: checkpointMaxFile,
   };
 }
 

@@ -30,9 +30,11 @@ export interface EndRecord {
   /** The checks that failed when they were last run. */
   readonly failingChecks: readonly {
     readonly command: string;
-    /** Null if it timed out or its exit code is unknown. */
+    /** Null if Ralph ended it or its exit code is unknown. */
     readonly exit: number | null;
     readonly timedOut: boolean;
+    /** It printed more than it may; absent otherwise. */
+    readonly flooded?: true;
     readonly log: string;
     /** Whether it failed before the first iteration too; null if it was not run then. */
     readonly failedBefore: boolean | null;
@@ -119,7 +121,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
 }
 
 function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
-  return report.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
+  return report.checks.flatMap(({ command, result: { code, timedOut, flooded, log } }, index) =>
     code === 0
       ? []
       : [
@@ -127,6 +129,7 @@ function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
             command: hideKeys(command),
             exit: code,
             timedOut,
+            ...(flooded === true ? { flooded } : {}),
             log,
             failedBefore: failedBefore(report, index),
           },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { createFile } from '../files/replace-file.ts';
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { exitCodeFor, reasonOf, UserError } from '../user-error.ts';
 import { STATE, stateFolder } from './state-folder.ts';
 
 /** Makes the state folder; returns a warning if it is in the workspace, where git has to ignore it. */
@@ -38,7 +38,7 @@ export function unwritable(error: unknown, path: string): unknown {
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   return new UserError(
     `cannot write ${path}: ${reasonOf(error)}; Ralph keeps loops there, outside the workspace; set ${STATE} to a folder that can be written`,
-    isDiskFull(error) ? 3 : 2,
+    exitCodeFor(error),
     { cause: error },
   );
 }

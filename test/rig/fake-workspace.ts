@@ -28,6 +28,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     knownLimit: (now) => (desk.limit !== null && desk.limit.resetsAt > now ? desk.limit : null),
     // Walking a big tree takes time, and an agent may exit meanwhile.
     changedAfter: () => life.later(2, () => null),
+    fullDisk: () => null,
     check(effect, graceMs, interrupt) {
       life.touches(effect.key);
       const over = life.begin(effect.key);

@@ -1,0 +1,48 @@
+/** What the index file itself tells without running git. Remembered per folder until the file changes. */
+import { lstatSync, readFileSync } from 'node:fs';
+import { gitPath, type Repository } from './git.ts';
+
+export interface IndexFile {
+  /** Changes with the file. */
+  readonly stamp: string;
+  /** Whether it may have repositories as entries, such as submodules. */
+  readonly mayHaveNested: boolean;
+  /** Whether it may have `.ralph` folders. */
+  readonly mayHaveRalph: boolean;
+}
+
+/** The user's index; null if there is none. */
+export async function indexFile(repository: Repository): Promise<IndexFile | null> {
+  const path = await gitPath(repository, ['--git-path', 'index']);
+  try {
+    const stamp = stampOf(path);
+    const known = knownIndexes.get(path);
+    if (known?.stamp === stamp) return known;
+    const found = { stamp, ...inspect(readFileSync(Buffer.from(path, 'latin1'))) };
+    knownIndexes.set(path, found);
+    return found;
+  } catch {
+    return null;
+  }
+}
+
+const knownIndexes = new Map<string, IndexFile>();
+
+/** Identifies the content of a file; the path is in Latin-1. */
+export function stampOf(path: string): string {
+  const { ino, size, mtimeNs } = lstatSync(Buffer.from(path, 'latin1'), { bigint: true });
+  return [ino, size, mtimeNs].join();
+}
+
+function inspect(index: Buffer): Omit<IndexFile, 'stamp'> {
+  // A split index has its entries in another file, and version 4 does not have whole names.
+  const isIncomplete = index.includes('link');
+  const hasWholeNames = index.length > 8 && index.readUInt32BE(4) < 4;
+  return {
+    mayHaveNested: isIncomplete || index.includes(GITLINK_MODE_BYTES),
+    mayHaveRalph: isIncomplete || !hasWholeNames || index.includes('.ralph'),
+  };
+}
+
+/** The mode of an entry is a number of 32 bits: 160000, in octal. */
+const GITLINK_MODE_BYTES = Buffer.from([0, 0, 0xe0, 0]);
