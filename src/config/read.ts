@@ -1,6 +1,11 @@
-/** Reads the settings files of a workspace. Errors name the file, line and column. */
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * Reads the settings files of a workspace. Errors name the file, line and column.
+ *
+ * 1. A file is read once: what is shown to the user, what the user trusts and what the loop uses are the same bytes.
+ * 2. Only a regular file in a real folder is read. A repository may contain links to anything and pipes that block.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -98,16 +103,32 @@ const MAX_SHOWN = 20;
 /** Null if the file does not exist. */
 function textOf(workspace: string, name: string): string | null {
   const path = join(workspace, name);
+  let descriptor: number | null = null;
   try {
-    // Reading a named pipe would block; a folder fails on its own.
-    if (!statSync(path).isFile() && !statSync(path).isDirectory()) throw new Error('it is not a file');
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    if (lstatSync(dirname(path)).isSymbolicLink())
+      throw new Error(`${dirname(name)} is a symbolic link; replace it with a folder`);
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const found = fstatSync(descriptor);
+    // A folder fails on its own.
+    if (!found.isFile() && !found.isDirectory()) throw new Error('it is not a file');
+    if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes (maximum ${MAX_BYTES})`);
+    return readFileSync(descriptor, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && NOT_FOUND.has(error.code)) return null;
-    throw failure([`cannot read ${name}: ${reasonOf(error)}`]);
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (NOT_FOUND.has(code)) return null;
+    const reason = IS_LINK.has(code)
+      ? 'it is a symbolic link; replace it with a copy of the file'
+      : reasonOf(error);
+    throw failure([`cannot read ${name}: ${reason}`]);
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
   }
 }
 
+/** Far more than any settings need. */
+const MAX_BYTES = 1024 * 1024;
+/** Linux has ELOOP, FreeBSD EMLINK. */
+const IS_LINK: ReadonlySet<unknown> = new Set(['ELOOP', 'EMLINK']);
 const NOT_FOUND: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
 
 /** Null for invalid JSON; `null` itself is valid. */
