@@ -68,7 +68,7 @@ export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv)
   if (open.length === 0) return `${namesOf(contents)} ${areOrIs(contents)} trusted`;
   const but = isTrustedByEnvironment(env)
     ? `but ${TRUST}=1 is set`
-    : 'ralph run asks before it uses them (see: ralph trust --show)';
+    : 'ralph run asks first (see: ralph trust --show)';
   return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
 }
 
@@ -91,7 +91,7 @@ function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
 
 function notTrusted(open: readonly SettingsContent[], workspace: string): UserError {
   return new UserError(
-    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and there is no terminal to ask on; review with: ralph trust --show, then trust with: ralph trust (in CI: --trust or ${TRUST}=1)`,
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask without a terminal, in CI or with --json; review with: ralph trust --show, then trust with: ralph trust (in CI: --trust or ${TRUST}=1)`,
   );
 }
 

@@ -41,7 +41,9 @@ async function examineSettings(cwd: string): Promise<readonly Finding[]> {
     const detail = trustSentence(trust, process.env);
     if (detail === null) return [];
     if (trust.open.length === 0) return [{ what, state: 'ok', detail, remedy: null }];
-    return [{ what, state: 'warning', detail, remedy: 'review and trust them: ralph trust --show; ralph trust' }];
+    return [
+      { what, state: 'warning', detail, remedy: 'review and trust them: ralph trust --show; ralph trust' },
+    ];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return [{ what, state: 'warning', detail: error.message, remedy: 'correct the file' }];

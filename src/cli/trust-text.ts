@@ -70,27 +70,28 @@ const WORDS_OF_CHANGE: Words = {
 };
 
 function sections(file: string, rows: readonly Row[], words: Words, full: boolean): string {
-  return USES.flatMap((use) => {
+  return USES.map((use) => {
     const own = rows.filter((row) => row.use === use);
+    if (own.length === 0) return '';
     const shown = full ? own : own.slice(0, MAX_ROWS);
-    if (own.length === 0) return [];
     const hidden = own.length - shown.length;
-    const more = hidden === 0 ? [] : [`  ${MORE} ${hidden} more\n`];
-    return [`\n${file} ${words[use]}:\n`, ...table(shown, full), ...more];
+    return `\n${file} ${words[use]}:\n${table(shown, full)}${hidden === 0 ? '' : `  ${MORE} ${hidden} more\n`}`;
   }).join('');
 }
 
 const USES: readonly Use[] = ['run', 'move', 'other'];
 
-function table(rows: readonly Row[], full: boolean): readonly string[] {
+function table(rows: readonly Row[], full: boolean): string {
   const width = Math.max(...rows.map(({ setting }) => setting.length));
   const indent = ' '.repeat(4 + width + 2);
-  return rows.map(({ sign, setting, value }) => {
+  const lines = rows.flatMap(({ sign, setting, value }) => {
     const text = visible(value);
-    const [first = '', ...others] = wrap(full ? text : cut(text), terminalWidth() - indent.length);
-    const lines = [`  ${sign} ${setting.padEnd(width)}  ${first}`, ...others.map((line) => indent + line)];
-    return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+    const wrapped = wrap(full ? text : cut(text), terminalWidth() - indent.length);
+    return wrapped.map((line, index) =>
+      index === 0 ? `  ${sign} ${setting.padEnd(width)}  ${line}` : indent + line,
+    );
   });
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 /** Shows both ends: what a long command does at its end counts as much as its start. */

@@ -1,6 +1,6 @@
 import { readSettings } from '../config/read.ts';
 import { insideRun } from '../store/run-environment.ts';
-import { hashOf, hasConsent, isProtected, recordConsent, revokeConsent } from '../store/trust.ts';
+import { isProtected, recordConsent, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
 import { namesOf, trustOf } from './consent.ts';
@@ -49,11 +49,11 @@ export async function trust(options: TrustOptions): Promise<number> {
 async function show(workspace: string): Promise<number> {
   const { contents, open, consents } = trustOf(await readSettings(workspace), workspace, process.env);
   if (contents.length === 0) print(`${visible(workspace)} has no settings that need trust\n`);
-  else if (open.length > 0) print(settingsText(open, workspace, consents, { full: true }));
-  for (const one of contents) {
-    const state = hasConsent(one, consents) ? 'trusted' : 'not trusted';
-    print(`${one.file}: ${state} (sha256 ${hashOf(one.content).slice(0, 16)})\n`);
-    print(fullText(one));
-  }
+  else if (open.length === 0) print(`The settings of ${visible(workspace)} are trusted.\n`);
+  // What has changed comes first.
+  const changed = open.filter(({ file }) => consents.some((one) => one.file === file));
+  if (changed.length > 0) print(settingsText(changed, workspace, consents, { full: true }));
+  if (open.length > changed.length) print(`The settings of ${visible(workspace)} are not trusted yet.\n`);
+  for (const one of contents) print(fullText(one));
   return 0;
 }

@@ -66,7 +66,7 @@ export function revokeConsent(workspace: string, state: string = stateFolder()):
   return isThere;
 }
 
-export function hashOf(content: SettingsContent['content']): string {
+function hashOf(content: SettingsContent['content']): string {
   return sha256(JSON.stringify(content));
 }
 

@@ -19,7 +19,10 @@ afterEach(() => rig.tearDown());
 const QUESTION = '[y/N]';
 
 /** Starts `ralph run` with an agent that claims at once, as a user who has set no RALPH_TRUST. */
-function starts(env: Readonly<Record<string, string>> = {}, size: readonly [number, number] = [100, 100]): Terminal {
+function starts(
+  env: Readonly<Record<string, string>> = {},
+  size: readonly [number, number] = [100, 100],
+): Terminal {
   const agent = rig.plain("echo '<promise>DONE</promise>'");
   const { RALPH_TRUST: _, ...others } = rig.env;
   return terminals.open([process.execPath, rig.command, 'run', 'task', '--fresh', '--', ...agent], {
@@ -111,7 +114,8 @@ it('cannot be fooled by control characters, overrides, line breaks, blanks and l
   const { screen } = terminal;
   expect(screen).toContain('\\u{001b}[2J\\u{001b}[1;1H\\u{001b}[8mtrue #\\r\\nTrust');
   expect(screen).toContain('\\u{202e}on\\u{202c}');
-  expect(screen).not.toMatch(/[\u001B\u202E]/);
+  expect(screen).not.toContain('\u001B');
+  expect(screen).not.toContain('\u202E');
   // No line of the settings begins where Ralph's lines begin.
   expect(screen.split('\n').filter((line) => /^(?:Trust|npm|; touch)/.test(line))).toEqual([
     expect.stringContaining(QUESTION),

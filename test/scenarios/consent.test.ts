@@ -72,7 +72,13 @@ describe('settings that are not trusted', () => {
   });
 
   it('need no consent if they only concern the display', async () => {
-    const display = { emoji: false, timestamps: true, outputLines: 1, outputChars: 9, streamAgentOutput: true };
+    const display = {
+      emoji: false,
+      timestamps: true,
+      outputLines: 1,
+      outputChars: 9,
+      streamAgentOutput: true,
+    };
     const stage = untrusted({ $schema: 'x', ...display });
     stage.settings(display, 'settings.local.json');
     expect((await stage.run('-p', 'work')).code).toBe(0);
@@ -100,7 +106,7 @@ describe('settings that are not trusted', () => {
     expect((await stage.ralph('config').ended).stdout).toContain('.ralph/settings.json is not trusted yet');
     const json = await stage.ralph('config', '--json').ended;
     expect(json.stderr).toContain('note: .ralph/settings.json is not trusted yet');
-    expect(Object.keys(JSON.parse(json.stdout) as object)).not.toContain('trust');
+    expect(json.stdout).not.toContain('trust');
     const { stdout } = await stage.ralph('doctor', '--json').ended;
     expect(JSON.parse(stdout)).toContainEqual(
       expect.objectContaining({ what: 'settings', state: 'warning' }),
@@ -243,8 +249,15 @@ describe('an agent', () => {
   it('cannot trust settings that it wrote, whatever it passes', async () => {
     const stage = openStage();
     const inner = '$RALPH run -p inner --name inner --';
-    const attempts = [`RALPH_TRUST=1 ${inner} true`, `${inner.replace(' --', ' --trust --')} true`, '$RALPH trust'];
-    const settings = JSON.stringify({ setup: ['true'], checks: [{ command: 'touch "$FAKE_PLAN/inner-ran"' }] });
+    const attempts = [
+      `RALPH_TRUST=1 ${inner} true`,
+      `${inner.replace(' --', ' --trust --')} true`,
+      '$RALPH trust',
+    ];
+    const settings = JSON.stringify({
+      setup: ['true'],
+      checks: [{ command: 'touch "$FAKE_PLAN/inner-ran"' }],
+    });
     const lines = attempts.map((line) => `${line} 2>>refusals; echo $? >>codes`);
     stage.plans('default', [`echo '${settings}' > .ralph/settings.json`, ...lines, done].join('\n'));
     stage.settings({ maxIterations: 2 });
