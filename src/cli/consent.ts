@@ -5,7 +5,6 @@
  * 2. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
  * 3. A process inside a run cannot consent, whatever its options and environment say.
  */
-import { isatty } from 'node:tty';
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
 import { insideRun, TRUST } from '../store/run-environment.ts';
@@ -30,6 +29,8 @@ export async function requireConsent(
     recordConsent(workspace, open);
     return;
   }
+  // `node:tty` loads half of Node's networking, so it is loaded only for the question.
+  const { isatty } = await import('node:tty');
   if (json || isCi(process.env) || !isatty(0) || !isatty(1)) throw notTrusted(open, workspace);
   print(settingsText(open, workspace, consents));
   const { askYesOrNo } = await import('./ask.ts');

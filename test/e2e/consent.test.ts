@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { Terminals, type Terminal } from '../rig/cli/terminal.ts';
+import { until } from '../rig/cli/until.ts';
 
 let terminals: Terminals;
 let rig: Rig;
@@ -87,6 +88,16 @@ it.each([
   answers(terminal);
   expect(await terminal.ends()).toEqual({ code: 2, terminal: 'as before' });
   expect(terminal.screen).toContain('nothing was started');
+  expect(hasRun()).toBe(false);
+  expect(existsSync(rig.path('.ralph/loops'))).toBe(false);
+});
+
+it('leaves nothing behind if the terminal is closed', async () => {
+  settings({ checks: [{ command: `touch ${trace()}` }] });
+  const terminal = starts();
+  await terminal.shows(QUESTION);
+  terminal.goesAway();
+  await until('no process', () => (rig.left().length === 0 ? true : null));
   expect(hasRun()).toBe(false);
   expect(existsSync(rig.path('.ralph/loops'))).toBe(false);
 });
