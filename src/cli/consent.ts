@@ -91,8 +91,9 @@ function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
 }
 
 function notTrusted(open: readonly SettingsContent[], workspace: string): UserError {
+  const command = workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
   return new UserError(
-    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask without a terminal, in CI or with --json; review with: ralph trust --show, then trust with: ralph trust (in CI: --trust or ${TRUST}=1)`,
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask without a terminal, in CI or with --json; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
   );
 }
 

@@ -1,5 +1,5 @@
 /**
- * How settings are shown to somebody who shall trust them. The texts are a stranger's:
+ * How settings are shown before the user trusts them. Their author may want to deceive:
  *
  * 1. Every value is made visible (`visible.ts`) and continues under itself, so that it cannot look like a line of Ralph's.
  * 2. What is executed comes first. What is cut says so, and `ralph trust --show` prints it in full.
@@ -82,11 +82,13 @@ function sections(file: string, rows: readonly Row[], words: Words, full: boolea
 const USES: readonly Use[] = ['run', 'move', 'other'];
 
 function table(rows: readonly Row[], full: boolean): string {
-  const width = Math.max(...rows.map(({ setting }) => setting.length));
+  // Not with a spread: a file may have more entries than a call may have arguments.
+  const width = rows.reduce((most, { setting }) => Math.max(most, setting.length), 0);
   const indent = ' '.repeat(4 + width + 2);
+  const room = terminalWidth() - indent.length;
   const lines = rows.flatMap(({ sign, setting, value }) => {
     const text = visible(value);
-    const wrapped = wrap(full ? text : cut(text), terminalWidth() - indent.length);
+    const wrapped = wrap(full ? text : cut(text), room);
     return wrapped.map((line, index) =>
       index === 0 ? `  ${sign} ${setting.padEnd(width)}  ${line}` : indent + line,
     );

@@ -1,5 +1,5 @@
 /**
- * A text of a stranger on one line, with nothing in it that a terminal hides, moves or reorders: control characters, line
+ * An untrusted text on one line, with nothing in it that a terminal hides, moves or reorders: control characters, line
  * breaks, bidirectional overrides, invisible characters and blanks that only look like a space are written as escapes.
  */
 export function visible(text: string): string {

@@ -97,9 +97,11 @@ const EXECUTED: readonly string[] = [
 /** Ralph moves a marker file aside if it rejects the claim. */
 const MOVED: readonly string[] = ['doneFile'];
 
+const ORDER: readonly string[] = [...EXECUTED, ...MOVED];
+
 function rank({ setting }: Entry): number {
-  const at = [...EXECUTED, ...MOVED].indexOf(setting);
-  return at < 0 ? EXECUTED.length + MOVED.length : at;
+  const at = ORDER.indexOf(setting);
+  return at < 0 ? ORDER.length : at;
 }
 
 export interface Difference {

@@ -83,7 +83,7 @@ settings files of a workspace only with your consent.
   checks, and an agent that calls Ralph cannot trust anything. It can start loops with the settings that you trust.
 - A loop keeps what it was created with: \`ralph resume\`, \`ralph worktree merge\` and loops in the background do not ask. The
   library reads no settings files.
-- Consent is to these texts, not to what they call: whoever trusts \`npm test\` trusts package.json.
+- Consent is to these texts, not to what they call: if you trust \`npm test\`, you trust package.json.
 - A settings file must be a regular file in a real folder \`.ralph\`, not a symbolic link. With a state folder inside the
   workspace, Ralph asks for every loop, because a repository could contain such a folder.
 - \`doneFile\` must be in the workspace.

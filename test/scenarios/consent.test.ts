@@ -149,7 +149,9 @@ describe('consent', () => {
     mkdirSync(stage.path('other'));
     renameSync(join(stage.workspace, 'other-ralph'), stage.path('other/.ralph'));
     const other = stage.ralph('run', '-p', 'work', '--cwd', 'other', '--', stage.agent);
-    expect((await other.ended).code).toBe(2);
+    const { code, stderr } = await other.ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain(`ralph trust --cwd ${stage.path('other')}`);
   });
 
   it('does not cover a change, but still covers the content before it', async () => {
