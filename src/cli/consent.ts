@@ -7,9 +7,9 @@
  */
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
+import { folderAt } from '../store/read-loop.ts';
 import { insideRun, TRUST } from '../store/run-environment.ts';
-import { readSpec } from '../store/spec.ts';
-import { LoopFolder } from '../store/store.ts';
+import { prepareState } from '../store/state-place.ts';
 import { consentsFor, hasConsent, isProtected, recordConsent, type Consent } from '../store/trust.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
@@ -26,7 +26,7 @@ export async function requireConsent(
   if (open.length === 0) return;
   if (insideRun(process.env) !== null) throw notFromInside(open, workspace);
   if (trust || isTrustedByEnvironment(process.env)) {
-    recordConsent(workspace, open);
+    keepConsent(workspace, open);
     return;
   }
   // `node:tty` loads half of Node's networking, so it is loaded only for the question.
@@ -38,7 +38,7 @@ export async function requireConsent(
     throw new UserError(
       `you did not trust the settings of ${visible(workspace)}, so nothing was started; show all of them with: ralph trust --show`,
     );
-  recordConsent(workspace, open);
+  keepConsent(workspace, open);
   print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
 }
 
@@ -74,11 +74,14 @@ export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv)
 }
 
 function consentsOfLoop(folder: string): readonly Consent[] {
-  try {
-    return consentsFor(readSpec(new LoopFolder(folder).spec).workspace);
-  } catch {
-    return [];
-  }
+  const loop = folderAt(folder);
+  return loop === null ? [] : consentsFor(loop.workspace);
+}
+
+/** Records consent where the loops of the workspace are kept. */
+export function keepConsent(workspace: string, contents: readonly SettingsContent[]): void {
+  prepareState(workspace);
+  recordConsent(workspace, contents);
 }
 
 function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {

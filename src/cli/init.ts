@@ -5,7 +5,6 @@ import { lookAround, type Surroundings } from '../views/look-around.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
 import { insideRun, startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
-import { recordConsent } from '../store/trust.ts';
 import { inDocumentNames } from '../config/aliases.ts';
 import { contentIn } from '../config/consent.ts';
 import { readSettings } from '../config/read.ts';
@@ -13,6 +12,7 @@ import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/con
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { keepConsent } from './consent.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';
@@ -132,7 +132,7 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
 function trustWritten(workspace: string, written: Settings): void {
   if (insideRun(process.env) !== null) return;
   try {
-    recordConsent(workspace, contentIn(SETTINGS_FILE, written));
+    keepConsent(workspace, contentIn(SETTINGS_FILE, written));
   } catch (error) {
     warn(`note: ralph run will ask whether you trust these settings: ${reasonOf(error)}\n`);
   }

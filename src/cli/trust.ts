@@ -1,9 +1,9 @@
 import { readSettings } from '../config/read.ts';
 import { insideRun } from '../store/run-environment.ts';
-import { isProtected, recordConsent, revokeConsent } from '../store/trust.ts';
+import { isProtected, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
-import { namesOf, trustOf } from './consent.ts';
+import { keepConsent, namesOf, trustOf } from './consent.ts';
 import { print, warn } from './print.ts';
 import { fullText, settingsText } from './trust-text.ts';
 import { visible } from './visible.ts';
@@ -37,7 +37,7 @@ export async function trust(options: TrustOptions): Promise<number> {
     return 0;
   }
   if (open.length > 0) print(settingsText(open, workspace, consents));
-  recordConsent(workspace, open);
+  keepConsent(workspace, open);
   print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
   if (!isProtected(workspace))
     warn(

@@ -4,8 +4,9 @@
  * 1. A file is read once: what is shown to the user, what the user trusts and what the loop uses are the same bytes.
  * 2. Only a regular file in a real folder is read. A repository may contain links to anything and pipes that block.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { below } from '../files/below.ts';
+import { codeOf, readRegular, UnusableFile } from '../files/files.ts';
 import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -102,34 +103,28 @@ const MAX_SHOWN = 20;
 
 /** Null if the file does not exist. */
 function textOf(workspace: string, name: string): string | null {
-  const path = join(workspace, name);
-  let descriptor: number | null = null;
   try {
-    if (lstatSync(dirname(path)).isSymbolicLink())
-      throw new Error(`${dirname(name)} is a symbolic link; replace it with a folder`);
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const found = fstatSync(descriptor);
-    // A folder fails on its own.
-    if (!found.isFile() && !found.isDirectory()) throw new Error('it is not a file');
-    if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes (maximum ${MAX_BYTES})`);
-    return readFileSync(descriptor, 'utf8').replace(/^\uFEFF/, '');
+    const content = below(workspace, [dirname(name)], { make: false }, (folder) =>
+      readRegular(join(folder, basename(name)), MAX_BYTES),
+    );
+    return content?.toString('utf8').replace(/^\uFEFF/, '') ?? null;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (NOT_FOUND.has(code)) return null;
-    const reason = IS_LINK.has(code)
-      ? 'it is a symbolic link; replace it with a copy of the file'
-      : reasonOf(error);
-    throw failure([`cannot read ${name}: ${reason}`]);
-  } finally {
-    if (descriptor !== null) closeSync(descriptor);
+    if (codeOf(error) === 'ENOENT') return null;
+    throw failure([
+      `cannot read ${name}: ${error instanceof UnusableFile ? reasonIn(error) : reasonOf(error)}`,
+    ]);
   }
+}
+
+/** The file is named by a path that is valid only while it is read. */
+function reasonIn({ path, reason }: UnusableFile): string {
+  const folder = dirname(SETTINGS_FILE);
+  const found = basename(path) === folder ? reason.replace(/^it/, folder) : reason;
+  return `${found}; settings must be in a regular file in a real folder`;
 }
 
 /** Far more than any settings need. */
 const MAX_BYTES = 1024 * 1024;
-/** Linux has ELOOP, FreeBSD EMLINK. */
-const IS_LINK: ReadonlySet<unknown> = new Set(['ELOOP', 'EMLINK']);
-const NOT_FOUND: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
 
 /** Null for invalid JSON; `null` itself is valid. */
 function parse(text: string): { readonly content: unknown } | null {

@@ -55,7 +55,7 @@ export function recordConsent(
   }));
   const others = consentsFor(workspace, state).filter((one) => !hasConsent(one, given));
   const record: TrustRecord = { version: 1, workspace, consents: [...others, ...given].slice(-MAX_KEPT) };
-  writeJson(join(state, 'trust'), idOf(workspace), record, 0o600);
+  writeJson(join(state, 'trust'), idOf(workspace), record);
 }
 
 /** Forgets all consents for a workspace; returns whether there were any. */

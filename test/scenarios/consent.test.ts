@@ -290,7 +290,7 @@ describe('a settings file that is no regular file', () => {
   it.each([
     ['a link', (path: string) => symlinkSync('elsewhere.json', path), 'it is a symbolic link'],
     ['a dangling link', (path: string) => symlinkSync('/nowhere', path), 'it is a symbolic link'],
-    ['a FIFO', (path: string) => void execFileSync('mkfifo', [path]), 'it is not a file'],
+    ['a FIFO', (path: string) => void execFileSync('mkfifo', [path]), 'it is not a regular file'],
     ['a huge file', (path: string) => writeFileSync(path, ' '.repeat(1024 * 1024 + 1)), 'maximum 1048576'],
   ])('is refused without waiting: %s', async (_, make, reason) => {
     const stage = openStage();
