@@ -12,6 +12,7 @@ import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from
 import { parseVariables } from '../config/values.ts';
 import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
+import { requireConsent } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
@@ -50,6 +51,7 @@ export async function begin(work: Work): Promise<number> {
   const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
+  await requireConsent(read, workspace, options);
   if (options.verbose === true) printSettings(files, settings, env, view);
   const choice = withSettings(
     {

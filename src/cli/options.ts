@@ -58,6 +58,7 @@ export interface RunOptions extends LimitOptions {
   readonly until?: string;
   readonly worktree?: boolean;
   readonly fresh?: boolean;
+  readonly trust?: boolean;
   readonly owner?: string;
 }
 

@@ -64,6 +64,13 @@ export function loopOptions(command: Command): Command {
   return viewOptions(command);
 }
 
+/** For the commands that create a loop. */
+export function trustOption(command: Command): Command {
+  return command
+    .optionsGroup('Task:')
+    .option('--trust', 'trust the settings files of the workspace as they are (the same as RALPH_TRUST=1)');
+}
+
 function taskOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the loop (default: derived from the task)')

@@ -6,6 +6,7 @@ import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
+import type { TrustOptions } from './trust.ts';
 import { closest } from '../config/closest.ts';
 import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
@@ -14,6 +15,7 @@ import {
   loopOptions,
   repeatable,
   runOptions,
+  trustOption,
   viewOptions,
   WORKSPACE,
 } from './program-options.ts';
@@ -139,7 +141,7 @@ async function moveOldLoops(): Promise<void> {
 
 function startCommands(add: Add, { command, isCalled, done }: Call): void {
   const run = add('run [task]', 'run an agent until done (the default command)');
-  if (isCalled('run')) runOptions(run);
+  if (isCalled('run')) trustOption(runOptions(run));
   run
     .usage('[TASK] [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: RunOptions) => {
@@ -151,7 +153,7 @@ function startCommands(add: Add, { command, isCalled, done }: Call): void {
     'loop [task]',
     'run an agent until every check passes and the agent prints the completion word (for CI)',
   );
-  if (isCalled('loop')) loopOptions(loop);
+  if (isCalled('loop')) trustOption(loopOptions(loop));
   loop
     .usage('TASK --check COMMAND [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: LoopOptions) => {
@@ -310,6 +312,14 @@ function setupCommands(add: Add, { isCalled, done }: Call): void {
     .action(async (options: InitOptions) => {
       const { init } = await import('./init.ts');
       done(await init(options));
+    });
+  add('trust', 'trust the settings files of the workspace, as they are now')
+    .option('--show', 'show what they would run, and whether they are trusted')
+    .option('--revoke', 'trust them no longer')
+    .option(...WORKSPACE)
+    .action(async (options: TrustOptions) => {
+      const { trust } = await import('./trust.ts');
+      done(await trust(options));
     });
   const config = add('config', 'show the settings in effect, with the origin of each');
   if (isCalled('config')) runOptions(config, 'print JSON');

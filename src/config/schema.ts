@@ -160,7 +160,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   donePattern: text()
     .optional()
     .describe("Regular expression (Python's syntax) that matches the agent's text when the work is done."),
-  doneFile: text().optional().describe('File that exists when the work is done.'),
+  doneFile: text().optional().describe('File in the workspace that exists when the work is done.'),
   until: oneOf(UNTILS)
     .optional()
     .describe(

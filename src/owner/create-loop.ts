@@ -27,6 +27,7 @@ import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt } from './prompt-source.ts';
 import { asUserError } from './refusals.ts';
+import { refuseMarkers } from './refuse-markers.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
@@ -87,6 +88,7 @@ async function refuseRequest(request: LoopRequest): Promise<void> {
   if (request.worktree === true) await refuseWorktree(policy, workspace, env);
   else await refuseCommit(policy, workspace, env);
   refuseSecrets(request);
+  refuseMarkers(policy, workspace);
 }
 
 function prepareWorkspace(workspace: string): void {

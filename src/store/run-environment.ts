@@ -11,6 +11,8 @@ export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
 const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 /** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';
+/** `1` trusts the settings files of a workspace. It never reaches an agent, which must not trust what it wrote itself. */
+export const TRUST = 'RALPH_TRUST';
 
 /** A loop with the environment that it was started with. */
 export interface StartedLoop {
@@ -66,6 +68,7 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     PARENT_RUN,
     LOOP_FOLDER,
     UMASK,
+    TRUST,
     'RALPH_LOOP',
     'RALPH_ITERATION',
     'RALPH_DONE_FILE',

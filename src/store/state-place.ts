@@ -26,12 +26,16 @@ export function prepareState(workspace: string): readonly string[] {
 
 /** Git must not ignore the user's own files. */
 function refuseForeign(folder: string): void {
-  const isOwn = existsSync(join(folder, 'registry')) || readdirSync(folder).length === 0;
+  const isOwn =
+    existsSync(join(folder, 'registry')) || readdirSync(folder).every((name) => BEFORE_LOOPS.has(name));
   if (isOwn) return;
   throw new UserError(
     `${STATE} is ${folder}, which has other files in it; in a workspace it must be a folder of its own, for example .ralph-state`,
   );
 }
+
+/** What may be there before the first loop. */
+const BEFORE_LOOPS: ReadonlySet<string> = new Set(['.gitignore', 'trust']);
 
 /** The error for a state folder that cannot be written, such as a home that is read-only. */
 export function unwritable(error: unknown, path: string): unknown {

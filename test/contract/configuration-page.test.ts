@@ -64,6 +64,32 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - The other presets have other defaults ([presets.md](presets.md)).
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
 
+## Trust
+
+Settings name programs that Ralph runs, so a repository that you have cloned could run anything. Ralph therefore uses the
+settings files of a workspace only with your consent.
+
+- \`ralph run\` and \`ralph loop\` show what the settings would run, and ask. The default answer is no, and exits 2. Without a
+  terminal on stdin and stdout, with \`CI\` set, or with \`--json\`, they do not ask and exit 2.
+- Ralph keeps the consent for this workspace (its real path) and this content, in \`trust/\` of its state folder. After a
+  change it shows the difference and asks again. Layout, order of keys, second names and settings of the display
+  (\`emoji\`, \`timestamps\`, \`outputLines\`, \`outputChars\`, \`streamAgentOutput\`) do not count as a change.
+- Consent is for the whole file, even if the command line replaces some of its values. A file that only has settings of the
+  display needs none, and neither does the command line: \`--check\`, \`ralph loop -c FILE\`, a command after \`--\`.
+- \`ralph trust\` trusts the files as they are without a question, \`ralph trust --show\` prints them in full,
+  \`ralph trust --revoke\` takes all consent for the workspace back. \`ralph config\` and \`ralph doctor\` say whether they are
+  trusted. What \`ralph init\` writes is trusted.
+- \`--trust\` and \`RALPH_TRUST=1\` give the same consent as an answer of yes. Ralph does not pass the variable on to agents and
+  checks, and an agent that calls Ralph cannot trust anything. It can start loops with the settings that you trust.
+- A loop keeps what it was created with: \`ralph resume\`, \`ralph worktree merge\` and loops in the background do not ask. The
+  library reads no settings files.
+- Consent is to these texts, not to what they call: if you trust \`npm test\`, you trust package.json.
+- A settings file must be a regular file in a real folder \`.ralph\`, not a symbolic link. With a state folder inside the
+  workspace, Ralph asks for every loop, because a repository could contain such a folder.
+- \`doneFile\` must be in the workspace.
+
+## Settings
+
 Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`. Sizes are numbers of bytes, or strings such as
 \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split('\n');
 
