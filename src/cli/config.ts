@@ -5,7 +5,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { columns } from './columns.ts';
 import { flagSettings, type RunOptions } from './options.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph config`: prints the settings in effect, and where each comes from. */
@@ -21,7 +21,7 @@ export async function config(options: RunOptions): Promise<number> {
   );
   if (options.json === true) {
     const entries = settings.map(({ key, value, origin, place }) => [key, { value, origin, place }]);
-    print(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+    printJson(Object.fromEntries(entries), 2);
     return 0;
   }
   const rows = settings.map(({ key, value, origin, place }) => [key, shown(value), place ?? origin]);

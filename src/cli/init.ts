@@ -14,7 +14,7 @@ import { UserError } from '../user-error.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface InitOptions {
@@ -99,7 +99,7 @@ async function printExistingSettings(
     const { shared, local, merged } = await readSettings(workspace);
     if (shared === null && local === null) return false;
     const shown = inNamesOf(merged.preset, merged);
-    print(`${JSON.stringify(withoutSecrets(shown, env), null, 2)}\n`);
+    printJson(withoutSecrets(shown, env), 2);
     const overlay = local === null ? '' : ' (with local overlay from settings.local.json)';
     print(`Loaded from ${shared === null ? LOCAL_SETTINGS_FILE : `${SETTINGS_FILE}${overlay}`}\n`);
   } catch (error) {

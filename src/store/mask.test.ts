@@ -28,6 +28,12 @@ describe('masking what is shown', () => {
     });
   });
 
+  it('masks the beginning of a secret before a cut', () => {
+    expect(mask.cutText('echo hunter2hu...')).toBe(`echo ${REDACTED}...`);
+    expect(mask.cutText('echo hunter2hunter2')).toBe(`echo ${REDACTED}`);
+    expect(mask.cutText('a beach...')).toBe('a beach...');
+  });
+
   it.each(['text', 'bytes'])('gives the same result wherever a stream of %s is cut', (kind) => {
     const text = `begin ${env.API_TOKEN} and hunter2hunter2-longer h hunter hunter2hunter2\nAPI_KEY=abc123def456 Bearer abcdefgh12345678, sk-${'a1b2'.repeat(6)} ü ${PEM} https://bob:secret/12@host the next token\nend tölk`;
     fc.assert(

@@ -7,7 +7,7 @@
  */
 import { kept } from './kept-environment.ts';
 import { startersEnvironment } from './run-environment.ts';
-import { hideLikelyKeys, hideValues, secretValues, UNFINISHED_KEY } from './secrets.ts';
+import { hideLikelyKeys, hideValues, REDACTED, secretValues, UNFINISHED_KEY } from './secrets.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -27,6 +27,15 @@ export class Mask {
   /** A text without secrets and without what looks like a key. */
   text(text: string): string {
     return hideLikelyKeys(hideValues(text, this.#values));
+  }
+
+  /** The same for a text that was already cut, with `...` at its end: there may be the beginning of a secret before it. */
+  cutText(text: string): string {
+    const masked = this.text(text);
+    if (!masked.endsWith('...')) return masked;
+    const start = masked.slice(0, -3);
+    const held = startOfValue(start, this.#values);
+    return held < MIN_PART_LENGTH ? masked : `${start.slice(0, -held)}${REDACTED}...`;
   }
 
   /** The same for all texts in a plain value; keys of objects stay. */
@@ -86,19 +95,24 @@ export class MaskedStream {
 
 /** How many characters at the end may be the beginning of a secret or of a key. */
 function unfinished(text: string, values: readonly string[]): number {
+  const held = startOfValue(text, values);
+  const isWhole = text.endsWith('\n');
+  const key = isWhole ? 0 : (UNFINISHED_KEY.exec(text.slice(-MAX_KEY_LENGTH))?.[0].length ?? 0);
+  return withWholeValues(text, values, Math.max(held, key < MAX_KEY_LENGTH ? key : 0));
+}
+
+/** The length of the longest beginning of a value that the text ends with. */
+function startOfValue(text: string, values: readonly string[]): number {
   let held = 0;
   for (const value of values) {
     const first = value[0] ?? '';
-    // The longest beginning of the value that the text ends with.
     let at = text.indexOf(first, Math.max(0, text.length - value.length + 1));
     while (at >= 0 && text.length - at > held) {
       if (value.startsWith(text.slice(at))) held = text.length - at;
       at = text.indexOf(first, at + 1);
     }
   }
-  const isWhole = text.endsWith('\n');
-  const key = isWhole ? 0 : (UNFINISHED_KEY.exec(text.slice(-MAX_KEY_LENGTH))?.[0].length ?? 0);
-  return withWholeValues(text, values, Math.max(held, key < MAX_KEY_LENGTH ? key : 0));
+  return held;
 }
 
 /** Holds back all of a value that the end of the shown part would cut in two. */
@@ -111,6 +125,9 @@ function withWholeValues(text: string, values: readonly string[], held: number):
   }
   return text.length - edge;
 }
+
+/** Fewer characters tell nothing, and are in other texts by chance. */
+const MIN_PART_LENGTH = 4;
 
 /** A longer word is no key. */
 const MAX_KEY_LENGTH = 512;

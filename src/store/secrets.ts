@@ -40,11 +40,12 @@ export function secretValues(env: Readonly<Record<string, string>>): readonly st
   const known = VALUES.get(env);
   if (known !== undefined) return known;
   const secrets = Object.entries(env).flatMap(([name, value]) => (isSecret(name, value) ? [value] : []));
-  const forms = secrets.flatMap((value) => [
-    value,
-    JSON.stringify(value).slice(1, -1),
-    ...value.split(/\r?\n/).filter((line) => line.length >= MIN_SECRET_LENGTH),
-  ]);
+  const lines = secrets.flatMap((value) => value.split(/\r?\n/));
+  const forms = [
+    ...secrets,
+    ...secrets.map((value) => JSON.stringify(value).slice(1, -1)),
+    ...lines.filter((line) => line.length >= MIN_SECRET_LENGTH),
+  ];
   const values = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   VALUES.set(env, values);
   return values;
