@@ -25,6 +25,15 @@ export class Outlet {
     return this.#shown(this.#masked.read(piece));
   }
 
+  /** Shows the last word of an unfinished line after a pause, unless a known secret may begin there. */
+  release(): string | Buffer {
+    return this.#shown(this.#masked.release());
+  }
+
+  get isHolding(): boolean {
+    return this.#masked.isHolding;
+  }
+
   /** What was held back because it might have been the beginning of a secret or a command. */
   end(): string | Buffer {
     const rest = this.#shown(this.#masked.end());

@@ -19,6 +19,9 @@ export const paint: ReturnType<typeof painter> = painter(process.stderr);
 /** Bytes that may wait for a slow reader; more are dropped, so that memory does not grow. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
+/** How long the last word of an unfinished line waits for its rest. */
+const PAUSE_MS = 200;
+
 /** How long to wait for a reader that reads nothing at all. */
 const STALLED_READER_MS = 5000;
 
@@ -34,6 +37,7 @@ export class Screen {
   readonly #mask: Mask;
   readonly #stdout: Outlet;
   readonly #stderr: Outlet;
+  #pause: NodeJS.Timeout | null = null;
   #isStatusDrawn = false;
   #isStalled = false;
   #hasColour = false;
@@ -58,11 +62,13 @@ export class Screen {
   /** The agent's words, on stdout. */
   words(text: string): void {
     if (text !== '') this.#words(this.#stdout.read(text));
+    this.#awaitRest(this.#stdout);
   }
 
   /** The agent's stderr, on ours. */
   errors(chunk: Buffer): void {
     this.#errors(this.#stderr.read(chunk));
+    this.#awaitRest(this.#stderr);
   }
 
   /** A separate line on stderr. */
@@ -117,6 +123,7 @@ export class Screen {
 
   /** Erases the status line and ends unfinished lines. */
   close(): void {
+    if (this.#pause !== null) clearTimeout(this.#pause);
     this.#release();
     this.#eraseStatus();
     this.#resetColour();
@@ -141,6 +148,16 @@ export class Screen {
     this.#write(process.stderr, shown);
     this.#hasColour ||= process.stderr.isTTY && shown.includes('\u001B');
     this.#atLineStart = endsLine(shown);
+  }
+
+  /** A word may be the beginning of a key; it is shown if its line does not go on soon. */
+  #awaitRest(outlet: Outlet): void {
+    if (!outlet.isHolding) return;
+    this.#pause ??= setTimeout(() => {
+      this.#words(this.#stdout.release());
+      this.#errors(this.#stderr.release());
+    }, PAUSE_MS).unref();
+    this.#pause.refresh();
   }
 
   /** Shows what is held back: something else follows now. */

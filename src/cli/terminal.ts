@@ -71,6 +71,7 @@ function named(character: string): string {
 
 /** As long as the sequence of a flag; most text has none of these characters. */
 const CONTEXT_LENGTH = 16;
+// oxlint-disable-next-line no-control-regex -- all characters up to there
 const BEYOND_LATIN = /[^\u0000-\u00AC\u00AE-\u02FF]/;
 
 /** What has no shape of its own: joiners, fillers, variation selectors, tags, marks and overrides of the direction. */

@@ -54,6 +54,15 @@ describe('masking what is shown', () => {
     expect(mask.text(text)).not.toMatch(/hunter2hunter2|quoted|abc123|abcdefgh|a1b2|12345678/);
   });
 
+  it('shows an unfinished word after a pause, but not the beginning of a secret', () => {
+    const stream = mask.stream();
+    expect(stream.read('the caf')).toBe('the ');
+    expect(stream.release()).toBe('caf');
+    expect(stream.read(' and hunter')).toBe(' and ');
+    expect(stream.release()).toBe('');
+    expect(stream.read('2hunter2 ')).toBe(`${REDACTED} `);
+  });
+
   it('passes bytes that are no text', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a]);
     const stream = mask.stream();

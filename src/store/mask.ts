@@ -80,11 +80,24 @@ export class MaskedStream {
     return this.#shown(held === 0 ? text : text.slice(0, -held), values);
   }
 
+  /** Shows a word that might have become a key, once nothing has followed for a while; not the beginning of a known secret. */
+  release(): string | Buffer {
+    const values = this.#isText ? this.#values : this.#bytes;
+    const text = this.#rest;
+    const held = withWholeValues(text, values, startOfValue(text, values));
+    this.#rest = text.slice(text.length - held);
+    return this.#shown(text.slice(0, text.length - held), values);
+  }
+
   /** What is still held back; nothing follows it. */
   end(): string | Buffer {
     const rest = this.#rest;
     this.#rest = '';
     return this.#shown(rest, this.#isText ? this.#values : this.#bytes);
+  }
+
+  get isHolding(): boolean {
+    return this.#rest !== '';
   }
 
   #shown(text: string, values: readonly string[]): string | Buffer {
