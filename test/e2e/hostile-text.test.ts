@@ -40,8 +40,8 @@ it('shows overrides of the direction, invisible and hidden text, and no secrets'
     '-c',
     'cat hostile; cat hostile >&2',
   );
-  expect(run.split(honest)).toHaveLength(3);
-  // The output of a check has no escape sequences at all.
-  expect(run).toContain('  |  if <U+202E>(admin)<U+2066> user<U+200B>name');
+  // On stdout, on stderr and from the check.
+  expect(run.split(honest)).toHaveLength(4);
+  expect(run).toContain(`  |  ${honest}`);
   expect(await shown('logs', 'a')).toContain(honest);
 });
