@@ -7,7 +7,8 @@ import { openStage, type Stage } from './stage.ts';
 const TRY = `
 try() { name=$1; shift; "$@" >"$FAKE_CALL/$name.out" 2>&1; echo "$name $?" >>"$FAKE_CALL/codes"; }
 bare() { env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" RALPH_SCENARIO="$RALPH_SCENARIO" FAKE_PLAN="$FAKE_PLAN" $RALPH "$@"; }
-forged() { RALPH_RUN_ID=other-00000000.1 RALPH_LOOP_FOLDER="$PWD/.ralph/loops/other" $RALPH "$@"; }
+other=$(ls -d "$XDG_STATE_HOME"/ralph/loops/other-*)
+forged() { RALPH_RUN_ID="\${other##*/}.1" $RALPH "$@"; }
 `;
 
 const LIBRARY = `
@@ -48,12 +49,14 @@ try rm $RALPH rm other
 try init $RALPH init --yes
 try merge $RALPH worktree merge other
 try replace $RALPH run -p y --name other -m 1 -- true
-try owner $RALPH run --owner "$PWD/.ralph/loops/other"
+try owner $RALPH run --owner "$other"
 try library node --input-type=module -e '${LIBRARY}'
 try bare-set bare set it max-iterations=99
 try bare-rm bare rm other
 try bare-init bare init --yes
 try forged forged set other max-iterations=99
+try gone $RALPH rm --gone
+try move $RALPH move /elsewhere
 try follow $RALPH logs it --follow
 try bare-follow bare logs it -f
 try status $RALPH status it
@@ -67,7 +70,7 @@ try tell $RALPH tell it "a word"
 try bare-tell bare tell it "another"`,
     );
     const refused =
-      'set pause stop resume rewind rm init merge replace owner library bare-set bare-rm bare-init forged';
+      'set pause stop resume rewind rm init merge replace owner library bare-set bare-rm bare-init forged gone move';
     const free = 'status ls logs story diff trees config tell bare-tell';
     expect(found).toEqual({
       ...Object.fromEntries(`${refused} follow bare-follow`.split(' ').map((name) => [name, 2])),
@@ -128,12 +131,17 @@ try bare-child $RALPH rm bare-child`,
       stage,
       `
 mkdir "$FAKE_CALL/tree" "$FAKE_CALL/state"
+ln -s "$XDG_STATE_HOME" "$FAKE_CALL/link"
+outer=$PWD
 cd "$FAKE_CALL/tree"
-unset RALPH_RUN_ID RALPH_LOOP_FOLDER
 export XDG_STATE_HOME="$FAKE_CALL/state"
 try start $RALPH run -p y --name inner -m 1 -- true
-try rm $RALPH rm inner`,
+try orphan grep '"parent": null' "$XDG_STATE_HOME"/ralph/loops/inner-*/spec.json
+try rm $RALPH rm inner
+try outer env XDG_STATE_HOME="$FAKE_CALL/link" $RALPH set it max-iterations=9 --cwd "$outer"`,
     );
-    expect(found).toEqual({ start: 1, rm: 0 });
+    // It is no child of the outer loop, and a link to the outer state is no other state.
+    expect(found).toEqual({ start: 1, orphan: 0, rm: 0, outer: 2 });
+    expect(stage.given(2, 'outer.out')).toContain('is refused inside a run');
   });
 });
