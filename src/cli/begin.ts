@@ -2,7 +2,8 @@ import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/cho
 import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
-import { insideRun, startersEnvironment } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { adviceOn } from '../config/advice.ts';
 import { noteOnOuterSettings } from '../config/outer-settings.ts';
@@ -96,7 +97,7 @@ export async function begin(work: Work): Promise<number> {
     work.ended?.(result);
     report?.write(result);
   };
-  const parent = insideRun(process.env);
+  const parent = parentRun();
   if (parent === null) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);

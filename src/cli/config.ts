@@ -6,7 +6,7 @@ import { withoutSecrets } from '../store/secrets.ts';
 import { columns, terminalWidth, wrap } from './columns.ts';
 import { trustOf, trustSentence } from './consent.ts';
 import { flagSettings, type RunOptions } from './options.ts';
-import { print, warn } from './print.ts';
+import { printJson, print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph config`: prints the settings in effect, and where each comes from. */
@@ -26,7 +26,7 @@ export async function config(options: RunOptions): Promise<number> {
     // The JSON has settings only.
     if (trust.open.length > 0 && sentence !== null && process.env[TRUST] !== '1') warn(`note: ${sentence}\n`);
     const entries = settings.map(({ key, value, origin, place }) => [key, { value, origin, place }]);
-    print(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+    printJson(Object.fromEntries(entries), 2);
     return 0;
   }
   const rows = settings.map(({ key, value, origin, place }) => [key, shown(value), place ?? origin]);

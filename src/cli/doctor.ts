@@ -6,7 +6,7 @@ import { examineMachine, type Finding } from '../views/survey.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { trustOf, trustSentence } from './consent.ts';
 import { painter } from './line-options.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 
 /** `ralph doctor`: exits 1 if it finds a problem that prevents every loop from working. */
 export async function doctor(options: { readonly json?: boolean }): Promise<number> {
@@ -16,7 +16,7 @@ export async function doctor(options: { readonly json?: boolean }): Promise<numb
   ];
   const isBad = findings.some(({ state }) => state === 'bad');
   if (options.json === true) {
-    print(`${JSON.stringify(findings, null, 2)}\n`);
+    printJson(findings, 2);
     return isBad ? 1 : 0;
   }
   const width = Math.max(...findings.map(({ what }) => what.length));

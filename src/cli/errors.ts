@@ -1,10 +1,12 @@
+import { startersEnvironment } from '../store/run-environment.ts';
+import { hideSecrets } from '../store/secrets.ts';
 import { exitCodeFor, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
 /** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
 export function explainError(error: unknown): number {
   if (error instanceof UserError) {
-    warn(`ralph: error: ${error.message}\n`);
+    warn(`ralph: error: ${hideSecrets(error.message, startersEnvironment(process.env))}\n`);
     return error.exitCode;
   }
   if (

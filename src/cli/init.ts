@@ -16,7 +16,7 @@ import { keepConsent } from './consent.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface InitOptions {
@@ -101,7 +101,7 @@ async function printExistingSettings(
     const { shared, local, merged } = await readSettings(workspace);
     if (shared === null && local === null) return false;
     const shown = inNamesOf(merged.preset, merged);
-    print(`${JSON.stringify(withoutSecrets(shown, env), null, 2)}\n`);
+    printJson(withoutSecrets(shown, env), 2);
     const overlay = local === null ? '' : ' (with local overlay from settings.local.json)';
     print(`Loaded from ${shared === null ? LOCAL_SETTINGS_FILE : `${SETTINGS_FILE}${overlay}`}\n`);
   } catch (error) {

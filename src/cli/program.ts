@@ -118,6 +118,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   });
   program.addHelpText('after', HELP);
   program.hook('preAction', moveOldLoops);
+  program.hook('preAction', async (_, action) => {
+    const { refuseFromInside } = await import('./from-inside.ts');
+    refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
+  });
   const add: Add = (name, description) => program.command(name).description(description);
 
   program.commandsGroup('Run loops:');
@@ -137,6 +141,19 @@ function build(given: readonly string[], command: readonly string[], done: Done)
 /** Moves the loops of an earlier version to the state folder, where every command looks for them. */
 async function moveOldLoops(): Promise<void> {
   if (jsonFilesIn(loopsFolder()).length > 0) await (await import('../store/old-layout.ts')).moveOldLoops();
+}
+
+/** The words of a command without `ralph`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}
+
+/** The words of all commands. */
+export function commandNames(): readonly string[] {
+  const leaves = (command: Command): readonly string[] =>
+    command.commands.length === 0 ? [nameOf(command)] : command.commands.flatMap(leaves);
+  return leaves(build(['help'], [], () => {}));
 }
 
 function startCommands(add: Add, { command, isCalled, done }: Call): void {

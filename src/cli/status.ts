@@ -5,12 +5,13 @@ import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { maskOf } from '../store/mask.ts';
+import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
 export async function status(
@@ -20,7 +21,7 @@ export async function status(
   const workspace = workspaceOf(options);
   if (name === null) {
     const loops = readLoops(workspace);
-    if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+    if (options.json === true) printJson(loops.map(shownSummary), 2);
     else if (loops.length === 0)
       print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     // Loaded only here: the widths of characters take a large table.
@@ -28,9 +29,14 @@ export async function status(
     return 0;
   }
   const loop = findLoop(workspace, name);
-  if (options.json === true) print(`${JSON.stringify(summaryOf(loop), null, 2)}\n`);
-  else print(`${describe(loop).join('\n')}\n`);
+  if (options.json === true) printJson(shownSummary(loop), 2);
+  else print(`${maskOf(loop.spec).text(describe(loop).join('\n'))}\n`);
   return loop.owner === null ? 1 : 0;
+}
+
+/** The summary of a loop without secrets. */
+export function shownSummary(loop: LoopReading): LoopSummary {
+  return maskOf(loop.spec).value(summaryOf(loop));
 }
 
 function describe(loop: LoopReading): readonly string[] {

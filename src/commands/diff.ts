@@ -11,12 +11,14 @@ import { startersEnvironment } from '../store/run-environment.ts';
 
 /**
  * Shows with `git diff` what a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`,
- * `3..now`). The user's diff settings apply, but no program that only the repository names. Returns git's exit code.
+ * `3..now`). The user's diff settings apply, but no program that only the repository names. `show` gets the output, if it
+ * must not go to our stdout as it is. Returns git's exit code.
  */
 export async function diffLoop(
   loop: LoopReading,
   what: string | null,
   options: readonly string[],
+  show: ((chunk: Buffer) => void) | null = null,
 ): Promise<number> {
   const records = await recordsOf(loop);
   const [from, to] = ends(loop.spec.name, what, records);
@@ -27,10 +29,8 @@ export async function diffLoop(
   const [program, ...more] = repository.command;
   const guard = await guardDiff(repository);
   const words = ['diff', ...guard.options, ...options, ...trees, '--', '.'];
-  const code = await runAttached([program, ...more, ...words], {
-    cwd: repository.folder,
-    env: { ...startersEnvironment(process.env), ...guard.env },
-  });
+  const env = { ...startersEnvironment(process.env), ...guard.env };
+  const code = await runAttached([program, ...more, ...words], { cwd: repository.folder, env }, show);
   if (code === null) throw new UserError('git is required but not installed');
   return code;
 }

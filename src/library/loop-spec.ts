@@ -5,6 +5,7 @@ import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { fileOrText } from '../owner/prompt-source.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { resolveAliases, type Resolved } from '../config/aliases.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -130,7 +131,7 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     env,
     fresh: spec.fresh === true,
     worktree: spec.worktree === true,
-    parent: null,
+    parent: parentRun(),
     perform,
   };
 }

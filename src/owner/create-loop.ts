@@ -23,6 +23,7 @@ import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
+import { forgetDeadCreations } from './dead-creations.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt } from './prompt-source.ts';
@@ -69,6 +70,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
     ...refuseEmptyPrompt(request),
     ...refuseOrphans(request),
   ];
+  await forgetDeadCreations();
   prepareWorkspace(workspace);
   const claimed = await claimName(request, notes);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];

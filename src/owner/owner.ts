@@ -29,7 +29,8 @@ import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
-import { masked } from '../store/secrets.ts';
+import { Mask } from '../store/mask.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
@@ -49,6 +50,7 @@ export class OwnedLoop {
   /** What the user should know before the loop begins. */
   readonly notes: readonly string[];
   readonly #loop: OwnedLoopSpec;
+  #mask: Mask | null = null;
   readonly #observers: LoopObserver[] = [];
   readonly #backlog = new Backlog();
   /** The account that pays for the agent. */
@@ -86,9 +88,10 @@ export class OwnedLoop {
     return shownCommand(this.#loop, this.state);
   }
 
-  /** A text without the secrets of the loop's environment. */
-  mask(text: string): string {
-    return masked(text, this.#loop.env);
+  /** Masks the secrets of the loop's environment and of our own. */
+  get mask(): Mask {
+    this.#mask ??= new Mask(this.#loop.env, startersEnvironment(process.env));
+    return this.#mask;
   }
 
   /** Writes the first event of a new loop. */
@@ -174,7 +177,7 @@ export class OwnedLoop {
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
-      mask: (text) => this.mask(text),
+      mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
       remade: () => this.#makeDesk(),
     });

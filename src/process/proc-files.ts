@@ -43,6 +43,11 @@ export function readEnvironment(pid: number): string | null {
   return read(`/proc/${pid}/environ`);
 }
 
+/** The arguments, each followed by a NUL; null if the process is gone. */
+export function readArguments(pid: number): string | null {
+  return read(`/proc/${pid}/cmdline`);
+}
+
 export function workingDirectory(pid: number): string | null {
   return readLink(`/proc/${pid}/cwd`);
 }

@@ -6,12 +6,21 @@ import {
   lastPid,
   listPids,
   pidNamespace,
+  readArguments,
   readEnvironment,
   readStat,
   workingDirectory,
   type Stat,
 } from './proc-files.ts';
-import type { Birth, ProcessTable, Stray, SweptRun } from './process-table.ts';
+import {
+  MAX_ANCESTORS,
+  SHIM_NAME,
+  type Ancestor,
+  type Birth,
+  type ProcessTable,
+  type Stray,
+  type SweptRun,
+} from './process-table.ts';
 
 /** The process table from `/proc`. */
 export const procfs: ProcessTable = {
@@ -51,7 +60,37 @@ export const procfs: ProcessTable = {
     }
     return { pids, vanished, strays };
   },
+
+  ancestors(pid) {
+    const found: Ancestor[] = [];
+    for (let at = readStat(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
+      found.push(ancestor(at));
+      at = readStat(at)?.parent ?? 0;
+    }
+    return found;
+  },
 };
+
+function ancestor(pid: number): Ancestor {
+  // Of a shim: /bin/sh, -c, the script, its name, the folder.
+  const [, , , name, ...more] = utf8(readArguments(pid) ?? '').split('\0');
+  return {
+    pid,
+    shim: name === SHIM_NAME ? more.join(' ') : null,
+    variable(variable) {
+      const variables = `\0${readEnvironment(pid) ?? ''}`;
+      const at = variables.indexOf(`\0${variable}=`);
+      if (at < 0) return null;
+      const [value = ''] = variables.slice(at + variable.length + 2).split('\0', 1);
+      return utf8(value);
+    },
+  };
+}
+
+/** The files under `/proc` are read as Latin-1. */
+function utf8(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8');
+}
 
 function classify(
   pid: number,

@@ -14,7 +14,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Birth, ProcessTable } from './process-table.ts';
+import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
 
 const SCRIPT = `
 set -C
@@ -39,7 +39,7 @@ export function startShim(spec: ShimSpec): Shim {
     openSync(spec.stderr, 'a'),
   ];
   try {
-    const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, SHIM_NAME, spec.folder, ...spec.argv], {
       cwd: spec.cwd,
       env: spec.env,
       stdio: descriptors,
