@@ -8,6 +8,7 @@ import { howItFailed } from '../store/how-it-failed.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';
@@ -53,6 +54,10 @@ function describe(loop: LoopReading): readonly string[] {
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
     ),
+    ...evidenceRows(summary.record).map(
+      ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
+    ),
+    ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...spendLines(loop),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),

@@ -11,6 +11,7 @@ import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
+import { loopEvidence } from '../scm/evidence.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
@@ -29,6 +30,7 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const scm = loopScm(loop);
+  const evidence = loopEvidence(loop);
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name) }));
@@ -39,6 +41,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         fingerprint: wantsFingerprint ? await fingerprint(treeOf(spec), env) : null,
       };
     },
+    examine: (effect) => evidence.examine(effect),
+    restore: (effect) => evidence.restore(effect),
     moveAside: (markers) => moveAside(folder.desk, markers),
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>

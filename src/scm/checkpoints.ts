@@ -13,7 +13,8 @@ import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
-import { startRef, userGit } from './start.ts';
+import { startRef } from './start.ts';
+import { userGit } from './user-git.ts';
 
 interface LoopInGit extends StartedLoop {
   /** The current policy. */

@@ -30,6 +30,10 @@ export interface LoopResult {
   readonly reason: string;
   /** The exit code of the command. */
   readonly exitCode: number;
+  /** Tests, files that checks run and protected files that the agent changed or deleted. */
+  readonly evidence: EndRecord['evidence'];
+  /** Limits that were changed while the loop ran. */
+  readonly limitChanges: EndRecord['limitChanges'];
 }
 
 export interface LoopIteration {
@@ -88,6 +92,8 @@ function resultOf(known: ReturnType<typeof report>, end: EndRecord, { spec, fold
     outcome: known.outcome,
     reason: end.reason,
     exitCode: end.exitCode,
+    evidence: end.evidence,
+    limitChanges: end.limitChanges,
   };
 }
 
