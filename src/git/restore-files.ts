@@ -22,7 +22,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { reasonOf } from '../user-error.ts';
 import { topOf, utf8, type Repository } from './git.ts';
 import { readObjects, type RecordedFile } from './recorded-files.ts';
 
@@ -60,7 +59,8 @@ function restoreFile(top: string, { path, mode }: RecordedFile, content: Buffer)
     put(folder, name, mode, content);
     return null;
   } catch (error) {
-    return reasonOf(error);
+    // The rest of a system error names a descriptor.
+    return error instanceof Error ? error.message.replace(/, \w+ '.*$/s, '') : String(error);
   } finally {
     closeSync(folder.descriptor);
   }
