@@ -2,8 +2,17 @@
  * The files of a recorded tree, compared with those on disk. Contents are hashed here and not by git, because an agent can
  * change git's index, attributes and settings, and with them what git takes for unchanged. Paths are in Latin-1.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { createHash, type Hash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 import { execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
 
 export interface RecordedFile {
@@ -69,42 +78,65 @@ function stampOf(path: Buffer): { readonly stamp: string; readonly changedAt: nu
   }
 }
 
-/** The mode and the content of a file on disk as git would record them without any conversion; null if it is no file. */
+/** The mode and the id of a file on disk as git would record them without any conversion; null if it is no file. */
 export function recordOf(
   top: string,
   { path, object }: RecordedFile,
 ): Pick<RecordedFile, 'mode' | 'object'> | null {
-  const read = readFile(bytes(`${top}/${path}`));
-  return read === null ? null : { mode: read.mode, object: objectId(read.content, object.length) };
+  const found = identify(bytes(`${top}/${path}`), object.length);
+  return found === null ? null : { mode: found.mode, object: found.object };
 }
 
-/** The content of a regular file; null if there is none. No symbolic link is followed and no pipe waited for. */
+/** The content of a regular file; null if there is none, or it is too large to be read at once. */
 export function readRegularFile(top: string, path: string): Buffer | null {
-  const read = readFile(bytes(`${top}/${path}`));
-  return read === null || read.mode === LINK ? null : read.content;
+  return withFile(bytes(`${top}/${path}`), (file, { size }) =>
+    size > MAX_AT_ONCE ? null : readAll(file, size),
+  );
 }
 
 function isAsRecorded(path: Buffer, { mode, object }: RecordedFile): boolean {
-  const read = readFile(path);
-  if (read === null || read.mode !== mode) return false;
-  if (objectId(read.content, object.length) === object) return true;
+  const found = identify(path, object.length);
   // Where git converts line ends, the content on disk has others than the record.
-  if (mode === LINK || !read.content.includes('\r\n')) return false;
-  const converted = Buffer.from(read.content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
-  return objectId(converted, object.length) === object;
+  return found !== null && found.mode === mode && (found.object === object || found.converted === object);
 }
 
-const LINK = '120000';
+interface Identity {
+  readonly mode: string;
+  readonly object: string;
+  /** The id with the line ends that git records where it converts them. */
+  readonly converted: string | null;
+}
 
-function readFile(path: Buffer): { readonly mode: string; readonly content: Buffer } | null {
+function identify(path: Buffer, length: number): Identity | null {
+  const link = linkAt(path);
+  if (link !== null) return { mode: '120000', object: objectId(link, length), converted: null };
+  return withFile(path, (file, { size, mode: permissions }) => {
+    const mode = (permissions & 0o100) === 0 ? '100644' : '100755';
+    if (size > MAX_AT_ONCE) return { mode, object: idOfLarge(file, size, length), converted: null };
+    const content = readAll(file, size);
+    const text = content.includes('\r\n') ? content.toString('latin1').replaceAll('\r\n', '\n') : null;
+    const converted = text === null ? null : objectId(Buffer.from(text, 'latin1'), length);
+    return { mode, object: objectId(content, length), converted };
+  });
+}
+
+const MAX_AT_ONCE = 16 * 1024 * 1024;
+
+function linkAt(path: Buffer): Buffer | null {
   try {
-    if (lstatSync(path).isSymbolicLink()) return { mode: LINK, content: readlinkSync(path, 'buffer') };
+    return readlinkSync(path, 'buffer');
+  } catch {
+    return null;
+  }
+}
+
+/** Opens a regular file; null if there is none. No symbolic link is followed and no pipe waited for. */
+function withFile<T>(path: Buffer, use: (file: number, found: Stats) => T): T | null {
+  try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const found = fstatSync(file);
-      if (!found.isFile()) return null;
-      const mode = (found.mode & 0o100) === 0 ? '100644' : '100755';
-      return { mode, content: readAll(file, found.size) };
+      return found.isFile() ? use(file, found) : null;
     } finally {
       closeSync(file);
     }
@@ -116,18 +148,29 @@ function readFile(path: Buffer): { readonly mode: string; readonly content: Buff
 function readAll(file: number, size: number): Buffer {
   const content = Buffer.alloc(size);
   let at = 0;
-  while (at < size) {
-    const count = readSync(file, content, at, size - at, at);
-    if (count === 0) break;
-    at += count;
-  }
+  for (let count = -1; at < size && count !== 0; at += count)
+    count = readSync(file, content, at, size - at, at);
   return content.subarray(0, at);
 }
 
-/** The id that git gives to a content; its length says by which hash. */
+function idOfLarge(file: number, size: number, length: number): string {
+  const hash = hashOf(size, length);
+  const part = Buffer.alloc(1024 * 1024);
+  for (let at = 0, count = -1; count !== 0; at += count) {
+    count = readSync(file, part, 0, part.length, at);
+    hash.update(part.subarray(0, count));
+  }
+  return hash.digest('hex');
+}
+
+/** The id that git gives to a content. */
 function objectId(content: Buffer, length: number): string {
-  const hash = createHash(length === 64 ? 'sha256' : 'sha1');
-  return hash.update(`blob ${content.length}\0`).update(content).digest('hex');
+  return hashOf(content.length, length).update(content).digest('hex');
+}
+
+/** The length of git's ids says by which hash they are made. */
+function hashOf(size: number, length: number): Hash {
+  return createHash(length === 64 ? 'sha256' : 'sha1').update(`blob ${size}\0`);
 }
 
 /** The contents of objects, by id. One that is missing, or is not what its id says, is left out. */

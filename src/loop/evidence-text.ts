@@ -7,7 +7,7 @@ export function namesOf({ changed, more }: Pick<Evidence, 'changed' | 'more'>): 
 }
 
 /** A file, and what is special about it. */
-export function nameOf({ path, how, part }: ChangedEvidence): string {
+function nameOf({ path, how, part }: ChangedEvidence): string {
   const notes = [...(part === undefined ? [] : [part]), ...(how === 'deleted' ? ['deleted'] : [])];
   return notes.length === 0 ? path : `${path} (${notes.join(', ')})`;
 }

@@ -74,10 +74,8 @@ describe('a glob', () => {
     expect(globProblem(pattern)).toContain(why);
   });
 
-  it('takes no time to speak of, whatever the pattern', () => {
-    const began = performance.now();
+  it('takes no time to speak of, whatever the pattern', { timeout: 3000 }, () => {
     expect(matches(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
     expect(matches(`${'**/'.repeat(200)}b`, 'a/'.repeat(1000))).toBe(false);
-    expect(performance.now() - began).toBeLessThan(3000);
   });
 });

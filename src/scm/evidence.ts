@@ -55,12 +55,14 @@ export function loopEvidence(loop: StartedLoop & { readonly policy: () => Policy
       }
     },
     async restore({ start }) {
-      const changes = (await changedNow(start)).filter(({ file }) => file.as === 'protected');
-      const results = await restoreFiles(
-        repositoryNow(),
-        changes.map(({ file }) => file),
-      );
-      return restoration(changes.map(({ file }) => [safe(file.name), results.get(file.path) ?? null]));
+      try {
+        const changes = (await changedNow(start)).filter(({ file }) => file.as === 'protected');
+        const files = changes.map(({ file }) => file);
+        const results = await restoreFiles(repositoryNow(), files);
+        return restoration(files.map(({ name, path }) => [safe(name), results.get(path) ?? null]));
+      } catch (error) {
+        return restoration([['protected files', hideSecrets(reasonOf(error), env)]]);
+      }
     },
   };
 }
@@ -144,12 +146,7 @@ function found(changes: readonly Change[]): Evidence {
     (a, b) => RANKS[a.file.as] - RANKS[b.file.as] || (a.file.name < b.file.name ? -1 : 1),
   );
   return {
-    changed: sorted.slice(0, MAX_NAMES).map(({ file, how, part }) => ({
-      path: safe(file.name),
-      how,
-      as: file.as,
-      ...(part === undefined ? {} : { part: safe(part) }),
-    })),
+    changed: sorted.slice(0, MAX_NAMES).map(changedFile),
     more: Math.max(0, sorted.length - MAX_NAMES),
     protected: sorted.filter(({ file }) => file.as === 'protected').length,
     problem: null,
@@ -158,6 +155,11 @@ function found(changes: readonly Change[]): Evidence {
 
 /** These stay in the journal. */
 const MAX_EXACT = 1000;
+
+function changedFile({ file, how, part }: Change): ChangedEvidence {
+  const known = { path: safe(file.name), how, as: file.as };
+  return part === undefined ? known : { ...known, part: safe(part) };
+}
 
 const RANKS = { protected: 0, check: 1, test: 2 } as const;
 const MAX_NAMES = 8;

@@ -41,8 +41,8 @@ interface Summary {
 /** The record in `ralph status --json`. */
 async function record(stage: Stage): Promise<Summary> {
   const { stdout } = await stage.ralph('status', 'it', '--json').ended;
-  const summary: { readonly record: Summary } = JSON.parse(stdout);
-  return summary.record;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test checks the values
+  return (JSON.parse(stdout) as { readonly record: Summary }).record;
 }
 
 async function story(stage: Stage): Promise<string> {
@@ -55,9 +55,8 @@ describe('an agent that changes what verifies its work', () => {
     stage.plans(1, `${CHEAT}; rm test/a.test.js`);
     stage.plans(2, DONE);
     const report = join(stage.plan, 'report.json');
-    const { code, stderr } = await stage.run(
-      ...['-p', 'work', '--check', './check.sh', '--report', 'json', '--report-file', report],
-    );
+    const args = ['--check', './check.sh', '--report', 'json', '--report-file', report];
+    const { code, stderr } = await stage.run('-p', 'work', ...args);
     expect(code).toBe(0);
     const names = 'check.sh, test/a.test.js (deleted)';
     // The second iteration found the same, which needs no second line.
@@ -130,14 +129,12 @@ describe('an agent that changes what verifies its work', () => {
   });
 
   it('is bounded: eight names and a number', async () => {
-    const files = Array.from({ length: 20 }, (_, index) => [
-      `test/${String(index).padStart(2, '0')}.js`,
-      'old\n',
-    ]);
-    const stage = stageWith({ 'check.sh': CHECK, ...Object.fromEntries(files) });
+    const files: Record<string, string> = { 'check.sh': CHECK };
+    for (let index = 10; index < 30; index++) files[`test/${index}.js`] = 'old\n';
+    const stage = stageWith(files);
     stage.plans(1, `rm -r test; ${CHEAT}; ${DONE}`);
     const { stderr } = await stage.run('-p', 'work', '--check', './check.sh');
-    expect(stderr).toMatch(/: check\.sh, test\/00\.js \(deleted\), .*test\/06\.js \(deleted\) and 13 more\n/);
+    expect(stderr).toMatch(/: check\.sh, test\/10\.js \(deleted\), .*test\/16\.js \(deleted\) and 13 more\n/);
   });
 
   it('is watched in a worktree, also if the tests there came with a set-up', async () => {
@@ -186,10 +183,8 @@ describe('--protect', () => {
     const stage = stageWith({ 'check.sh': CHECK, 'lib/keep.js': 'old\n', 'lib/free.js': 'old\n' });
     stage.plans(1, `${CHEAT}; echo new > lib/keep.js; echo new > lib/free.js; ${DONE}`);
     stage.plans(2, `git checkout --quiet check.sh lib/keep.js; : > done.txt; ${DONE}`);
-    const { code, stderr } = await stage.run(
-      ...['-p', 'work', '--check', './check.sh', '--on-protected-change', 'reject'],
-      ...['--protect', 'check.sh', '--protect', 'lib/k*'],
-    );
+    const args = ['--on-protected-change', 'reject', '--protect', 'check.sh', '--protect', 'lib/k*'];
+    const { code, stderr } = await stage.run('-p', 'work', '--check', './check.sh', ...args);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     const rejection =
       'claim rejected: the agent says it is done, but protected files are not as they were at the start: check.sh, lib/keep.js\n';
@@ -212,10 +207,8 @@ describe('--protect', () => {
     });
     stage.plans(1, `${CHEAT}; chmod -x test/b.sh; rm -r test/deep; rm test/c.js; mkdir test/c.js; ${DONE}`);
     stage.plans(2, `: > done.txt; ${DONE}`);
-    const { code, stderr } = await stage.run(
-      ...['-p', 'work', '--check', './check.sh', '--on-protected-change', 'restore'],
-      ...['--protect', 'test', '--protect', 'check.sh'],
-    );
+    const args = ['--on-protected-change', 'restore', '--protect', 'test', '--protect', 'check.sh'];
+    const { code, stderr } = await stage.run('-p', 'work', '--check', './check.sh', ...args);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     // The cheat did not help: the check that ran is the one of the start.
     expect(stderr).toContain('check failed: ./check.sh');
