@@ -24,8 +24,9 @@ export function simulate(scenario: Scenario): History {
     try {
       driver ??= new ToyDriver(journal, world, oracle, interference);
       if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
-      // A driver that crashed before it wrote this writes it now, if no run has started.
-      if (scenario.isWatched) driver.append({ type: 'start.recorded', tree: 'a1b2' });
+      // A driver that crashed before it wrote this writes it now: no run has started yet.
+      if (scenario.isWatched && driver.state.start === null)
+        driver.append({ type: 'start.recorded', tree: 'a1b2' });
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
       if (rest === 'ended' && reopens-- > 0)
