@@ -20,7 +20,7 @@ export async function config(options: RunOptions): Promise<number> {
   const settings = provenance(files, effective(files, flags, workspace)).map(
     ({ key, value, origin, place }): Setting => ({ key, value: withoutSecrets(value, env), origin, place }),
   );
-  const trust = trustOf(read, workspace, process.env);
+  const trust = trustOf(read, workspace);
   const sentence = trustSentence(trust, process.env);
   if (options.json === true) {
     // The JSON has settings only.

@@ -37,7 +37,7 @@ async function examineSettings(cwd: string): Promise<readonly Finding[]> {
   const what = 'settings';
   try {
     const workspace = realpathSync(cwd);
-    const trust = trustOf(await readSettings(workspace), workspace, process.env);
+    const trust = trustOf(await readSettings(workspace), workspace);
     const detail = trustSentence(trust, process.env);
     if (detail === null) return [];
     if (trust.open.length === 0) return [{ what, state: 'ok', detail, remedy: null }];

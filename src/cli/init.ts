@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { lookAround, type Surroundings } from '../views/look-around.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
-import { insideRun, startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { inDocumentNames } from '../config/aliases.ts';
 import { contentIn } from '../config/consent.ts';
@@ -128,9 +128,8 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
   print('Start a loop with: ralph run "your task" (show all settings with: ralph config)\n');
 }
 
-/** Trusts exactly what was written, not what is in the file by now. An agent trusts nothing. */
+/** Trusts exactly what was written, not what is in the file by now. */
 function trustWritten(workspace: string, written: Settings): void {
-  if (insideRun(process.env) !== null) return;
   try {
     keepConsent(workspace, contentIn(SETTINGS_FILE, written));
   } catch (error) {

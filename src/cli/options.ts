@@ -2,7 +2,7 @@
 import { closest } from '../config/closest.ts';
 import { PROMPT_WAYS, type Settings } from '../config/config.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
-import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ViewOptions {
@@ -50,6 +50,8 @@ export interface RunOptions extends LimitOptions {
   readonly check?: readonly string[];
   readonly checkTimeout?: string;
   readonly baseline?: boolean;
+  readonly protect?: readonly string[];
+  readonly onProtectedChange?: string;
   readonly completionResponse?: string;
   readonly completionPromise?: string;
   readonly completionTag?: string;
@@ -64,7 +66,7 @@ export interface RunOptions extends LimitOptions {
 
 /** The settings that the options of `ralph run` stand for. */
 export function flagSettings(options: RunOptions): Settings {
-  const { preset, agent, model, promptVia, check = [], dropEnv = [] } = options;
+  const { preset, agent, model, promptVia, check = [], dropEnv = [], protect, onProtectedChange } = options;
   const agentSettings = {
     name: agent,
     model,
@@ -84,6 +86,11 @@ export function flagSettings(options: RunOptions): Settings {
     checks: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
+    protect,
+    onProtectedChange:
+      onProtectedChange === undefined
+        ? undefined
+        : oneOf('--on-protected-change', onProtectedChange, ON_PROTECTED_CHANGE),
     worktree: options.worktree,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),

@@ -111,7 +111,14 @@ function checkOptions(
       `maximum time per check (default ${defaults.checkTimeout}, 0 = unlimited)`,
     )
     .option('--baseline', `run the checks once before the first iteration, to report what failed before${on}`)
-    .option('--no-baseline', `do not run the checks before the first iteration${off}`);
+    .option('--no-baseline', `do not run the checks before the first iteration${off}`)
+    .option(
+      ...repeatable('--protect <glob>', 'files that the agent must not change, e.g. "test/**" (repeatable)'),
+    )
+    .option(
+      '--on-protected-change <what>',
+      'after a change of a protected file: warn, reject claims, or restore the file (default warn)',
+    );
 }
 
 /** The defaults that differ between the commands that start a loop. */

@@ -9,6 +9,7 @@ import { maskOf } from '../store/mask.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, printJson } from './print.ts';
@@ -59,6 +60,10 @@ function describe(loop: LoopReading): readonly string[] {
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
     ),
+    ...evidenceRows(summary.record).map(
+      ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
+    ),
+    ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...spendLines(loop),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),

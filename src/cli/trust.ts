@@ -1,5 +1,4 @@
 import { readSettings } from '../config/read.ts';
-import { insideRun } from '../store/run-environment.ts';
 import { isProtected, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
@@ -21,8 +20,6 @@ export async function trust(options: TrustOptions): Promise<number> {
   if (options.show === true && options.revoke === true)
     throw new UserError('cannot specify both --show and --revoke');
   if (options.show === true) return show(workspace);
-  if (insideRun(process.env) !== null)
-    throw new UserError('an agent cannot change what is trusted; a person has to run: ralph trust');
   if (options.revoke === true) {
     print(
       revokeConsent(workspace)
@@ -31,7 +28,7 @@ export async function trust(options: TrustOptions): Promise<number> {
     );
     return 0;
   }
-  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace, process.env);
+  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace);
   if (contents.length === 0) {
     print(`${visible(workspace)} has no settings that need trust\n`);
     return 0;
@@ -47,7 +44,7 @@ export async function trust(options: TrustOptions): Promise<number> {
 }
 
 async function show(workspace: string): Promise<number> {
-  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace, process.env);
+  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace);
   if (contents.length === 0) print(`${visible(workspace)} has no settings that need trust\n`);
   else if (open.length === 0) print(`The settings of ${visible(workspace)} are trusted.\n`);
   // What has changed comes first.

@@ -1,4 +1,4 @@
-import type { FailAction, PresetName, Until } from '../loop/policy.ts';
+import type { FailAction, OnProtectedChange, PresetName, Until } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 
 /**
@@ -30,6 +30,8 @@ export interface Settings {
   readonly checks?: readonly CheckSettings[] | undefined;
   readonly checkTimeout?: Time | undefined;
   readonly baseline?: boolean | undefined;
+  readonly protect?: readonly string[] | undefined;
+  readonly onProtectedChange?: OnProtectedChange | undefined;
   readonly outputTruncateChars?: number | undefined;
   readonly includeIterationCountInPrompt?: boolean | undefined;
   readonly agent?: AgentSettings | undefined;
@@ -102,6 +104,8 @@ export const FLAGS: Readonly<Record<string, string>> = {
   checks: '--check',
   checkTimeout: '--check-timeout',
   baseline: '--baseline',
+  protect: '--protect',
+  onProtectedChange: '--on-protected-change',
   'agent.name': '--agent',
   'agent.model': '--model',
   'agent.promptVia': '--prompt-via',

@@ -43,6 +43,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
+    evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
     checkpointMaxFile: bytes(settings.checkpointMaxFile),
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
@@ -103,6 +104,8 @@ export function settingsOf({
     })),
     checkTimeout: time(checks.timeoutMs),
     baseline: checks.baseline,
+    protect: policy.evidence.protect,
+    onProtectedChange: policy.evidence.onProtectedChange,
     outputTruncateChars: checks.excerpt.chars,
     includeIterationCountInPrompt: prompt.sections.includes('iteration-count'),
     'scm.command': commit?.command ?? null,
@@ -122,6 +125,7 @@ export function settingOf(field: string, settings: Settings): string | null {
     return DETECTOR_SETTINGS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
   if (field.startsWith('checks.commands'))
     return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
+  if (field.startsWith('evidence.')) return field.slice('evidence.'.length);
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
   return FIELDS[field] ?? null;
 }

@@ -1,6 +1,6 @@
 /** The schema of the settings: validates and describes every key. Loaded only to validate a file, since zod is large. */
 import * as z from 'zod';
-import { FAIL_ACTIONS, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { FAIL_ACTIONS, ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { CHECK_ALIASES, SETTING_ALIASES } from './aliases.ts';
 import { PROMPT_WAYS, type Settings } from './config.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
@@ -174,6 +174,16 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe(
       'Run the checks once before the first iteration, to report which failed before the loop. Default in `ralph loop`: true.',
+    ),
+  protect: list(text(), 'globs')
+    .optional()
+    .describe(
+      'Globs, relative to the workspace, of files that the agent must not change, e.g. `test/**`, `check.sh`. Files that did not exist when the loop started do not count. Needs git.',
+    ),
+  onProtectedChange: oneOf(ON_PROTECTED_CHANGE)
+    .optional()
+    .describe(
+      'What happens when the agent changes or deletes a protected file: `warn` (the reports and the next prompt say so), `reject` (claims to be done are rejected too), or `restore` (the file is put back before the checks run). Default: `warn`.',
     ),
   outputTruncateChars: positive
     .optional()

@@ -306,6 +306,8 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   until: true,
   checkTimeout: true,
   baseline: true,
+  protect: true,
+  onProtectedChange: true,
   setup: true,
   setupTimeout: true,
   worktree: true,

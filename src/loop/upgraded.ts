@@ -1,11 +1,14 @@
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { DelayPolicy, Policy, WordingPolicy } from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
+import { presets, type Preset } from './presets.ts';
 import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withCheckpointMaxFile(withExitCodes(withoutOutageIs(withWording(policy))));
+  return withCheckpointMaxFile(
+    withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+  );
 }
 
 /** Earlier versions had no texts of documents in the policy, or fewer. */
@@ -37,4 +40,20 @@ function withExitCodes(policy: Policy): Policy {
   if (Object.keys(EXIT_CODES).every((rest) => rest in written)) return policy;
   const terminated = written.terminated ?? policy.exitCodes.stopped;
   return { ...policy, exitCodes: { ...EXIT_CODES, ...written, terminated } };
+}
+
+/** Earlier versions watched no evidence. */
+function withEvidence(policy: Policy): Policy {
+  const written: Partial<Policy> = policy;
+  if (written.evidence !== undefined) return policy;
+  return { ...policy, evidence: { protect: [], onProtectedChange: 'warn' } };
+}
+
+/** Earlier versions took edits of `state.json` in every preset. */
+function withStateEdits(policy: Policy): Policy {
+  const written: Partial<Policy> = policy;
+  if (written.stateEdits !== undefined) return policy;
+  // A later version may know more presets.
+  const known: Preset | undefined = presets[policy.preset];
+  return { ...policy, stateEdits: known?.policy.stateEdits ?? false };
 }

@@ -123,13 +123,16 @@ async function writeLoop(
   moveStaleMarkers(folder.desk, policy);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
-  const noRecord = wantsSetUp(spec, policy) ? null : await recordStart({ spec, folder, env, policy });
-  if (noRecord !== null) notes.push(noRecord);
+  const recorded = wantsSetUp(spec, policy)
+    ? null
+    : await recordStart({ spec, folder, env, policy, hasRun: false });
+  notes.push(...(recorded?.notes ?? []));
   if (request.parent !== null) announceChild(request.parent.folder, folder);
 
   const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
   // Without a record of the start there is no point in trying after every iteration.
-  loop.create(noRecord === null ? policy : { ...policy, checkpoint: false });
+  const hasRecord = recorded === null || recorded.isRecorded;
+  loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
   return loop;
 }
 

@@ -14,7 +14,7 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
-import type { Control, Happening } from '../loop/event.ts';
+import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -33,6 +33,7 @@ import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
@@ -95,8 +96,9 @@ export class OwnedLoop {
   }
 
   /** Writes the first event of a new loop. */
-  create(policy: Policy): void {
+  create(policy: Policy, start: StartRecord | null): void {
     this.#append({ type: 'loop.created', name: this.spec.name, policy });
+    if (start !== null) this.#append({ type: 'start.recorded', ...start });
     this.#engine.sync();
   }
 
@@ -259,10 +261,15 @@ export class OwnedLoop {
 
   /** Records the start of a loop that commits only from now on; where that fails, every commit says so. */
   async #recordStart(): Promise<void> {
+    const hasRun = this.state.start !== null || this.#engine.report.runs > 0;
     try {
-      await recordStart({ ...this.#loop, policy: this.state.policy });
-    } catch {
-      // Each commit reports it.
+      const { start, notes } = await recordStart({ ...this.#loop, policy: this.state.policy, hasRun });
+      if (start !== null) this.#append({ type: 'start.recorded', ...start });
+      for (const note of hasRun ? [] : notes) this.#say(note);
+    } catch (error) {
+      // A loop that cannot protect what it shall protect does not begin; any other says so with each commit.
+      if (error instanceof UserError && !hasRun)
+        this.receive({ type: 'abort', message: error.message, as: 'bad-input' });
     }
   }
 

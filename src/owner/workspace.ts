@@ -12,6 +12,7 @@ import type { CheckResult } from '../loop/event.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
+import { loopEvidence } from '../scm/evidence.ts';
 import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
@@ -32,6 +33,7 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const scm = loopScm(loop);
+  const evidence = loopEvidence(loop);
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name) }));
@@ -42,6 +44,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
       };
     },
+    examine: (effect) => evidence.examine(effect),
+    restore: (effect) => evidence.restore(effect),
     moveAside: (markers) => moveAside(folder.desk, markers),
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>

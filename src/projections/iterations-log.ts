@@ -91,6 +91,9 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'loop.reopened':
       return ['[RESUME] loop resumed'];
     case 'loop.created':
+    case 'start.recorded':
+    case 'evidence.examined':
+    case 'evidence.restored':
     case 'policy.changed':
     case 'owner.changed':
     case 'run.planned':

@@ -15,7 +15,8 @@ import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import type { Packing } from './packing.ts';
-import { startRef, userGit } from './start.ts';
+import { startRef } from './start.ts';
+import { userGit } from './user-git.ts';
 
 interface LoopInGit extends StartedLoop {
   /** The current policy. */

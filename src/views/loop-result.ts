@@ -29,6 +29,10 @@ export interface LoopResult {
   readonly reason: string;
   /** The exit code of the command. */
   readonly exitCode: number;
+  /** Tests, files that checks run and protected files that the agent changed or deleted. */
+  readonly evidence: EndRecord['evidence'];
+  /** Limits that were changed while the loop ran. */
+  readonly limitChanges: EndRecord['limitChanges'];
 }
 
 export interface LoopIteration {
@@ -91,6 +95,8 @@ function resultOf(
     outcome: known.outcome,
     reason: end.reason,
     exitCode: end.exitCode,
+    evidence: end.evidence,
+    limitChanges: end.limitChanges,
   };
 }
 
