@@ -11,6 +11,7 @@ import {
   SECTION_NAMES,
   SIGNAL_ACTIONS,
   UNTILS,
+  type LimitsPolicy,
   type Policy,
   type PresetName,
 } from './policy.ts';
@@ -197,6 +198,18 @@ const detector = variant('kind', {
   'bus-message': object({ kind, message: nonBlank, phases }),
 });
 
+/** The limits that a running loop accepts from outside: those of `ralph set`. */
+export const CHANGEABLE_LIMITS: Readonly<Record<ChangeableLimit, Rule>> = {
+  iterations: nullable(whole(1)),
+  timeMs: limitMs,
+  costUsd: nullable(amount),
+  tokens: nullable(whole(1)),
+  failures: nullable(whole(1)),
+  outputBytes: nullable(whole(1)),
+  unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
+};
+type ChangeableLimit = Exclude<keyof LimitsPolicy, 'lookedAt' | 'stopRunning'>;
+
 const POLICY = object({
   preset: oneOf(PRESET_NAMES),
   host: oneOf(HOSTS),
@@ -222,13 +235,9 @@ const POLICY = object({
     baseline: flag,
   }),
   limits: object({
+    ...CHANGEABLE_LIMITS,
+    // Some presets allow no iteration at all.
     iterations: nullable(whole(0)),
-    timeMs: limitMs,
-    costUsd: nullable(amount),
-    tokens: nullable(whole(1)),
-    failures: nullable(whole(1)),
-    outputBytes: nullable(whole(1)),
-    unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
     lookedAt: oneOf(['after-iteration', 'before-next']),
     stopRunning: flag,
   }),

@@ -21,7 +21,7 @@ import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
-import { list, remove } from '../store/inbox.ts';
+import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { retakeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -54,6 +54,7 @@ export class OwnedLoop {
   readonly #journal: FileJournal;
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
+  readonly #inbox: Inbox;
   readonly #stopSetUp = new AbortController();
   #price: Price = () => null;
 
@@ -61,10 +62,12 @@ export class OwnedLoop {
     this.#loop = loop;
     this.spec = loop.spec;
     this.folder = loop.folder;
-    this.notes = loop.notes;
+    this.#inbox = new Inbox(loop.folder.inbox, (line) => this.#say(line));
     this.#account = accountOf(loop.spec, loop.env);
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
+    const { cutOff } = this.#journal;
+    this.notes = cutOff === null ? loop.notes : [...loop.notes, `warning: ${cutOff}`];
     this.#projections.follow(() => this.#journal.mark);
     this.#hadOwner = this.#projections.known.state.created;
     this.#engine = this.#openEngine();
@@ -98,8 +101,8 @@ export class OwnedLoop {
    * inbox, and in the journal of an owner that died before it obeyed. With `now`, a wait for a usage limit ends too.
    */
   resume(policy: Policy | null, now: boolean): void {
-    for (const { id, control } of list(this.folder.inbox)) {
-      if (SUPERSEDED.has(control.type)) remove(this.folder.inbox, id);
+    for (const { id, control } of this.#inbox.messages()) {
+      if (SUPERSEDED.has(control.type)) this.#inbox.remove(id);
     }
     const { outcome, control } = this.state;
     if (outcome !== null) this.#append({ type: 'loop.reopened', policy, finishesTurn: true });
@@ -252,9 +255,9 @@ export class OwnedLoop {
   #readInbox(): void {
     this.#engine.look();
     try {
-      for (const { id, control } of list(this.folder.inbox)) {
+      for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
-        if (this.#engine.receive(id, control) !== 'later') remove(this.folder.inbox, id);
+        if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
     } catch {
       // The inbox may be removed and made again meanwhile; the next look comes within a second.
@@ -279,7 +282,7 @@ export interface OwnedLoopSpec extends StartedLoop {
   readonly perform?: Performer | undefined;
 }
 
-const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop', 'signal']);
+const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);
 
 function chance(): number {
   return Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;
