@@ -26,14 +26,15 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {
-      const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting } = summaryOf(loop);
+      const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
+        summaryOf(loop);
       return [
         name,
         status,
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
         ...(withWorkspace ? [workspace] : []),
-        waiting ?? reason ?? '',
+        [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
       ];
     }),
   ];

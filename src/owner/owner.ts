@@ -130,7 +130,7 @@ export class OwnedLoop {
     this.observe(observer);
     this.#backlog.close();
     this.#projections.goLive();
-    mkdirSync(this.folder.inbox, { recursive: true });
+    this.#inbox.prepare();
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
     try {
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);

@@ -1,6 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { readJsonFile } from '../files/read-json.ts';
 import type { Happening } from '../loop/event.ts';
 import { explain, endedStatus } from '../loop/outcome.ts';
+import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
 import { replaceFile } from '../store/replace-file.ts';
@@ -76,15 +78,15 @@ function timeOf(path: string): number | null {
 }
 
 function readLimit(path: string): number | null {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof value !== 'object' || value === null || !('max_iterations' in value)) return null;
-    const limit = value.max_iterations;
-    return typeof limit === 'number' && Number.isInteger(limit) && limit > 0 ? limit : null;
-  } catch {
-    return null;
-  }
+  const value = readJsonFile(path);
+  return isEdit(value) ? value.max_iterations : null;
 }
+
+function isEdit(value: unknown): value is { readonly max_iterations: number } {
+  return fits(EDIT, value);
+}
+
+const EDIT = fields({ max_iterations: whole(1) });
 
 /** The content of `state.json`: document 003's fields, then ours. */
 export function stateContent(

@@ -8,7 +8,7 @@
  *    `rejected/` with a warning, and changes nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegular } from '../files/read-regular.ts';
 import { setAside } from '../files/set-aside.ts';
@@ -43,6 +43,17 @@ export class Inbox {
   constructor(folder: string, warn: (line: string) => void = () => {}) {
     this.#folder = folder;
     this.#warn = warn;
+  }
+
+  /** Makes the folder; what is in its place and is not a folder is moved away. */
+  prepare(): void {
+    const found = lstatSync(this.#folder, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isDirectory()) {
+      const moved = setAside(this.#folder, `${this.#folder}.${REJECTED}`);
+      const where = moved === null ? '' : `; it is now ${moved}`;
+      this.#warn(`warning: ${this.#folder} is not a folder, so no message arrived${where}`);
+    }
+    mkdirSync(this.#folder, { recursive: true });
   }
 
   /** The messages in the inbox, oldest first. Files with other names than those of messages are ignored. */

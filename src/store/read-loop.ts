@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { LoopFolder, loopFolder, loopsFolder } from './store.ts';
 import { readOwner } from './lock-owner.ts';
 import { registered, unregister } from './registry.ts';
 import { forget } from './kept-environment.ts';
 import { readSpec, type Spec } from './spec.ts';
-import { readJournal } from '../journal/file.ts';
+import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -20,8 +20,10 @@ export interface LoopReading extends Knowledge {
   readonly spec: Spec;
   /** The pid of the process that drives it now; null if none does. */
   readonly owner: number | null;
-  /** Why its journal cannot be read; the state is then the initial one. */
+  /** Why its files cannot be read; the state is then the initial one. */
   readonly trouble: string | null;
+  /** What is wrong with its files although they can be read; the next owner mends it. */
+  readonly warning?: string;
 }
 
 /** Reads a loop by its name; throws with the names of the known loops if there is none. */
@@ -57,14 +59,15 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
   return events;
 }
 
-/** Reads a loop; null if there is none. */
+/** Reads a loop, as far as its files can be read; null if there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
-  if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
+  if (isMissing(folder.journal)) return null;
   let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
+  let unusable = 0;
   const snapshot = readSnapshot(folder.snapshot);
   try {
-    readJournal(folder.journal, {
+    unusable = readJournal(folder.journal, {
       knownMark: snapshot?.mark ?? null,
       begin(isKnown) {
         if (snapshot !== null && isKnown) known = { state: snapshot.state, report: snapshot.report };
@@ -74,8 +77,9 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
       },
     });
   } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
-    trouble = error.message;
+    known = NOTHING_KNOWN;
+    trouble =
+      error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
@@ -83,10 +87,13 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
   try {
     spec = readSpec(folder.spec);
   } catch (error) {
-    trouble ??= `cannot read ${folder.spec}: ${reasonOf(error)}`;
+    trouble ??= reasonOf(error);
     spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
   }
-  return { folder, spec, ...known, owner: liveOwner(folder), trouble };
+  const owner = liveOwner(folder);
+  // A line that the owner is just writing is not complete.
+  const warning = unusable > 0 && owner === null ? unusableEnd(folder.journal, unusable) : null;
+  return { folder, spec, ...known, owner, trouble, ...(warning === null ? {} : { warning }) };
 }
 
 const UNREADABLE_SPEC: Spec = {
@@ -108,11 +115,23 @@ export function liveOwner(folder: LoopFolder): number | null {
   return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
 }
 
+/** Whether there is nothing at a path. What this user may not look at is not missing. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR';
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  return isMissing(folder) ? [] : readdirSync(folder);
+}
+
 /** The loops of a workspace, by name. */
 export function readLoops(workspace: string): readonly LoopReading[] {
   const folder = loopsFolder(workspace);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  return namesIn(folder)
     .toSorted()
     .flatMap((name) => readLoopAt(loopFolder(workspace, name)) ?? []);
 }
@@ -121,11 +140,13 @@ export function readLoops(workspace: string): readonly LoopReading[] {
 export function readAllLoops(): readonly LoopReading[] {
   return registered()
     .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
-    .flatMap(({ id, folder }) => {
+    .flatMap(({ id, name, workspace, folder }) => {
       const loop = readLoopAt(new LoopFolder(folder));
       if (loop !== null && loop.spec.id === id) return [loop];
+      // Its spec may be what cannot be read.
+      if (loop !== null && loop.trouble !== null) return [{ ...loop, spec: { ...loop.spec, name, workspace } }];
       // A folder without a journal may belong to a loop that is just being created.
-      if (loop === null && existsSync(folder)) return [];
+      if (loop === null && !isMissing(folder)) return [];
       unregister(id);
       forget(id);
       return [];

@@ -1,6 +1,9 @@
 /** The registry of all loops of this user, in the state folder: one file per loop, so that loops can register in parallel. */
 import { join } from 'node:path';
-import { jsonFilesIn, readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits } from '../loop/shape.ts';
+import { loopId, loopNameRule, path } from './spec-shape.ts';
+import { jsonFilesIn, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 export interface RegisteredLoop {
   readonly id: string;
@@ -22,11 +25,13 @@ export function unregister(id: string, state: string = stateFolder()): void {
 export function registered(state: string = stateFolder()): readonly RegisteredLoop[] {
   const folder = join(state, 'loops');
   return jsonFilesIn(folder).flatMap((file) => {
-    const value = readJson(join(folder, file));
-    return isRegistered(value) ? [value] : [];
+    const value = readJsonFile(join(folder, file));
+    return isRegistered(value) && file === `${value.id}.json` ? [value] : [];
   });
 }
 
 function isRegistered(value: unknown): value is RegisteredLoop {
-  return typeof value === 'object' && value !== null && 'id' in value && 'name' in value && 'folder' in value;
+  return fits(REGISTERED, value);
 }
+
+const REGISTERED = fields({ id: loopId, name: loopNameRule, workspace: path, folder: path });

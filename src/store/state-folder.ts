@@ -1,5 +1,5 @@
 /** The user's state folder and the small JSON files in it. */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { makeFolders } from './make-folders.ts';
 import { replaceFile } from './replace-file.ts';
@@ -36,14 +36,5 @@ export function jsonFilesIn(folder: string): readonly string[] {
     return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   } catch {
     return [];
-  }
-}
-
-/** The content of a JSON file; null if it is missing or invalid. */
-export function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return null;
   }
 }
