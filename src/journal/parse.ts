@@ -49,11 +49,14 @@ function hasIntactLine(content: Buffer, from: number): boolean {
     const end = content.indexOf(NEWLINE, start);
     // A last line without a newline was not finished.
     if (end < 0) return false;
-    if (isIntact(content.subarray(start, end))) return true;
+    if (end - start >= SHORTEST_LINE && isIntact(content.subarray(start, end))) return true;
     start = end + 1;
   }
   return false;
 }
+
+/** No event is shorter; an end of many empty lines is not looked at line by line. */
+const SHORTEST_LINE = 30;
 
 function pass(event: LoopEvent, take: (event: LoopEvent) => void, path: string, line: number): void {
   try {
