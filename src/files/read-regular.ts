@@ -28,7 +28,7 @@ export class NotRegular extends Error {
   }
 }
 
-export class TooLarge extends Error {
+class TooLarge extends Error {
   constructor(path: string, maxBytes: number) {
     super(`${path} is larger than ${maxBytes} bytes`);
     this.name = 'TooLarge';

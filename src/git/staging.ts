@@ -165,7 +165,10 @@ function isNote(value: unknown): value is readonly Staged[] {
 const NOTE = list(
   fields({
     path: rule('a path', (value) => typeof value === 'string' && !value.includes('\0')),
-    entry: rule('<mode> <object>', (value) => typeof value === 'string' && /^\d{1,6} [0-9a-f]{40,64}$/.test(value)),
+    entry: rule(
+      '<mode> <object>',
+      (value) => typeof value === 'string' && /^\d{1,6} [0-9a-f]{40,64}$/.test(value),
+    ),
     before: list(string),
   }),
 );

@@ -1,7 +1,15 @@
 /** Reads the content of a journal, and tells an unusable end from damage in the middle. */
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError } from './journal.ts';
-import { checkHeader, damagedHeader, damagedLine, header, impossibleEvent, isIntact, readLine } from './lines.ts';
+import {
+  checkHeader,
+  damagedHeader,
+  damagedLine,
+  header,
+  impossibleEvent,
+  isIntact,
+  readLine,
+} from './lines.ts';
 import type { JournalMark } from './snapshot.ts';
 
 /**

@@ -108,7 +108,11 @@ function isLike(value: unknown, sample: unknown): boolean {
   if (sample === null || value === null) return true;
   if (Array.isArray(sample)) return Array.isArray(value);
   if (!isRecord(sample)) return !isRecord(value) && !Array.isArray(value);
-  return isRecord(value) && Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key]));
+  // Its other fields depend on its kind.
+  if ('kind' in sample) return isRecord(value) && typeof value['kind'] === 'string';
+  return (
+    isRecord(value) && Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key]))
+  );
 }
 
 function upgradedOrNull(value: unknown): Policy | null {
@@ -138,7 +142,7 @@ const EVENT = variant('type', {
   }),
   'run.output': fields({
     run,
-    offset: count,
+    offset: number,
     complained: optional(count),
     session: optional(string),
     unknown: optional(count),

@@ -9,6 +9,14 @@ export interface Problem {
   readonly isUnknown?: true;
 }
 
+/** One line for people: the field, the expected value and the value found. */
+export function describeProblem({ field, expected, got, isUnknown }: Problem): string {
+  if (isUnknown === true) return `unknown field ${field}, expected ${expected}`;
+  const name = field === '' ? 'the value' : field;
+  if (got === ABSENT) return `${name} is required and must be ${expected}`;
+  return `${name} must be ${expected}, got ${got}`;
+}
+
 export type Rule = (value: unknown, field: string) => readonly Problem[];
 
 /** Shared, because a journal has many events and almost none has a problem. */
@@ -18,21 +26,21 @@ export function rule(expected: string, holds: (value: unknown) => boolean): Rule
   return (value, field) => (holds(value) ? NONE : [{ field, expected, got: show(value) }]);
 }
 
-export function object(fields: Readonly<Record<string, Rule>>): Rule {
+export function object(known: Readonly<Record<string, Rule>>): Rule {
   return (value, field) => {
     if (!isRecord(value)) return [{ field, expected: 'an object', got: show(value) }];
-    const unknown = Object.keys(value).filter((key) => !Object.hasOwn(fields, key));
+    const unknown = Object.keys(value).filter((key) => !Object.hasOwn(known, key));
     return [
       ...unknown.map((key) => {
-        const known = Object.keys(fields).join(', ');
+        const names = Object.keys(known).join(', ');
         return {
           field: join(field, key),
-          expected: `one of ${known}`,
+          expected: `one of ${names}`,
           got: show(value[key]),
           isUnknown: true as const,
         };
       }),
-      ...Object.entries(fields).flatMap(([key, check]) => check(own(value, key), join(field, key))),
+      ...Object.entries(known).flatMap(([key, check]) => check(own(value, key), join(field, key))),
     ];
   };
 }
@@ -42,12 +50,12 @@ export function fields(known: Readonly<Record<string, Rule>>): Rule {
   const entries = Object.entries(known);
   return (value, field) => {
     if (!isRecord(value)) return [{ field, expected: 'an object', got: show(value) }];
-    let problems = NONE;
+    let problems: Problem[] | null = null;
     for (const [key, check] of entries) {
-      const found = check(own(value, key), field === '' ? key : join(field, key));
-      if (found.length > 0) problems = [...problems, ...found];
+      const found = check(own(value, key), join(field, key));
+      if (found.length > 0) (problems ??= []).push(...found);
     }
-    return problems;
+    return problems ?? NONE;
   };
 }
 
@@ -143,7 +151,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** How `show` shows a missing value. */
-export const ABSENT = 'nothing';
+const ABSENT = 'nothing';
 
 /** A value as shown in a message, at most 100 characters long. */
 export function show(value: unknown): string {

@@ -18,7 +18,6 @@ import {
 import { presets } from './presets.ts';
 import { translatePattern } from './python-pattern.ts';
 import {
-  ABSENT,
   flag,
   isRecord,
   list,
@@ -34,6 +33,8 @@ import {
   whole,
 } from './shape.ts';
 import type { Problem, Rule } from './shape.ts';
+
+export { describeProblem } from './shape.ts';
 
 /** A preset with the given changes, or everything that is wrong with them. */
 export function resolvePolicy(input: PolicyInput): PolicyResolution {
@@ -69,13 +70,6 @@ export type PolicyInput = { readonly preset?: string | undefined } & {
 export type PolicyResolution =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly Problem[] };
-
-/** One line for people: the field, the expected value and the value found. */
-export function describeProblem({ field, expected, got, isUnknown }: Problem): string {
-  if (isUnknown === true) return `unknown field ${field}, expected ${expected}`;
-  if (got === ABSENT) return `${field} is required and must be ${expected}`;
-  return `${field} must be ${expected}, got ${got}`;
-}
 
 function isPreset(name: unknown): name is PresetName {
   return PRESET_NAMES.some((known) => known === name);

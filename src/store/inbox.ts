@@ -14,7 +14,7 @@ import { readRegular } from '../files/read-regular.ts';
 import { setAside } from '../files/set-aside.ts';
 import { controlIn, MAX_TELL_LENGTH, problemsOfMessage } from '../loop/control-shape.ts';
 import type { Control } from '../loop/event.ts';
-import { describeProblem } from '../loop/validate.ts';
+import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { replaceFile } from './replace-file.ts';
 

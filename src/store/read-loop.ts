@@ -144,7 +144,8 @@ export function readAllLoops(): readonly LoopReading[] {
       const loop = readLoopAt(new LoopFolder(folder));
       if (loop !== null && loop.spec.id === id) return [loop];
       // Its spec may be what cannot be read.
-      if (loop !== null && loop.trouble !== null) return [{ ...loop, spec: { ...loop.spec, name, workspace } }];
+      if (loop !== null && loop.trouble !== null)
+        return [{ ...loop, spec: { ...loop.spec, name, workspace } }];
       // A folder without a journal may belong to a loop that is just being created.
       if (loop === null && !isMissing(folder)) return [];
       unregister(id);

@@ -1,5 +1,5 @@
 import { readRegular } from '../files/read-regular.ts';
-import { describeProblem } from '../loop/validate.ts';
+import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { replaceFile } from './replace-file.ts';
 import { redact } from './secrets.ts';
