@@ -24,19 +24,20 @@ const outside = (folder: string) => {
 /** The folders that each folder may import. `.oxlintrc.json` says the same; this notices when its patterns miss. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loop: [],
-  process: [],
-  journal: ['loop', 'user-error.ts'],
+  files: [],
+  process: ['files'],
+  journal: ['loop', 'files', 'user-error.ts'],
   agents: ['loop', 'process'],
-  hosts: ['loop', 'process'],
+  hosts: ['loop', 'process', 'files'],
   checks: ['loop', 'process'],
-  git: ['process'],
+  git: ['loop', 'process', 'files'],
   config: ['loop', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
-  store: ['loop', 'process', 'journal', 'config', 'git', 'user-error.ts'],
-  scm: ['loop', 'process', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
+  store: ['loop', 'process', 'files', 'journal', 'config', 'git', 'user-error.ts'],
+  scm: ['loop', 'process', 'files', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
   recovery: ['loop', 'process', 'hosts', 'store', 'scm', 'user-error.ts'],
-  worktree: ['loop', 'process', 'checks', 'git', 'store', 'scm', 'recovery', 'user-error.ts'],
-  projections: ['loop', 'journal', 'store', 'user-error.ts'],
+  worktree: ['loop', 'process', 'files', 'checks', 'git', 'store', 'scm', 'recovery', 'user-error.ts'],
+  projections: ['loop', 'files', 'journal', 'store', 'user-error.ts'],
   commands: ['loop', 'process', 'git', 'store', 'scm', 'recovery', 'worktree', 'views', 'user-error.ts'],
 };
 

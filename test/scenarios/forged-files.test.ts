@@ -24,8 +24,12 @@ async function startRedLoop(stage: Stage): Promise<ReturnType<Stage['starts']>> 
   return loop;
 }
 
-function drop(stage: Stage, name: string, content: unknown): void {
-  writeFileSync(stage.file(`inbox/${name}.json`), JSON.stringify(content));
+/** Puts a complete file into the inbox, as `ralph` does. */
+function drop(stage: Stage, name: string, content: unknown, size = 0): void {
+  const draft = `${stage.plan}/${name}.json`;
+  writeFileSync(draft, JSON.stringify(content));
+  if (size > 0) truncateSync(draft, size);
+  renameSync(draft, stage.file(`inbox/${name}.json`));
 }
 
 const rejected = (stage: Stage, name: string): Promise<void> =>
@@ -57,8 +61,7 @@ describe('a message of another process', () => {
     const loop = await startRedLoop(stage);
     execFileSync('mkfifo', [stage.file('inbox/b.json')]);
     symlinkSync('/dev/zero', stage.file('inbox/c.json'));
-    drop(stage, 'd', { type: 'pause' });
-    truncateSync(stage.file('inbox/d.json'), 2 ** 40);
+    drop(stage, 'd', { type: 'pause' }, 2 ** 40);
     drop(stage, 'a', { type: 'set' });
     await rejected(stage, 'a');
     const told = await stage.ralph('tell', 'it', 'the owner still listens').ended;
@@ -163,7 +166,11 @@ describe('a broken loop', () => {
     execFileSync('cp', ['-a', folder, copy]);
     for (const [breakage, [breakIt, says]] of Object.entries(BREAKAGES)) {
       breakIt(stage);
-      for (const args of [['ls'], ['ls', '--all'], ['status']]) {
+      const lists = [
+        ['ls', '--all'],
+        ...(breakage.startsWith('a spec that is no') ? [['ls'], ['status']] : []),
+      ];
+      for (const args of lists) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
         const { code, stdout, stderr } = await stage.ralph(...args).ended;
         expect({ breakage, args, code, stderr }).toEqual({ breakage, args, code: 0, stderr: '' });
@@ -182,7 +189,7 @@ describe('a broken loop', () => {
       rmSync(folder, { recursive: true });
       execFileSync('cp', ['-a', copy, folder]);
     }
-  });
+  }, 60_000);
 
   it('with an unusable end of its journal is resumed without it, and the bytes are kept', async () => {
     const stage = openStage();
