@@ -11,8 +11,11 @@ const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
 
 /** One sentence for every folder: what belongs in it. The interface is the file that other folders start from. */
 const FOLDERS = {
-  files: ['read-regular.ts', 'careful access to files that other processes can write'],
   loop: ['decide.ts', 'the core: pure functions and plain records, with no clock, file or process'],
+  files: [
+    'files.ts',
+    'the only code that opens files which others can write: no links, no FIFOs, whole or not at all',
+  ],
   process: ['process.ts', 'the only code that starts, finds and ends processes of this machine'],
   journal: ['journal.ts', 'the append-only journal, in a checksummed file or in memory'],
   agents: ['agent.ts', 'one file per agent CLI: how it is called and how its stream is read'],

@@ -12,6 +12,7 @@ export class UserError extends Error {
 /** The reason of a system error in plain words. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if ('reason' in error && typeof error.reason === 'string') return error.reason;
   const code = 'code' in error ? String(error.code) : '';
   return REASONS[code] ?? error.message;
 }

@@ -72,7 +72,7 @@ export interface CallForm {
   readonly output: 'stream' | 'text';
   readonly flags: readonly string[];
   readonly prompt: string | null;
-  /** The folder of this run. */
+  /** The agent's own folder of this run. */
   readonly folder: string;
 }
 
@@ -82,11 +82,14 @@ export type PromptVia = 'stdin' | 'file' | 'argument';
 export interface RunFacts {
   /** When the run was planned; times of day in its output are relative to it. */
   readonly startedAt: number;
+  /** Where Ralph keeps the prompt of the run and its output. */
   readonly folder: string;
 }
 
 /** What is known about a run when it has ended. */
 export interface RecordedRun extends RunFacts {
+  /** The agent's own folder of this run. */
+  readonly desk: string;
   /** The agent's environment: it decides where the CLI keeps its files. */
   readonly env: Readonly<Record<string, string>>;
   /** The id of its session; null if the output does not report it. */

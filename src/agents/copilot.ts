@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { textOf } from '../files/files.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
@@ -46,7 +46,7 @@ export const copilot: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(copilotProtocol(run)),
-  recorded: ({ folder }) => usageIn(usageFile(folder)),
+  recorded: ({ desk }) => usageIn(usageFile(desk)),
 };
 
 function usageFile(folder: string): string {
@@ -175,7 +175,7 @@ function failureOf(data: Json): Reported {
 function usageIn(file: string): Usage | null {
   let written: Json;
   try {
-    written = parsed(readFileSync(file, 'utf8'));
+    written = parsed(textOf(file) ?? '');
   } catch {
     // It was killed before it wrote the file.
     return null;

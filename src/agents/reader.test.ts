@@ -19,6 +19,7 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   shown,
   startedAt: 0,
   folder: '/nowhere',
+  desk: '/nowhere',
   argv: ['agent'],
   env: {},
   session: null,

@@ -55,6 +55,7 @@ export interface ReadContext extends RunFacts {
   readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
   /** The agent's program and flags. */
   readonly argv: readonly string[];
+  readonly desk: RecordedRun['desk'];
   /** The agent's environment. */
   readonly env: RecordedRun['env'];
   /** The usage so far of the session that the run may continue. */

@@ -1,4 +1,6 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
+import { jsonFilesIn } from '../store/state-folder.ts';
+import { loopsFolder } from '../store/store.ts';
 import { Command, CommanderError, Help } from 'commander';
 import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
@@ -113,6 +115,7 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     subcommandTerm: (one) => help.subcommandTerm(one).replace(' [options]', ''),
   });
   program.addHelpText('after', HELP);
+  program.hook('preAction', moveOldLoops);
   const add: Add = (name, description) => program.command(name).description(description);
 
   program.commandsGroup('Run loops:');
@@ -127,6 +130,11 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   demoCommand(add, call);
   program.helpCommand('help [command]', 'print the help of a command');
   return program;
+}
+
+/** Moves the loops of an earlier version to the state folder, where every command looks for them. */
+async function moveOldLoops(): Promise<void> {
+  if (jsonFilesIn(loopsFolder()).length > 0) await (await import('../store/old-layout.ts')).moveOldLoops();
 }
 
 function startCommands(add: Add, { command, isCalled, done }: Call): void {
@@ -247,11 +255,18 @@ function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { rewind } = await import('./rewind.ts');
       done(await rewind(name, checkpoint, options));
     });
-  add('rm <name>', 'remove a loop and its logs')
+  add('rm [name]', 'remove a loop and its logs')
+    .option('--gone', 'remove the loops of all workspaces that are gone')
     .option(...WORKSPACE)
-    .action(async (name: string, options: object) => {
+    .action(async (name: string | undefined, options: object) => {
       const { rm } = await import('./rm.ts');
-      done(await rm(name, options));
+      done(await rm(name ?? null, options));
+    });
+  add('move <old-folder>', 'take the loops of a workspace that was moved along to this one')
+    .option(...WORKSPACE)
+    .action(async (from: string, options: object) => {
+      const { move } = await import('./move.ts');
+      done(await move(from, options));
     });
   const worktree = add('worktree', 'list, merge or remove the worktrees of loops');
   if (isCalled('worktree')) worktreeCommands(worktree, done);

@@ -1,11 +1,35 @@
+import { existsSync } from 'node:fs';
 import { removeLoop } from '../commands/remove.ts';
+import { readAllLoops } from '../store/read-loop.ts';
+import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 
-/** `ralph rm`: removes a loop and its files, unless it is running. */
-export async function rm(name: string, options: { readonly cwd?: string }): Promise<number> {
+/** `ralph rm`: removes a loop and its files, unless it is running; with `gone`, all loops without a workspace. */
+export async function rm(
+  name: string | null,
+  options: { readonly cwd?: string; readonly gone?: boolean },
+): Promise<number> {
+  if (options.gone === true) {
+    if (name !== null)
+      throw new UserError('--gone removes the loops of all workspaces that are gone, and takes no name');
+    return removeGone();
+  }
+  if (name === null)
+    throw new UserError('which loop? name it, or remove those of gone workspaces with: --gone');
   const agent = await removeLoop(findLoop(workspaceOf(options), name));
   print(`removed ${name}${agent === null ? '' : ` and stopped its agent (process ${agent})`}\n`);
+  return 0;
+}
+
+async function removeGone(): Promise<number> {
+  const gone = readAllLoops().filter(({ folder }) => !existsSync(folder.workspace));
+  for (const loop of gone) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the list
+    await removeLoop(loop);
+    print(`removed ${loop.spec.name} of ${loop.folder.workspace}\n`);
+  }
+  if (gone.length === 0) warn('ralph: the workspaces of all loops exist\n');
   return 0;
 }

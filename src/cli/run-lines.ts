@@ -10,7 +10,6 @@ import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
-import { logOf } from '../store/store.ts';
 
 /** The lines about the end of an iteration's run. */
 export function runLines(event: RunEnded, state: LoopState, report: LoopReport): readonly string[] {
@@ -141,7 +140,7 @@ function unparsedLines({ id, output }: Run, { name }: LoopState): readonly strin
   const count = output.unknown ?? 0;
   if (count === 0) return [];
   return [
-    `note: could not parse ${counted(count, 'line')} of the agent's output; all of it is in ${logOf(name, id)}`,
+    `note: could not parse ${counted(count, 'line')} of the agent's output; see all of it with: ralph logs ${name} --run ${id} --raw`,
   ];
 }
 

@@ -1,3 +1,4 @@
+import { homely } from './homely.ts';
 import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
@@ -61,6 +62,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
+    `Logs: ${homely(loop.folder.path)}`,
   ];
 }
 

@@ -1,3 +1,4 @@
+import { homely } from './homely.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
@@ -37,6 +38,7 @@ export function summary(
 function placeRows(end: EndRecord): readonly Row[] {
   return [
     ['details', end.folder],
+    ['logs', homely(end.state)],
     ['story', `ralph story ${end.name}`],
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];

@@ -6,7 +6,7 @@ import { addTree, setTreeOwner } from '../git/worktree.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Spec } from '../store/spec.ts';
-import { loopFolder } from '../store/store.ts';
+import { LoopFolder } from '../store/store.ts';
 import { removeWorktree } from './remove-worktree.ts';
 
 let git: GitFolder;
@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 const loop = (worktree: Partial<Spec> = { worktree: { path, branch, from: 'main', folder: path } }) => ({
-  folder: loopFolder(git.work, 'it'),
+  folder: new LoopFolder({ id: 'it-1', name: 'it', workspace: git.work }),
   spec: {
     version: 1 as const,
     id: 'it-1',

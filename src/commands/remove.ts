@@ -1,12 +1,14 @@
-import { renameSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { takeLock } from '../store/lock.ts';
-import { unregister } from '../store/registry.ts';
+import { lockDesk, removeDesk } from '../store/desk.ts';
+import { unreserve } from '../store/registry.ts';
 import { forget } from '../store/kept-environment.ts';
 import { UserError } from '../user-error.ts';
 import { unlinkAliases } from '../store/aliases.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { forgetRecords } from '../scm/start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -31,16 +33,23 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     // This process holds the lock now, so the loop has no other owner.
     const stopped = orphanOf({ ...now, owner: null });
     await endLeftovers(now);
-    // Renamed first: a half-removed folder could be mistaken for another loop's.
-    const aside = `${folder.path}.removed-${process.pid}`;
-    renameSync(folder.path, aside);
-    rmSync(aside, { recursive: true, force: true });
-    unlinkAliases(spec.workspace, spec.name);
-    await forgetRecords(spec, folder.workspace);
-    forget(spec.id);
-    unregister(spec.id);
+    if (existsSync(folder.workspace)) {
+      await removeFromWorkspace(folder);
+      await forgetRecords(folder, folder.workspace);
+    }
+    forget(folder.id);
+    rmSync(folder.path, { recursive: true, force: true });
+    // Last, so that a removal that was killed can be repeated.
+    unreserve(folder);
     return stopped;
   } finally {
     lock.release();
   }
+}
+
+async function removeFromWorkspace({ desk, name, workspace }: LoopFolder): Promise<void> {
+  const release = await lockDesk(desk);
+  unlinkAliases(workspace, name);
+  removeDesk(desk);
+  release();
 }

@@ -33,7 +33,7 @@ export function rewindLoop(loop: LoopReading, word: string): Promise<Rewound> {
 
 async function restore({ folder, spec }: LoopReading, word: string, found: LoopRecords): Promise<Rewound> {
   const { records } = found;
-  const marker = rewindMarker(spec, folder);
+  const marker = rewindMarker(spec);
   // Lets a later process find a git that outlives this one.
   const env = { ...found.repository.env, [marker.name]: marker.value };
   const repository = { ...found.repository, env };

@@ -1,4 +1,4 @@
-import { readRegular } from './read-regular.ts';
+import { readRegular } from './files.ts';
 
 /** The value in a JSON file; null if the file is missing, too large, not a regular file or not JSON. */
 export function readJsonFile(path: string, maxBytes: number = MAX_JSON_BYTES): unknown {

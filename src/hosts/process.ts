@@ -8,9 +8,11 @@
  * 3. A run that was started is never started again.
  * 4. After `stop` no process with the marker or of the process group is left.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
@@ -46,7 +48,7 @@ export interface ProcessSpec {
 function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
   const { folder, cwd, env, marker, stdin } = spec;
   const argv = resolveCommand(spec);
-  if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
+  makeFolders(folder, PRIVATE_FOLDER);
   const shim = startShim({
     folder,
     argv,

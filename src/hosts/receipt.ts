@@ -1,13 +1,14 @@
 /** The receipt in a run's folder, for an owner that finds the run without a receipt in the journal. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, shortText, whole } from '../loop/shape.ts';
 import type { Birth } from '../process/process-table.ts';
 
 export function writeReceipt(folder: string, birth: Birth): void {
   try {
-    writeFileSync(fileIn(folder), `${JSON.stringify(birth)}\n`);
+    replaceFile(fileIn(folder), `${JSON.stringify(birth)}\n`, { mode: PRIVATE_FILE });
   } catch {
     // The journal has the receipt too, and the marker identifies the run.
   }

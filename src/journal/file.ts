@@ -9,13 +9,11 @@
  */
 import {
   closeSync,
-  constants,
   existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
   linkSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -25,7 +23,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from './crc32.ts';
-import { NotRegular } from '../files/read-regular.ts';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { reasonOf } from '../user-error.ts';
@@ -40,8 +39,8 @@ export function openJournal(
   reader: JournalReader = { take: () => {} },
   guard: RestoreGuard = { mayRestore: () => true, restored: () => {} },
 ): FileJournal {
-  mkdirSync(dirname(path), { recursive: true });
-  let descriptor = openToOwn(path);
+  makeFolders(dirname(path), PRIVATE_FOLDER);
+  let descriptor = openRegular(path, 'append');
   const content = readAll(descriptor);
   // Keep no events: memory must not grow with the journal.
   let { events: length, bytes: size } = readFrom(content, path, reader);
@@ -124,7 +123,7 @@ export interface JournalReader {
 
 /** Reads a journal without owning it, and does not change it. Returns how many bytes at its end cannot be read. */
 export function readJournal(path: string, reader: JournalReader): number {
-  const descriptor = openToRead(path);
+  const descriptor = openRegular(path, 'read');
   try {
     const content = readAll(descriptor);
     return content.length - readFrom(content, path, reader).bytes;
@@ -147,22 +146,6 @@ function readFrom(content: Buffer, path: string, reader: JournalReader): { event
   return { events, bytes };
 }
 
-export function openToRead(path: string): number {
-  return openWithCare(path, constants.O_RDONLY);
-}
-
-function openToOwn(path: string): number {
-  return openWithCare(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
-}
-
-/** A pipe must not block, and a link may lead anywhere. */
-function openWithCare(path: string, flags: number): number {
-  const descriptor = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  if (fstatSync(descriptor).isFile()) return descriptor;
-  closeSync(descriptor);
-  throw new NotRegular(path);
-}
-
 /** What people should know about the end of a journal that cannot be read. */
 export function unusableEnd(path: string, bytes: number): string {
   return `the last ${counted(bytes, 'byte')} of ${path} ${bytes === 1 ? 'was' : 'were'} not written completely or ${bytes === 1 ? 'is' : 'are'} damaged`;
@@ -174,7 +157,7 @@ function cutEnd(descriptor: number, path: string, content: Buffer, size: number)
   const name = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   let kept = name;
   for (let number = 2; existsSync(kept); number++) kept = `${name}-${number}`;
-  writeFileSync(kept, end, { mode: 0o600, flag: 'wx', flush: true });
+  writeFileSync(kept, end, { mode: PRIVATE_FILE, flag: 'wx', flush: true });
   ftruncateSync(descriptor, size);
   return `${unusableEnd(path, end.length)}; the loop continues without them, and they are kept in ${kept}`;
 }
@@ -206,9 +189,9 @@ function write(descriptor: number, path: string, text: string, size: number): nu
 /** Writes a removed journal to its path again, from the descriptor that is still open. */
 function writeAgain(descriptor: number, path: string): number {
   const content = readAll(descriptor);
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolders(dirname(path), PRIVATE_FOLDER);
   const temporary = `${path}.${process.pid}`;
-  const fresh = openSync(temporary, 'ax+');
+  const fresh = openSync(temporary, 'ax+', PRIVATE_FILE);
   for (let at = 0; at < content.length;) at += writeSync(fresh, content, at);
   fdatasyncSync(fresh);
   // `link` fails if another owner has made a new journal meanwhile, which must not be overwritten.

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openRegular } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { openToRead } from './file.ts';
 import { readLine } from './lines.ts';
 
 /**
@@ -66,7 +66,7 @@ function readFrom(descriptor: number, offset: number): Buffer {
 
 function openOrNull(path: string): number | null {
   try {
-    return openToRead(path);
+    return openRegular(path, 'read');
   } catch {
     return null;
   }

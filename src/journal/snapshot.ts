@@ -5,7 +5,7 @@
  * 2. It can be removed at any time.
  * 3. Its checksum covers all of it, as that of a journal's line does: a snapshot that is damaged is not used.
  */
-import { readRegular } from '../files/read-regular.ts';
+import { readRegular } from '../files/files.ts';
 import { NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { fields, fits, whole } from '../loop/shape.ts';
 import { crc32 } from './crc32.ts';

@@ -1,6 +1,6 @@
 import { closeSync, readSync } from 'node:fs';
+import { openRegular } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { openToRead } from './file.ts';
 import { checkHeader, damagedHeader, damagedLine, isIntact, readLine } from './lines.ts';
 
 /**
@@ -29,7 +29,7 @@ export function* eventsIn(path: string): Generator<LoopEvent, void, void> {
 
 /** The complete lines of a file. */
 function* linesIn(path: string): Generator<Buffer, void, void> {
-  const descriptor = openToRead(path);
+  const descriptor = openRegular(path, 'read');
   try {
     // Joined only when the line is complete: a long one must not be copied again for every chunk.
     let begun: Buffer[] = [];

@@ -1,5 +1,5 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
-import { resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
 import { createLoop } from '../owner/create-loop.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { readLoop } from '../store/read-loop.ts';
@@ -17,7 +17,7 @@ export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => v
 }
 
 export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
-  const workspace = resolve(spec.workspace ?? '.');
+  const workspace = realpathSync(spec.workspace ?? '.');
   const { trouble, state } = readLoop(workspace, name);
   if (trouble !== null) throw new UserError(trouble);
   if (state.outcome?.type === 'done')
@@ -31,6 +31,6 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
 
 /** Removes the worktree of a loop and its branch, merged or not; false if there is none. */
 export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
-  const loop = readLoop(resolve(workspace), name);
+  const loop = readLoop(realpathSync(workspace), name);
   return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
 }

@@ -21,7 +21,13 @@ const claude = { kind: 'claude', argv: ['claude'] };
 describe('the environment of an agent', () => {
   const see = (agent: Spec['agent'], env: Record<string, string>, preset: 'default' | 'conductor') =>
     agentEnvironment(
-      { spec: spec(agent), folder: new LoopFolder('/w/a'), env, run: '1.1', policy: presets[preset].policy },
+      {
+        spec: spec(agent),
+        folder: new LoopFolder({ id: 'a-1', name: 'a', workspace: '/w' }),
+        env,
+        run: '1.1',
+        policy: presets[preset].policy,
+      },
       agentNamed(agent.kind),
     );
 

@@ -1,8 +1,10 @@
 /** Builds the host of a loop's agent: a process with a command line for each run, or a call of a function. */
 import { readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { PromptVia } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { commandLine, promptWay } from '../agents/call.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { functionHost } from '../hosts/function.ts';
 import type { CallSpec, Performer } from '../hosts/function-call.ts';
 import type { Host } from '../hosts/host.ts';
@@ -11,6 +13,7 @@ import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
+import { onDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
@@ -51,6 +54,7 @@ function asProcess(
   return {
     folder: folder.run(run),
     argv: () => {
+      onDesk(folder.desk, folder.desk.run(run), () => {});
       const promptFile = promptFileFor({ spec, folder }, run, via, state);
       return argvOf({ spec, folder, promptFile }, run, via, state, () => readFileSync(prompt, 'utf8'));
     },
@@ -72,16 +76,20 @@ function asCall({ spec, folder }: StartedLoop, run: string, env: Record<string, 
   };
 }
 
-/** The path under which the agent opens its prompt: the alias of document 001, or the file itself. */
+/** The path under which the agent opens its prompt: a copy on the desk, or the alias of document 001 for it. */
 function promptFileFor(
   { spec, folder }: Pick<StartedLoop, 'spec' | 'folder'>,
   run: string,
   via: PromptVia,
   { policy }: LoopState,
 ): string {
-  const file = folder.prompt(run);
+  if (via !== 'file') return folder.prompt(run);
+  const file = folder.desk.prompt(run);
+  onDesk(folder.desk, folder.desk.run(run), (place) =>
+    replaceFile(join(place, basename(file)), readFileSync(folder.prompt(run), 'utf8')),
+  );
   // A path relative to the workspace is wrong in a worktree.
-  if (!policy.aliases || via !== 'file' || spec.worktree !== undefined) return file;
+  if (!policy.aliases || spec.worktree !== undefined) return file;
   linkAlias(spec.workspace, promptAlias(run), file);
   return aliasOrPath(spec.workspace, promptAlias(run), file);
 }
@@ -96,7 +104,7 @@ function argvOf(
   return commandLine(agentNamed(spec.agent.kind), spec.agent, {
     // Document 001 asks for a commit message in plain text, which reports no usage.
     output: state.turn.messageRun?.id === run && state.policy.calls === 'documented' ? 'text' : 'stream',
-    folder: folder.run(run),
+    folder: folder.desk.run(run),
     via,
     promptFile,
     prompt,

@@ -1,3 +1,4 @@
+import { stateFolder } from '../store/state-folder.ts';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,6 +9,8 @@ const MAX_FILES = 200_000;
 export function changedAfter(workspace: string, moment: number): number | null {
   let newest: number | null = null;
   let seen = 0;
+  // It may be in the workspace, and Ralph writes to it all the time.
+  const ownState = stateFolder();
   // A time in the future is not a change that was made.
   const now = Date.now();
   const folders = [workspace];
@@ -22,6 +25,7 @@ export function changedAfter(workspace: string, moment: number): number | null {
       if (SKIPPED.has(entry.name)) continue;
       seen++;
       const path = join(folder, entry.name);
+      if (path === ownState) continue;
       if (entry.isDirectory()) folders.push(path);
       const changed = changeTimeOf(path);
       if (changed > moment && changed <= now && changed > (newest ?? 0)) newest = Math.floor(changed);

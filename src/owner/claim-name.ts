@@ -1,17 +1,30 @@
-/** Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it. */
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+/**
+ * Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it.
+ *
+ * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`).
+ * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
+ * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import type { Policy } from '../loop/policy.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { putRecordsAside } from '../scm/start.ts';
+import { archiveDesk, lockDesk, removeDesk } from '../store/desk.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { nameFrom, problemWithName } from '../store/names.ts';
 import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { registeredAs, reserve, unreserve } from '../store/registry.ts';
 import type { PromptSource } from '../store/spec.ts';
-import { archiveFolder, loopFolder, LoopFolder } from '../store/store.ts';
+import { hasLoopFiles } from '../store/strangers.ts';
+import { archiveFolder, Desk, LoopFolder, type LoopKey } from '../store/store.ts';
+import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
 import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
@@ -29,90 +42,166 @@ export interface NameRequest {
 
 export interface ClaimedName {
   readonly name: string;
-  /** New and locked by this process. */
+  /** New and locked by this process, as its desk is. */
   readonly folder: LoopFolder;
   readonly release: () => void;
-  /** The archived folder of the loop that had the name before, where its work was not done. */
-  readonly unfinished: LoopFolder | null;
+  /** Gives the name back; nothing of the loop is left. */
+  readonly discard: () => void;
+  /** The progress file of the loop that had the name before, where its work was not done. */
+  readonly earlierProgress: string | null;
 }
 
-/** Takes the name of a new loop and locks its folder; `notes` gets what happened to an earlier loop of that name. */
+/** Takes the name of a new loop and locks it; `notes` gets what happened to an earlier loop of that name. */
 export function claimName(request: NameRequest, notes: string[]): Promise<ClaimedName> {
-  return request.name === null ? inventName(request) : takeName(request, request.name, notes);
+  return request.name === null ? inventName(request, notes) : takeName(request, request.name, notes);
 }
 
-async function inventName({ workspace, prompt }: NameRequest): Promise<ClaimedName> {
+async function inventName({ workspace, prompt }: NameRequest, notes: string[]): Promise<ClaimedName> {
   const words = 'text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, '');
   const stem = nameFrom(words);
   for (let number = 1; ; number++) {
     const name = `${stem}-${number}`;
-    const folder = loopFolder(workspace, name);
-    if (!makeFolder(folder)) continue;
-    // oxlint-disable-next-line no-await-in-loop -- the folder is new: the first try succeeds
-    const lock = await takeLock(folder.lock, thisProcess());
-    if (lock.taken) return { name, folder, release: lock.release, unfinished: null };
+    const isUsed = lstatSync(new Desk(workspace, name).path, { throwIfNoEntry: false }) !== undefined;
+    if (isUsed || registeredAs(workspace, name) !== null) continue;
+    // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
+    const claimed = await tryName(newKey(name, workspace), notes);
+    if (claimed !== null) return { ...claimed, earlierProgress: null };
   }
 }
 
-/** Makes a folder; false where it exists. */
-function makeFolder(folder: LoopFolder): boolean {
-  try {
-    mkdirSync(folder.path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw asUserError(error, folder.path);
+function newKey(name: string, workspace: string): LoopKey {
+  return { id: `${name}-${randomUUID().slice(0, 8)}`, name, workspace };
+}
+
+/** Reserves a name and its desk; null if another loop has it by now. */
+async function tryName(key: LoopKey, notes: string[]): Promise<Omit<ClaimedName, 'earlierProgress'> | null> {
+  const folder = new LoopFolder(key);
+  const lock = await lockNewState(folder);
+  if (!reserve(key)) {
+    lock();
+    rmSync(folder.path, { recursive: true, force: true });
+    return null;
   }
+  let desk: (() => void) | null = null;
+  const release = (): void => {
+    desk?.();
+    lock();
+  };
+  const discard = (): void => {
+    if (desk !== null) removeDesk(folder.desk);
+    unreserve(key);
+    rmSync(folder.path, { recursive: true, force: true });
+    release();
+  };
+  try {
+    desk = await takeDesk(folder.desk, notes);
+    return { name: key.name, folder, release, discard };
+  } catch (error) {
+    discard();
+    throw asUserError(error, folder.desk.path);
+  }
+}
+
+async function lockNewState(folder: LoopFolder): Promise<() => void> {
+  try {
+    makeFolders(folder.path, PRIVATE_FOLDER);
+    const lock = await takeLock(folder.lock, thisProcess());
+    if (lock.taken) return lock.release;
+  } catch (error) {
+    throw unwritable(error, folder.path);
+  }
+  throw alreadyOwned(folder.name, null);
+}
+
+/** Takes the desk of a new loop, after moving away the desk of another one. Marker files alone stay: they are for this loop. */
+async function takeDesk(desk: Desk, notes: string[]): Promise<() => void> {
+  const release = await lockDesk(desk);
+  if (!hasLoopFiles(desk.path)) return release;
+  const archived = archiveDesk(desk);
+  notes.push(`moved ${join(...desk.parts)}, which was not a loop of yours, to ${archived ?? ''}`);
+  release();
+  return lockDesk(desk);
 }
 
 async function takeName(request: NameRequest, name: string, notes: string[]): Promise<ClaimedName> {
   const problem = problemWithName(name);
   if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
-  const folder = loopFolder(request.workspace, name);
-  let unfinished: LoopFolder | null = null;
+  let earlierProgress: string | null = null;
   for (;;) {
-    const owner = existsSync(folder.journal) ? liveOwner(folder) : null;
-    if (owner !== null) throw alreadyOwned(name, owner);
-    // oxlint-disable-next-line no-await-in-loop -- repeats only after an earlier loop was archived
-    const lock = await takeLock(folder.lock, thisProcess());
-    if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
-    try {
-      if (isFree(folder)) return { name, folder, release: lock.release, unfinished };
-      // oxlint-disable-next-line no-await-in-loop -- as above
-      unfinished = (await archiveEarlier(request, folder, notes)) ?? unfinished;
-    } catch (error) {
-      lock.release();
-      throw error;
+    const earlier = registeredAs(request.workspace, name);
+    if (earlier !== null) {
+      // oxlint-disable-next-line no-await-in-loop -- repeats only after an earlier loop was archived
+      earlierProgress = (await replaceEarlier(request, new LoopFolder(earlier), notes)) ?? earlierProgress;
+      continue;
     }
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    const claimed = await tryName(newKey(name, request.workspace), notes);
+    if (claimed !== null) return { ...claimed, earlierProgress };
+  }
+}
+
+/** Archives the loop that has the name and frees the name; its progress file where its work was not done. */
+async function replaceEarlier(
+  request: NameRequest,
+  folder: LoopFolder,
+  notes: string[],
+): Promise<string | null> {
+  const { name } = folder;
+  const owner = existsSync(folder.journal) ? liveOwner(folder) : null;
+  if (owner !== null) throw alreadyOwned(name, owner);
+  const lock = await takeLock(folder.lock, thisProcess());
+  if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+  try {
+    // Another process may have replaced it meanwhile.
+    if (registeredAs(request.workspace, name)?.id !== folder.id) return null;
+    return await archiveEarlier(request, folder, notes);
+  } finally {
     lock.release();
   }
 }
 
-function isFree(folder: LoopFolder): boolean {
-  return !existsSync(folder.journal) && !existsSync(join(folder.path, 'runs'));
-}
-
-/** Archives the loop that has the name; its archived folder where its work was not done. */
 async function archiveEarlier(
   request: NameRequest,
   folder: LoopFolder,
   notes: string[],
-): Promise<LoopFolder | null> {
-  const { workspace } = request;
+): Promise<string | null> {
   const earlier = readLoopAt(folder);
-  // The remains of a loop must not be taken for a part of the new one.
-  if (earlier === null) {
-    archive(workspace, folder);
-    return null;
+  if (earlier !== null) {
+    refuseUnfinished(earlier, request.fresh);
+    await endEarlier(earlier, request, notes);
   }
-  refuseUnfinished(earlier, request.fresh);
-  await endEarlier(earlier, request, notes);
-  const archived = archive(workspace, folder);
-  notes.push(`archived the earlier loop "${folder.name}": ${archived}`);
-  forget(earlier.spec.id);
-  await putRecordsAside(earlier.spec, workspace);
-  const isUnfinished = !request.fresh && earlier.state.outcome?.type !== 'done';
-  return isUnfinished ? new LoopFolder(resolve(workspace, archived)) : null;
+  const release = await lockDesk(folder.desk);
+  try {
+    return archive(folder, earlier, request.fresh, notes);
+  } finally {
+    release();
+    if (earlier !== null) await putRecordsAside(earlier.spec, request.workspace);
+  }
+}
+
+/** Moves state and desk to the archives; a crash in between is completed by the next loop of the name. */
+function archive(
+  folder: LoopFolder,
+  earlier: LoopReading | null,
+  fresh: boolean,
+  notes: string[],
+): string | null {
+  const desk = archiveDesk(folder.desk);
+  const archived = join(archiveFolder(), folder.id);
+  // Without a run, a process died while it created the loop.
+  const isEmpty = earlier === null && !existsSync(join(folder.path, 'runs'));
+  if (isEmpty) rmSync(folder.path, { recursive: true, force: true });
+  else {
+    makeFolders(archiveFolder(), PRIVATE_FOLDER);
+    renameSync(folder.path, archived);
+    notes.push(`archived the earlier loop "${folder.name}": ${desk ?? archived}`);
+  }
+  forget(folder.id);
+  unreserve(folder);
+  const isUnfinished = !fresh && earlier !== null && earlier.state.outcome?.type !== 'done';
+  return isUnfinished && desk !== null
+    ? join(folder.workspace, desk, basename(folder.desk.progressFile))
+    : null;
 }
 
 function refuseUnfinished(earlier: LoopReading, fresh: boolean): void {
@@ -138,14 +227,4 @@ async function endEarlier(earlier: LoopReading, request: NameRequest, notes: str
   if (place !== null) await refuseOccupiedPlace(place, earlier);
   await endLeftovers(earlier);
   if (place !== null) await freePlace(place, earlier, notes);
-}
-
-/** Moves the folder of a loop into the archive and returns its new path, relative to the workspace. */
-function archive(workspace: string, { path, name }: LoopFolder): string {
-  const folder = archiveFolder(workspace);
-  mkdirSync(folder, { recursive: true });
-  let number = 1;
-  while (existsSync(join(folder, `${name}-${number}`))) number++;
-  renameSync(path, join(folder, `${name}-${number}`));
-  return relative(workspace, join(folder, `${name}-${number}`));
 }

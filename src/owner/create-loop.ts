@@ -4,9 +4,10 @@
  * 1. Every reason to refuse is checked before the name is taken.
  * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
  */
-import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Performer } from '../hosts/function-call.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -14,10 +15,10 @@ import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
 import { announceChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
+import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
-import { unregister } from '../store/registry.ts';
+import { prepareState } from '../store/state-place.ts';
 import { writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
-import { LoopFolder, loopsFolder } from '../store/store.ts';
 import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
@@ -28,7 +29,7 @@ import { refuseEmptyPrompt } from './prompt-source.ts';
 import { asUserError } from './refusals.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
-import { keepEnvironment, registerLoop } from './loop-environment.ts';
+import { keepEnvironment } from './loop-environment.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -55,15 +56,21 @@ export interface LoopRequest {
 
 /** Creates a loop and becomes its owner. */
 export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
+  await moveOldLoops();
   const workspace = realpathSync(asked.workspace);
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
   const request = { ...asked, workspace, env };
   await refuseRequest(request);
-  const notes = [...(request.notes ?? []), ...refuseEmptyPrompt(request), ...refuseOrphans(request)];
+  const notes = [
+    ...prepareState(workspace),
+    ...(request.notes ?? []),
+    ...refuseEmptyPrompt(request),
+    ...refuseOrphans(request),
+  ];
   prepareWorkspace(workspace);
   const claimed = await claimName(request, notes);
-  const undo: (() => void | Promise<void>)[] = [claimed.release];
+  const undo: (() => void | Promise<void>)[] = [claimed.discard];
   try {
     return await writeLoop(request, claimed, notes, undo);
   } catch (error) {
@@ -85,7 +92,6 @@ async function refuseRequest(request: LoopRequest): Promise<void> {
 function prepareWorkspace(workspace: string): void {
   try {
     prepareFolder(workspace);
-    mkdirSync(loopsFolder(workspace), { recursive: true });
   } catch (error) {
     throw asUserError(error, join(workspace, '.ralph'));
   }
@@ -94,38 +100,33 @@ function prepareWorkspace(workspace: string): void {
 /** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
 async function writeLoop(
   request: LoopRequest,
-  { name, folder, release, unfinished }: ClaimedName,
+  { name, folder, release, earlierProgress }: ClaimedName,
   notes: string[],
   undo: (() => void | Promise<void>)[],
 ): Promise<OwnedLoop> {
   const { workspace, env, perform } = request;
-  const id = newId(name);
+  const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
   const worktree = await makeTree(request, { id, name, workspace }, notes);
   if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));
   const policy = worktree === null ? request.policy : inTree(request.policy, workspace, worktree);
   const spec = specOf(request, { id, name, worktree });
 
-  if (unfinished !== null && existsSync(unfinished.progressFile))
-    copyFileSync(unfinished.progressFile, folder.earlierProgress);
-  notes.push(...keepEnvironment(spec, env));
-  registerLoop(spec);
+  const progress = earlierProgress === null ? null : textOf(earlierProgress);
+  if (progress !== null) replaceFile(folder.earlierProgress, progress, { mode: PRIVATE_FILE });
+  keepEnvironment(spec, env);
   writeSpec(folder.spec, spec, env);
-  moveStaleMarkers(folder, policy);
+  moveStaleMarkers(folder.desk, policy);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const noRecord = wantsSetUp(spec, policy) ? null : await recordStart({ spec, folder, env, policy });
   if (noRecord !== null) notes.push(noRecord);
-  if (request.parent !== null) announceChild(new LoopFolder(request.parent.folder), spec.id, folder);
+  if (request.parent !== null) announceChild(request.parent.folder, folder);
 
   const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
   // Without a record of the start there is no point in trying after every iteration.
   loop.create(noRecord === null ? policy : { ...policy, checkpoint: false });
   return loop;
-}
-
-export function newId(name: string): string {
-  return `${name}-${randomUUID().slice(0, 8)}`;
 }
 
 async function makeTree(
@@ -164,7 +165,6 @@ function anchored(agent: Spec['agent'], workspace: string): Spec['agent'] {
 
 async function forgetLoop(id: string, workspace: string): Promise<void> {
   forget(id);
-  unregister(id);
   await forgetRecords({ id }, workspace);
 }
 

@@ -7,13 +7,11 @@
  */
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { keep, kept } from '../store/kept-environment.ts';
-import { register } from '../store/registry.ts';
 import { UMASK } from '../store/run-environment.ts';
 import { REDACTED } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
 import { stateFolder } from '../store/state-folder.ts';
-import { loopFolder } from '../store/store.ts';
-import { reasonOf, UserError } from '../user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** Who takes over a loop: a person with an environment, or a process in the background that has none to give. */
 export type NewOwner =
@@ -73,28 +71,11 @@ function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
   return by === 'person' || umask === undefined ? {} : { [UMASK]: umask.toString(8).padStart(4, '0') };
 }
 
-/** Keeps the environment of a loop for later owners; returns a warning where it cannot. */
-export function keepEnvironment({ id, agent }: Spec, env: Environment): readonly string[] {
+/** Keeps the environment of a loop for later owners. */
+export function keepEnvironment({ id, agent }: Spec, env: Environment): void {
   const { [UMASK]: stated, ...rest } = env;
   const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
-  try {
-    keep(id, { env: rest, argv: agent.argv, umask });
-    return [];
-  } catch (error) {
-    // A state folder that cannot be written must not stop a loop in the foreground.
-    return [
-      `warning: cannot write ${stateFolder()}: ${reasonOf(error)}; ralph ls --all will not list this loop, and a resume will use the environment of its own shell`,
-    ];
-  }
-}
-
-/** Adds a loop to the list of `ralph ls --all`. */
-export function registerLoop({ id, name, workspace }: Spec): void {
-  try {
-    register({ id, name, workspace, folder: loopFolder(workspace, name).path });
-  } catch {
-    // `keepEnvironment` has reported it.
-  }
+  keep(id, { env: rest, argv: agent.argv, umask });
 }
 
 type Environment = Readonly<Record<string, string>>;

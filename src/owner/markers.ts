@@ -1,8 +1,8 @@
-/** Marker files such as `DONE`, in the loop's folder or where the policy puts them. */
+/** Marker files such as `DONE`, on the desk or where the policy puts them. */
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Policy } from '../loop/policy.ts';
-import type { LoopFolder } from '../store/store.ts';
+import type { Desk } from '../store/store.ts';
 
 /** Looks for a marker. Its content does not matter; a folder with its name or an unreadable path is a problem. */
 export function findMarker(
@@ -23,12 +23,12 @@ export function findMarker(
   }
 }
 
-/** Moves rejected markers into the loop's folder, where a person can read them and they are no part of the work. */
-export function moveAside(folder: LoopFolder, markers: readonly string[]): void {
+/** Moves rejected markers to the desk, where a person can read them and they are no part of the work. */
+export function moveAside(desk: Desk, markers: readonly string[]): void {
   for (const name of markers) {
-    const path = folder.marker(name);
+    const path = desk.marker(name);
     if (!existsSync(path)) continue;
-    const aside = join(folder.path, `${basename(path)}.rejected-`);
+    const aside = join(desk.path, `${basename(path)}.rejected-`);
     let number = 1;
     while (existsSync(`${aside}${number}`)) number++;
     move(path, `${aside}${number}`);
@@ -47,10 +47,10 @@ function move(from: string, to: string): void {
 }
 
 /** Moves markers aside that existed before the loop began, if the policy says so. */
-export function moveStaleMarkers(folder: LoopFolder, { completion }: Policy): void {
+export function moveStaleMarkers(desk: Desk, { completion }: Policy): void {
   if (completion.staleMarkers !== 'move-aside') return;
   moveAside(
-    folder,
+    desk,
     completion.detectors.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : [])),
   );
 }

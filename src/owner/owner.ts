@@ -6,11 +6,12 @@
  * 3. Observers only watch; what they show or send changes nothing in the loop.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { agentNamed } from '../agents/agents.ts';
 import type { Price } from '../agents/prices.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
 import type { Control, Happening } from '../loop/event.ts';
@@ -23,6 +24,7 @@ import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
+import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
@@ -166,16 +168,26 @@ export class OwnedLoop {
   #openProjections(): Projections {
     const { spec, folder } = this.#loop;
     const projections: Projections = new Projections(folder, {
-      workspace: spec.workspace,
       about: () => ({
+        id: spec.id,
         workspace: spec.workspace,
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
       mask: (text) => this.mask(text),
       warn: (line) => this.#say(line),
+      remade: () => this.#makeDesk(),
     });
     return projections;
+  }
+
+  /** Makes the desk again after somebody has removed it, with the folder of the run that may need it. */
+  #makeDesk(): void {
+    const { spec, folder } = this.#loop;
+    const run = this.state.turn.run?.id;
+    prepareFolder(spec.workspace);
+    relockDesk(folder.desk);
+    if (run !== undefined) onDesk(folder.desk, folder.desk.run(run), () => {});
   }
 
   #openJournal(): FileJournal {
@@ -184,9 +196,8 @@ export class OwnedLoop {
       // The lock was removed with the folder: another process may have taken it since.
       mayRestore: () => retakeLock(folder.lock, thisProcess()),
       restored: () => {
-        prepareFolder(spec.workspace);
         writeSpec(folder.spec, spec, env);
-        mkdirSync(folder.inbox, { recursive: true });
+        makeFolders(folder.inbox, PRIVATE_FOLDER);
         this.#projections.rebuild();
       },
     });
@@ -251,9 +262,10 @@ export class OwnedLoop {
     }
   }
 
-  /** Takes controls from the inbox, and notices when the journal was removed. */
+  /** Takes controls from the inbox, and notices when the journal or the desk was removed. */
   #readInbox(): void {
     this.#engine.look();
+    this.#projections.look();
     try {
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.

@@ -8,7 +8,7 @@ export function removePromptAliases({ workspace }: Spec, folder: LoopFolder): Lo
   return {
     appended(event, { policy }) {
       if (event.type !== 'run.ended' || !policy.aliases) return;
-      unlinkAlias(workspace, promptAlias(event.run), folder.prompt(event.run));
+      unlinkAlias(workspace, promptAlias(event.run), folder.desk.prompt(event.run));
     },
   };
 }

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openRegular } from '../files/files.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
@@ -23,7 +24,7 @@ export async function startOwner(
   parentRun: string,
 ): Promise<void> {
   refuseWithoutEnvironment(folder);
-  const output = openSync(join(folder.path, 'owner.log'), 'a');
+  const output = openRegular(join(folder.path, 'owner.log'), 'append');
   const child = spawn(process.execPath, [MAIN, 'run', '--owner', folder.path], {
     cwd: '/',
     env: { ...env, [PARENT_RUN]: parentRun },

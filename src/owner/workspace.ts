@@ -14,6 +14,8 @@ import { checkpoint } from '../scm/checkpoints.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
+import { copyToDesk } from '../store/desk.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
@@ -29,7 +31,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const scm = loopScm(loop);
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
-      const found = markers.map((name) => ({ name, ...findMarker(folder.marker(name), name) }));
+      const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name) }));
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
@@ -37,7 +39,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         fingerprint: wantsFingerprint ? await fingerprint(treeOf(spec), env) : null,
       };
     },
-    moveAside: (markers) => moveAside(folder, markers),
+    moveAside: (markers) => moveAside(folder.desk, markers),
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
@@ -48,6 +50,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           shown: run.output,
           startedAt: run.plannedAt,
           folder: folder.run(run.id),
+          desk: folder.desk.run(run.id),
           argv: spec.agent.argv,
           env: agentEnvironment({ ...loop, run: run.id, policy }, agent),
           session,
@@ -93,6 +96,7 @@ async function check(
   const commands = policy.checks.commands.map(({ command }) => hideKeys(command));
   const place = iteration === 0 ? folder.baseline : join(folder.run(run), 'checks');
   const log = join(place, `${checkSlug(commands, index)}.log`);
+  const copy = folder.copyOnDesk(log);
   const checking = {
     command: effect.check.command,
     cwd: treeOf(spec),
@@ -100,13 +104,23 @@ async function check(
     marker: checkMarker(spec, key),
     log,
     // A path relative to the workspace is wrong in a worktree.
-    shownAs: spec.worktree === undefined ? relative(spec.workspace, log) : log,
+    shownAs: spec.worktree === undefined ? relative(spec.workspace, copy) : copy,
     timeoutMs,
     graceMs,
   };
   const result = await runCheck(checking, processes, interrupt);
-  if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, log), log);
+  if (result !== null) showOnDesk(folder, log);
+  if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, copy), copy);
   return result;
+}
+
+/** Copies a log to the desk; a desk that cannot be written is no reason to end the loop. */
+function showOnDesk(folder: LoopFolder, log: string): void {
+  try {
+    copyToDesk(folder, log);
+  } catch {
+    // The log itself is in the state.
+  }
 }
 
 /** Turns an error of the file system into the message with which the loop ends. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
@@ -29,8 +31,8 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
     '\uFFFD',
   );
   const path = folder.prompt(effect.run);
-  if (!existsSync(folder.run(effect.run))) mkdirSync(folder.run(effect.run), { recursive: true });
-  writeFileSync(path, text);
+  makeFolders(folder.run(effect.run), PRIVATE_FOLDER);
+  replaceFile(path, text, { mode: PRIVATE_FILE });
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   return { path: relative(folder.path, path), hash: hashOf(text), base: hashOf(base.text) };
 }
@@ -77,7 +79,7 @@ async function gather(
   const checkOutput = Object.fromEntries(
     failed.map(({ index, log, excerpt }) => [
       index,
-      readOutput(resolve(spec.workspace, log), excerpt, (text) => masked(text, env)),
+      readOutput(loop.folder.log(log), excerpt, (text) => masked(text, env)),
     ]),
   );
   const checkLog =

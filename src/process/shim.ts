@@ -14,7 +14,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/read-regular.ts';
+import { readRegular } from '../files/files.ts';
 import type { Birth, ProcessTable } from './process-table.ts';
 
 const SCRIPT = `

@@ -1,42 +1,73 @@
-import { appendFileSync, mkdirSync, statSync, truncateSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fstatSync, ftruncateSync, lstatSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { openRegular, textOf } from '../files/files.ts';
+import { onDesk } from '../store/desk.ts';
+import type { Desk } from '../store/store.ts';
 import { reasonOf } from '../user-error.ts';
 
-/** A file that is only appended to, whole texts at a time. A text that could not be written is offered again later. */
+/** A file on the desk that is only appended to, whole texts at a time. A text that could not be written is offered again later. */
 export class GrowingFile {
-  readonly path: string;
+  readonly #desk: Desk;
+  readonly #path: string;
   readonly #warn: (line: string) => void;
   #hasWarned = false;
 
-  constructor(path: string, warn: (line: string) => void) {
-    this.path = path;
+  constructor(desk: Desk, path: string, warn: (line: string) => void) {
+    this.#desk = desk;
+    this.#path = path;
     this.#warn = warn;
   }
 
   get size(): number {
-    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
+    return lstatSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Its text; empty if there is no such file. */
+  read(): string {
+    return textOf(this.#path) ?? '';
   }
 
   /** Appends all of a text or nothing; whether it did. */
   append(text: string): boolean {
     if (text === '') return true;
-    const { size } = this;
     try {
-      mkdirSync(dirname(this.path), { recursive: true });
-      appendFileSync(this.path, text);
+      this.#open((descriptor) => {
+        const { size } = fstatSync(descriptor);
+        try {
+          writeFileSync(descriptor, text);
+        } catch (error) {
+          ftruncateSync(descriptor, size);
+          throw error;
+        }
+      });
       this.#hasWarned = false;
       return true;
     } catch (error) {
       this.warn(error);
-      if (this.size > size) truncateSync(this.path, size);
       return false;
     }
+  }
+
+  /** Cuts the file off after this many bytes. */
+  cut(bytes: number): void {
+    if (this.size > bytes) this.#open((descriptor) => ftruncateSync(descriptor, bytes));
   }
 
   /** Warns once for as long as the trouble lasts. */
   warn(error: unknown): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#warn(`warning: cannot write ${this.path}: ${reasonOf(error)}; the loop continues without it`);
+    this.#warn(`warning: cannot write ${this.#path}: ${reasonOf(error)}; the loop continues without it`);
+  }
+
+  #open(use: (descriptor: number) => void): void {
+    onDesk(this.#desk, dirname(this.#path), (folder) => {
+      const descriptor = openRegular(join(folder, basename(this.#path)), 'append', 0o666);
+      try {
+        use(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync, truncateSync } from 'node:fs';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
@@ -27,6 +26,11 @@ export class IterationsLog {
     return this.#bytes;
   }
 
+  /** Whether somebody has removed the file. */
+  get isGone(): boolean {
+    return this.#file.size < this.#bytes;
+  }
+
   /** Takes over from a snapshot, which covers this many bytes of the file. */
   startAt(bytes: number): void {
     this.#bytes = bytes;
@@ -40,7 +44,7 @@ export class IterationsLog {
   /** Cuts off lines that an earlier owner wrote and this one has pending, or accepts that the file is shorter. */
   catchUp(): void {
     if (this.#file.size < this.#bytes) this.#bytes = this.#file.size;
-    else if (existsSync(this.#file.path)) truncateSync(this.#file.path, this.#bytes);
+    else this.#file.cut(this.#bytes);
   }
 
   /** Takes over from an object that has written the whole file again: nothing is pending. */

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { textOf } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { cut } from '../loop/excerpt.ts';
 import { failureText } from '../loop/failure.ts';
@@ -27,6 +26,11 @@ export class ProgressFile {
     return this.#entries;
   }
 
+  /** Whether somebody has removed the file. */
+  get isGone(): boolean {
+    return this.#entries > 0 && this.#file.size === 0;
+  }
+
   /** Takes over from a snapshot, which covers this many entries of the file. */
   startAt(entries: number): void {
     this.#entries = entries;
@@ -35,15 +39,15 @@ export class ProgressFile {
   /** Takes an event, with what was known before it. */
   take(event: LoopEvent, { state, report }: Knowledge): void {
     if (!completesIteration(event, state, report)) return;
-    const { workspace, mask } = this.#context;
+    const { logOf, mask } = this.#context;
     const { excerpt } = state.policy.checks;
-    const error = (log: string): string => outputLine(resolve(workspace, log), excerpt, mask);
+    const error = (log: string): string => outputLine(logOf(log), excerpt, mask);
     this.#pending.push(() => mask(progressEntry(state, report, error)));
   }
 
   /** Drops pending entries that an earlier owner has written: the logs of old checks need not be read again. */
   catchUp(): void {
-    const written = readText(this.#file.path).match(/^## Iteration /gm)?.length ?? 0;
+    const written = this.#file.read().match(/^## Iteration /gm)?.length ?? 0;
     const missing = this.#entries + this.#pending.length - written;
     this.#entries = written;
     this.#pending = missing > 0 ? this.#pending.slice(-missing) : [];
@@ -64,26 +68,18 @@ export class ProgressFile {
 
   /** The file as the next prompt shows it, after the progress of the loop that this one replaces. */
   read(): string {
-    try {
-      const earlier = readText(this.#context.earlier).trim();
-      const before = earlier === '' ? '' : `# Of an earlier loop\n\n${earlier}\n\n# Of this loop\n\n`;
-      return `${before}${readText(this.#file.path)}`;
-    } catch (error) {
-      this.#file.warn(error);
-      return '';
-    }
+    const earlier = (textOf(this.#context.earlier) ?? '').trim();
+    const before = earlier === '' ? '' : `# Of an earlier loop\n\n${earlier}\n\n# Of this loop\n\n`;
+    return `${before}${this.#file.read()}`;
   }
 }
 
 export interface ProgressContext {
-  readonly workspace: string;
+  /** The log of a check, by the name that the journal has for it. */
+  readonly logOf: (log: string) => string;
   /** The progress file of an unfinished loop that this one replaces. */
   readonly earlier: string;
   readonly mask: (text: string) => string;
-}
-
-function readText(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 /** Whether an event closes an iteration; `state` and `report` are those before it. */

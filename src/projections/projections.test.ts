@@ -103,7 +103,7 @@ const lived = (count: number = events.length) => {
 describe('the projections', () => {
   it('S4.28 state.json has the eleven fields of its document, with local times', () => {
     const { state, report } = lived(9);
-    const about = { workspace: '/w', promptFile: '/w/PROMPT.md', end: null };
+    const about = { id: 'a-1', workspace: '/w', promptFile: '/w/PROMPT.md', end: null };
     expect(stateContent(state, report, about)).toMatchObject({
       worker_name: 'agent',
       prompt_file: '/w/PROMPT.md',

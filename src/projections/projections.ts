@@ -6,7 +6,9 @@
  * 2. An entry that an earlier owner has written is not written again.
  * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
 import type { JournalMark } from '../journal/snapshot.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
@@ -23,11 +25,12 @@ import { stateContent, StateFile, type AboutLoop } from './state-file.ts';
 const FLUSH_AFTER_MS = 200;
 
 export interface ProjectionContext {
-  readonly workspace: string;
   readonly about: () => AboutLoop;
   /** A text without secrets. */
   readonly mask: (text: string) => string;
   readonly warn: (line: string) => void;
+  /** The desk was removed and is made again. */
+  readonly remade: () => void;
 }
 
 export class Projections implements JournalReader {
@@ -40,19 +43,22 @@ export class Projections implements JournalReader {
   #known: Knowledge = NOTHING_KNOWN;
   #mark: (() => JournalMark) | null = null;
   #isLive = false;
+  /** Whether all files have been written once, so that a missing one was removed. */
+  #hasWritten = false;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(folder: LoopFolder, context: ProjectionContext) {
-    const { workspace, mask, warn } = context;
+    const { mask, warn } = context;
+    const { desk } = folder;
     this.#folder = folder;
     this.#context = context;
-    this.#log = new IterationsLog(new GrowingFile(folder.iterationsLog, warn), mask);
-    this.#progress = new ProgressFile(new GrowingFile(folder.progressFile, warn), {
-      workspace,
+    this.#log = new IterationsLog(new GrowingFile(desk, desk.iterationsLog, warn), mask);
+    this.#progress = new ProgressFile(new GrowingFile(desk, desk.progressFile, warn), {
+      logOf: (log) => folder.log(log),
       mask,
       earlier: folder.earlierProgress,
     });
-    this.#stateFile = new StateFile(folder.stateFile);
+    this.#stateFile = new StateFile(desk);
     this.#snapshot = new SnapshotFile(folder.snapshot);
   }
 
@@ -121,8 +127,18 @@ export class Projections implements JournalReader {
     this.#stateFile.replaceBy(rebuilt.#stateFile);
   }
 
+  /** Looks whether somebody has removed the files, and makes them again. */
+  look(): void {
+    if (!this.#hasWritten) return;
+    const isGone = !existsSync(this.#folder.desk.stateFile) || this.#log.isGone || this.#progress.isGone;
+    if (!isGone) return;
+    this.#quietly(() => this.#context.remade());
+    this.rebuild();
+  }
+
   /** The progress file with every entry until now: the next prompt must not miss the last one. */
   readProgress(): string {
+    this.look();
     this.#append();
     return this.#progress.read();
   }
@@ -131,6 +147,7 @@ export class Projections implements JournalReader {
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.look();
     this.#append();
     this.#noticeEdit();
     const { about, mask } = this.#context;
@@ -139,6 +156,7 @@ export class Projections implements JournalReader {
     const content = stateContent(state, { ...report, checks }, about());
     this.#quietly(() => this.#stateFile.write(content, state.policy.limits.iterations));
     this.#writeSnapshot();
+    this.#hasWritten = this.#isLive;
   }
 
   /** Changes that a person made in `state.json`, as events. */
@@ -167,7 +185,7 @@ export class Projections implements JournalReader {
 
   #quietly(write: () => void): void {
     try {
-      mkdirSync(this.#folder.path, { recursive: true });
+      makeFolders(this.#folder.path, PRIVATE_FOLDER);
       write();
     } catch {
       // The next flush, or the next owner, tries again.

@@ -1,5 +1,6 @@
 import { snapshotText, readSnapshot, type JournalMark, type Snapshot } from '../journal/snapshot.ts';
-import { replaceFile } from '../store/replace-file.ts';
+import { PRIVATE_FILE } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 
 /** Write a snapshot when the journal has grown by this many events since the last one. */
 const EVENTS_PER_SNAPSHOT = 1000;
@@ -32,6 +33,6 @@ export class SnapshotFile {
 
   write(snapshot: Snapshot): void {
     this.#takenAt = snapshot.mark.events;
-    replaceFile(this.#path, snapshotText(snapshot));
+    replaceFile(this.#path, snapshotText(snapshot), { mode: PRIVATE_FILE });
   }
 }

@@ -1,11 +1,14 @@
-import { statSync } from 'node:fs';
-import { readJsonFile } from '../files/read-json.ts';
+import { lstatSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Happening } from '../loop/event.ts';
 import { explain, endedStatus } from '../loop/outcome.ts';
 import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
-import { replaceFile } from '../store/replace-file.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { onDesk } from '../store/desk.ts';
+import type { Desk } from '../store/store.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { preciseLocalTime, timeOfDay } from '../journal/times.ts';
 
@@ -14,15 +17,19 @@ import { preciseLocalTime, timeOfDay } from '../journal/times.ts';
  * noticed, kept until it is journaled, and then becomes the policy.
  */
 export class StateFile {
-  readonly #path: string;
+  readonly #desk: Desk;
   /** A limit that a person wrote into the file and that is not journaled yet. */
   #editedLimit: number | null = null;
   /** The limit that this process or an earlier owner wrote last: not an edit. */
   #writtenLimit: number | null = null;
   #writtenAt: number | null = null;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  get #path(): string {
+    return this.#desk.stateFile;
   }
 
   /** Takes up the file that an earlier owner left; a person may have changed it since. */
@@ -48,7 +55,8 @@ export class StateFile {
     // An edit stays in the file until it is journaled, or a crash would lose it.
     const kept = this.#editedLimit === null ? {} : { max_iterations: this.#editedLimit };
     try {
-      replaceFile(this.#path, `${JSON.stringify({ ...content, ...kept }, null, 2)}\n`);
+      const text = `${JSON.stringify({ ...content, ...kept }, null, 2)}\n`;
+      onDesk(this.#desk, this.#desk.path, (folder) => replaceFile(join(folder, basename(this.#path)), text));
     } finally {
       this.#writtenAt = timeOf(this.#path);
     }
@@ -74,7 +82,7 @@ export class StateFile {
 
 /** When a file was changed, in fractions of a millisecond. */
 function timeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+  return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
 
 function readLimit(path: string): number | null {
@@ -108,6 +116,7 @@ export function stateContent(
     total_failures: state.failures.total,
     done_pattern: pattern?.pattern ?? null,
     inactivity_timeout: policy.timeouts.inactivityMs === null ? null : policy.timeouts.inactivityMs / 1000,
+    id: about.id,
     preset: policy.preset,
     workspace: about.workspace,
     runs: report.runs,
@@ -126,6 +135,7 @@ export function stateContent(
 }
 
 export interface AboutLoop {
+  readonly id: string;
   readonly workspace: string;
   /** Absolute; null where the prompt is a text. */
   readonly promptFile: string | null;

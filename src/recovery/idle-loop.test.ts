@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { begun, given, plain } from '../../test/rig/given.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { processes } from '../process/process.ts';
+import { LoopFolder } from '../store/store.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { runMarker } from '../store/run-environment.ts';
-import { loopFolder } from '../store/store.ts';
 import { withIdleLoop } from './idle-loop.ts';
 import { rewindMarker } from './recovery.ts';
 
@@ -20,7 +20,7 @@ let loop: LoopReading;
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-idle-')));
   loop = {
-    folder: loopFolder(workspace, 'it'),
+    folder: new LoopFolder({ id: 'it-1a2b3c4d', name: 'it', workspace }, join(workspace, 'state')),
     spec: {
       version: 1,
       id: 'it-1a2b3c4d',
@@ -83,7 +83,7 @@ describe('withIdleLoop', () => {
   });
 
   it('ends the rewind of a process that died', async () => {
-    const { name, value } = rewindMarker(loop.spec, loop.folder);
+    const { name, value } = rewindMarker(loop.spec);
     const git = spawn('sleep', ['60'], { env: { PATH: process.env['PATH'], [name]: value } });
     const ended = once(git, 'exit');
     await once(git, 'spawn');

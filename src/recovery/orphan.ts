@@ -2,13 +2,10 @@ import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { runMarker } from '../store/run-environment.ts';
-import { loopFolder } from '../store/store.ts';
 
 /** The pid of an agent that has outlived the owner of its loop; null if there is none. */
-export function orphanOf({ owner, state, spec, folder }: LoopReading): number | null {
+export function orphanOf({ owner, state, spec }: LoopReading): number | null {
   if (owner !== null || state.outcome !== null) return null;
-  // The processes of a loop whose folder was copied belong to the original.
-  if (loopFolder(spec.workspace, spec.name).path !== folder.path) return null;
   const run = openRun(state);
   if (run === null) return null;
   // The owner may have died before it could journal that the agent started.

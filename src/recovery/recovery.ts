@@ -1,6 +1,6 @@
 /** Ends the processes and undoes the half-done work that a loop left behind when its owner died. */
 import { rmSync } from 'node:fs';
-import { loopFolder, type LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { processHost } from '../hosts/process.ts';
 import { openRun } from '../loop/run.ts';
@@ -15,8 +15,6 @@ import { tidyIndex } from '../scm/task-progress.ts';
 
 /** Ends everything that a loop without an owner may still have running, before it is archived or removed. */
 export async function endLeftovers({ state, spec, folder, trouble }: LoopReading): Promise<void> {
-  // The processes of a loop whose folder was copied belong to the original.
-  if (loopFolder(spec.workspace, spec.name).path !== folder.path) return;
   if (trouble !== null) return killAll(() => processes.markedByPrefix(runMarker(spec, '')));
   const open = openRun(state);
   if (open !== null) {
@@ -37,14 +35,14 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
   await tidyIndex(folder, userGit(state.policy, treeOf(spec), startersEnvironment(process.env)));
 }
 
-/** Carried by every git of a rewind. Includes the folder, because a copied loop has the same id. */
-export function rewindMarker(spec: Spec, { path }: LoopFolder): Marker {
-  return checkMarker(spec, `rewind:${path}`);
+/** Carried by every git of a rewind. */
+export function rewindMarker(spec: Spec): Marker {
+  return checkMarker(spec, 'rewind');
 }
 
 /** Ends the git processes of a rewind that was killed, which would continue to change files. */
 async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
-  const marker = rewindMarker(spec, folder);
+  const marker = rewindMarker(spec);
   await killAll(() => processes.marked(marker), GIT_GRACE_MS);
   rmSync(folder.rewindScratch, { recursive: true, force: true });
 }

@@ -1,13 +1,16 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent, AgentEvent } from '../agents/agent.ts';
+import { openRegular, textOf } from '../files/files.ts';
 import { inMessageRun } from '../agents/message-run.ts';
 import { COMMIT_MESSAGE_REQUEST } from '../loop/prompt.ts';
 import { readExcerpt } from '../store/excerpts.ts';
+import type { LoopFolder } from '../store/store.ts';
 
 /** The beginning of an agent's answer to the request for a commit message. */
-export function answerIn(folder: string, agent: Agent): string {
-  const file = answerFile(folder, agent);
+export function answerIn(loop: LoopFolder, run: string, agent: Agent): string {
+  const file = answerFile(loop, run, agent);
+  const folder = loop.run(run);
   const stated = file === null ? '' : readExcerpt(file, START);
   if (stated !== '') return stated;
   const answer = new Answer();
@@ -44,7 +47,7 @@ const MAX_LENGTH = 2 ** 20;
 
 function* chunksOf(path: string): Generator<Buffer> {
   if (!existsSync(path)) return;
-  const file = openSync(path, 'r');
+  const file = openRegular(path, 'read');
   try {
     const chunk = Buffer.alloc(2 ** 16);
     for (;;) {
@@ -57,22 +60,19 @@ function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-export function removeAnswer(folder: string, agent: Agent): void {
-  const file = answerFile(folder, agent);
+export function removeAnswer(loop: LoopFolder, run: string, agent: Agent): void {
+  const file = answerFile(loop, run, agent);
   if (file !== null) rmSync(file, { force: true });
 }
 
 /** Whether the prompt of a run is the request for a commit message. */
 export function isMessageRun(folder: string): boolean {
-  try {
-    return readFileSync(join(folder, 'prompt.md'), 'utf8') === COMMIT_MESSAGE_REQUEST;
-  } catch {
-    return false;
-  }
+  return textOf(join(folder, 'prompt.md')) === COMMIT_MESSAGE_REQUEST;
 }
 
-function answerFile(folder: string, { call }: Agent): string | null {
-  return call?.answerFile === undefined ? null : join(folder, call.answerFile);
+/** The agent writes it itself. */
+function answerFile({ desk }: LoopFolder, run: string, { call }: Agent): string | null {
+  return call?.answerFile === undefined ? null : join(desk.run(run), call.answerFile);
 }
 
 const START = { side: 'head', chars: null, marker: '' } as const;

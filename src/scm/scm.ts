@@ -5,10 +5,12 @@
  * 2. Progress is noted task by task, so that an owner that takes over continues where the last one was.
  * 3. A failure is reported and does not end the loop.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSlug } from '../checks/slug.ts';
 import type { Committed, EffectOf, Workspace } from '../engine/ports.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { resolveRevision } from '../git/git.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
@@ -60,14 +62,14 @@ class ScmTasks {
     const committed = await this.#carryOutTasks();
     if (committed === null) return null;
     const { folder, agent, spec, env } = this.#loop;
-    if (typeof message === 'object') removeAnswer(folder.run(message.run), agent);
+    if (typeof message === 'object') removeAnswer(folder, message.run, agent);
     return withSubject(committed, gitIn(treeOf(spec), env), (text) => masked(text, env));
   }
 
   async #carryOutTasks(): Promise<Committed | null> {
     const { spec, env } = this.#loop;
     const { commit } = this.#effect;
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolders(this.#folder, PRIVATE_FOLDER);
     ({ commit: this.#commit, done: this.#done } = readProgress(this.#folder));
     const program = scmProgram(commit, treeOf(spec), env);
     if ('problem' in program) return this.#result(program.problem);
@@ -90,7 +92,7 @@ class ScmTasks {
 
   #noteProgress(): void {
     const progress: Progress = { commit: this.#commit, done: this.#done };
-    writeFileSync(progressFile(this.#folder), JSON.stringify(progress));
+    replaceFile(progressFile(this.#folder), JSON.stringify(progress), { mode: PRIVATE_FILE });
   }
 
   async #carryOutTask(program: ScmProgram, task: string, index: number): Promise<TaskEnding> {
@@ -168,7 +170,7 @@ function messageFrom(loop: ScmSpec, { iteration, message }: EffectOf<'commit'>):
   const plain = () => plainMessage('text' in spec.prompt ? spec.prompt.text : null, spec.name, iteration);
   if (message === 'plain') return plain();
   const claims = policy().completion.detectors.flatMap((one) => ('value' in one ? [one.value] : []));
-  const answer = masked(answerIn(folder.run(message.run), agent), env);
+  const answer = masked(answerIn(folder, message.run, agent), env);
   const rest = withoutClaims(answer, claims);
   return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest);
 }

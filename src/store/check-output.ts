@@ -1,7 +1,8 @@
 /** What people and agents are shown of the output of a failed check: the failing tests, else the end without noise. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
+import { openRegular } from '../files/files.ts';
 import { cut, type CheckExcerpt } from '../loop/excerpt.ts';
 import { FailureScan, isNoise, withoutNoiseAtEnd, type Failures } from '../loop/failures.ts';
 import { failureLines, failuresText, firstFailure } from '../loop/failures-text.ts';
@@ -80,7 +81,7 @@ const MARGIN_CHARS = 16 * 1024;
 function readLines(path: string, window: number, take: (line: string | null) => void): void {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = openRegular(path, 'read');
   } catch {
     return;
   }

@@ -2,30 +2,33 @@
  * Child loops: loops that were started from inside a run of another loop. A child writes a file into its parent's folder
  * before its own first event, so that the parent cannot miss it.
  */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/read-regular.ts';
-import { fits } from '../loop/shape.ts';
-import { loopId, path as absolutePath } from './spec-shape.ts';
-import { LoopFolder } from './store.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import type { LoopFolder } from './store.ts';
 import type { Happening } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
-import { readLoopAt } from './read-loop.ts';
+import { folderAt, readLoopAt } from './read-loop.ts';
 
-/** Registers a child with its parent. */
-export function announceChild(parent: LoopFolder, id: string, child: LoopFolder): void {
-  if (!existsSync(parent.path)) return;
-  mkdirSync(parent.children, { recursive: true });
-  writeFileSync(join(parent.children, id), child.path);
+const MAX_PATH_BYTES = 64 * 1024;
+
+/** Registers a child with its parent, whose state is in the folder `parent`. */
+export function announceChild(parent: string, child: LoopFolder): void {
+  if (!existsSync(parent)) return;
+  const children = join(parent, 'children');
+  makeFolders(children, PRIVATE_FOLDER);
+  replaceFile(join(children, child.id), child.path, { mode: PRIVATE_FILE });
 }
 
 /** Children that started or ended since the parent's journal last recorded it. */
 export function childChanges({ children }: LoopFolder, state: LoopState): readonly Happening[] {
-  // What a file says that is no loop of its name counts as a child that has ended.
+  // A file that names no loop of its own id counts as a child that has ended.
   return namesIn(children).flatMap((child): readonly Happening[] => {
     const isKnown = state.children.includes(child);
-    const folder = folderOf(join(children, child));
-    const isActive = folder !== null && fits(loopId, child) && isRunning(folder, child);
+    const folder = folderAt(textOf(join(children, child), MAX_PATH_BYTES) ?? '');
+    const isActive = folder !== null && folder.id === child && isRunning(folder);
     if (isKnown === isActive) return [];
     return [isActive ? { type: 'child.started', child } : { type: 'child.ended', child }];
   });
@@ -39,19 +42,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** The folder that a child has announced; null if the file is not such an announcement. */
-function folderOf(file: string): LoopFolder | null {
-  try {
-    const folder = readRegular(file, MAX_BYTES)?.toString('utf8') ?? null;
-    return folder !== null && fits(absolutePath, folder) ? new LoopFolder(folder) : null;
-  } catch {
-    return null;
-  }
-}
-
-const MAX_BYTES = 10_000;
-
-function isRunning(folder: LoopFolder, id: string): boolean {
+function isRunning(folder: LoopFolder): boolean {
   const loop = readLoopAt(folder);
-  return loop !== null && loop.spec.id === id && loop.owner !== null && loop.state.outcome === null;
+  return loop !== null && loop.owner !== null && loop.state.outcome === null;
 }

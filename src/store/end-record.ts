@@ -1,6 +1,7 @@
 import { loopName } from './names.ts';
 import { hideKeys } from './secrets.ts';
 import type { Spec } from './spec.ts';
+import { LoopFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
 import type { StrayProcess, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
@@ -63,7 +64,10 @@ export interface EndRecord {
   readonly childrenLeft: readonly string[];
   /** Processes that the agent may have left running. */
   readonly strays: readonly StrayProcess[];
+  /** The desk: what people and agents read, relative to the workspace. */
   readonly folder: string;
+  /** The state: the journal and the complete logs. */
+  readonly state: string;
   /** The worktree and its branch; null if the loop worked in the workspace. */
   readonly worktree: { readonly path: string; readonly branch: string } | null;
   /** The command that resumes the loop; null if it is done. */
@@ -108,6 +112,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
     strays: report.strays,
     folder: `.ralph/loops/${spec.name}`,
+    state: new LoopFolder(spec).path,
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };

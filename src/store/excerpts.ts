@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
+import { openRegular } from '../files/files.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 
 /** Reads as much of a file as an excerpt of it can need: its beginning or its end. */
@@ -51,7 +52,7 @@ const MAX_BYTES = 1024 * 1024;
 function readPart(path: string, side: Excerpt['side'], bytes: number): string {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = openRegular(path, 'read');
   } catch {
     return '';
   }

@@ -142,7 +142,7 @@ describe('the inbox', () => {
     const before = process.memoryUsage().rss;
     expect(inbox.messages()).toEqual([]);
     expect(process.memoryUsage().rss - before).toBeLessThan(50 * 2 ** 20);
-    expect(warnings[0]).toContain('zz.json: it is larger than 6292456 bytes');
+    expect(warnings[0]).toContain('zz.json: it is too long: 1099511627776 bytes (maximum 6292456)');
   });
 
   it('keeps several rejected messages of one name', () => {

@@ -8,15 +8,16 @@
  *    `rejected/` with a warning, and changes nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/read-regular.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { setAside } from '../files/set-aside.ts';
 import { controlIn, MAX_TELL_LENGTH, problemsOfMessage } from '../loop/control-shape.ts';
 import type { Control } from '../loop/event.ts';
 import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { replaceFile } from './replace-file.ts';
 
 export interface Message {
   readonly id: string;
@@ -27,9 +28,10 @@ export interface Message {
 export function post(folder: string, control: Control, now: number): string {
   const [problem] = problemsOfMessage(control);
   if (problem !== undefined) throw new UserError(`cannot send this message: ${describeProblem(problem)}`);
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder, PRIVATE_FOLDER);
   const id = `${String(now).padStart(15, '0')}-${randomUUID()}`;
-  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(control)}\n`, { flush: true });
+  const path = join(folder, `${id}.json`);
+  replaceFile(path, `${JSON.stringify(control)}\n`, { flush: true, mode: PRIVATE_FILE });
   return id;
 }
 
@@ -53,7 +55,7 @@ export class Inbox {
       const where = moved === null ? '' : `; it is now ${moved}`;
       this.#warn(`warning: ${this.#folder} is not a folder, so no message arrived${where}`);
     }
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolders(this.#folder, PRIVATE_FOLDER);
   }
 
   /** The messages in the inbox, oldest first. Files with other names than those of messages are ignored. */
@@ -117,10 +119,7 @@ function readMessage(path: string): Control | string | null {
     if (content === null) return null;
     value = JSON.parse(content.toString('utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError) return 'it is not JSON';
-    return error instanceof Error && error.message.startsWith(path)
-      ? `it ${error.message.slice(path.length + 1)}`
-      : reasonOf(error);
+    return error instanceof SyntaxError ? 'it is not JSON' : reasonOf(error);
   }
   const control = controlIn(value);
   if (control !== null) return control;

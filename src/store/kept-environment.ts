@@ -14,7 +14,7 @@ export interface Kept {
 
 /** Keeps the environment of a loop until it ends. */
 export function keep(id: string, environment: Kept, state: string = stateFolder()): void {
-  writeJson(join(state, 'kept'), id, environment, 0o600);
+  writeJson(join(state, 'kept'), id, environment);
 }
 
 export function kept(id: string, state: string = stateFolder()): Kept | null {

@@ -6,24 +6,20 @@
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { readOwner, type LockOwner } from './lock-owner.ts';
 
 /** Takes the lock, or returns the process that has it. */
-export async function takeLock(path: string, owner: LockOwner): Promise<LockResult> {
-  mkdirSync(dirname(path), { recursive: true });
+export async function takeLock(
+  path: string,
+  owner: LockOwner,
+  open: () => number = () => openState(path),
+): Promise<LockResult> {
   for (;;) {
-    const descriptor = process.platform === 'darwin' ? openExclusively(path) : openSync(path, 'a+');
+    const descriptor = process.platform === 'darwin' ? openExclusively(path) : open();
     if (descriptor === null) return { taken: false, owner: readOwner(path) };
     // oxlint-disable-next-line no-await-in-loop -- repeats only if the file was removed meanwhile
     const release = process.platform === 'darwin' ? () => {} : await lock(descriptor, path);
@@ -32,13 +28,12 @@ export async function takeLock(path: string, owner: LockOwner): Promise<LockResu
       return { taken: false, owner: readOwner(path) };
     }
     if (isAt(descriptor, path)) {
-      ftruncateSync(descriptor, 0);
-      writeSync(descriptor, `${JSON.stringify(owner)}\n`);
+      show(descriptor, owner);
       return {
         taken: true,
         release: () => {
           // This process may live on, and must not be shown as the owner.
-          ftruncateSync(descriptor, 0);
+          show(descriptor, null);
           release();
           closeSync(descriptor);
         },
@@ -75,18 +70,36 @@ function flock(descriptor: number): boolean | null {
 }
 
 /** Takes the lock again after its file was removed; false if another process has it. It is held until this process ends. */
-export function retakeLock(path: string, owner: LockOwner): boolean {
-  mkdirSync(dirname(path), { recursive: true });
-  const descriptor = process.platform === 'darwin' ? openExclusively(path) : openSync(path, 'a+');
+export function retakeLock(
+  path: string,
+  owner: LockOwner,
+  open: () => number = () => openState(path),
+): boolean {
+  const descriptor = process.platform === 'darwin' ? openExclusively(path) : open();
   // Without `flock` the lock is a socket, which the removal of the file does not affect.
   const taken = descriptor !== null && (process.platform === 'darwin' || (flock(descriptor) ?? true));
   if (!taken || !isAt(descriptor, path)) {
     if (descriptor !== null) closeSync(descriptor);
     return false;
   }
-  ftruncateSync(descriptor, 0);
-  writeSync(descriptor, `${JSON.stringify(owner)}\n`);
+  show(descriptor, owner);
   return true;
+}
+
+/** Opens the lock of a loop in the state folder. */
+function openState(path: string): number {
+  makeFolders(dirname(path), PRIVATE_FOLDER);
+  return openRegular(path, 'lock');
+}
+
+/** Writes down who has the lock, for other processes. */
+function show(descriptor: number, owner: LockOwner | null): void {
+  try {
+    ftruncateSync(descriptor, 0);
+    if (owner !== null) writeSync(descriptor, `${JSON.stringify(owner)}\n`, 0);
+  } catch {
+    // The lock holds without it: another user's file can be locked and not written, and the disk may be full.
+  }
 }
 
 /** The lock without a `flock` program: an abstract socket, whose name the kernel gives to only one process. */

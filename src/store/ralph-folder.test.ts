@@ -39,6 +39,8 @@ it('writes settings with an indent of two and a final newline, and backs up earl
 
 it('S2.25 says which file cannot be written, and why', () => {
   writeFileSync(at('.'), 'a file in the way');
-  expect(() => writeSettings(workspace, {})).toThrow('cannot write .ralph/settings.json: ');
+  expect(() => writeSettings(workspace, {})).toThrow(
+    `cannot write .ralph/settings.json: ${join(workspace, '.ralph')} is not a folder`,
+  );
   expect(readFileSync(at('.'), 'utf8')).toBe('a file in the way');
 });

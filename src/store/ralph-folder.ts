@@ -1,19 +1,24 @@
 /** The `.ralph` folder of a workspace: its `.gitignore` and the shared settings. */
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { SETTINGS_FILE } from '../config/config.ts';
-import { makeFolders } from './make-folders.ts';
-import { replaceFile } from './replace-file.ts';
+import { below } from '../files/below.ts';
+import { readRegular, UnusableFile } from '../files/files.ts';
+import { createFile, replaceFile } from '../files/replace-file.ts';
 import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
 
 /** Creates `.ralph` with a `.gitignore` that excludes everything but the settings that a team shares. */
 export function prepareFolder(workspace: string): void {
-  const folder = join(workspace, '.ralph');
-  const ignore = join(folder, '.gitignore');
-  makeFolders(folder);
-  // Keep a file that the user wrote.
-  if (!existsSync(ignore) || readFileSync(ignore, 'utf8') === IGNORE_ALL)
-    replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);
+  inRalphFolder(workspace, (folder) => {
+    const ignore = join(folder, '.gitignore');
+    const written = readRegular(ignore)?.toString('utf8');
+    // Keep a file that the user wrote.
+    if (written === undefined || written === IGNORE_ALL) replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);
+  });
+}
+
+/** Calls `use` with a path to `.ralph` that is valid during the call; refuses a `.ralph` that is no folder of its own. */
+export function inRalphFolder<T>(workspace: string, use: (folder: string) => T): T {
+  return below(workspace, ['.ralph'], { make: true }, use);
 }
 
 /** What earlier versions wrote. */
@@ -22,23 +27,27 @@ const IGNORE_ALL_BUT_SETTINGS = '*\n!settings.json\n';
 
 /** Writes the shared settings; `backup` is the path of the copy of earlier settings. */
 export function writeSettings(workspace: string, settings: object): { readonly backup: string | null } {
-  const path = join(workspace, SETTINGS_FILE);
-  const backup = existsSync(path) ? freeName(workspace, `${SETTINGS_FILE}.bak`) : null;
   try {
     prepareFolder(workspace);
-    if (backup !== null) copyFileSync(path, join(workspace, backup));
-    replaceFile(path, `${JSON.stringify(settings, null, 2)}\n`, { flush: true });
+    return inRalphFolder(workspace, (folder) => {
+      const path = join(folder, basename(SETTINGS_FILE));
+      const backup = keepCopy(path);
+      replaceFile(path, `${JSON.stringify(settings, null, 2)}\n`, { flush: true });
+      return { backup: backup === null ? null : join('.ralph', basename(backup)) };
+    });
   } catch (error) {
     // The error names a temporary file, which means nothing to the user.
     throw unwritable(error, SETTINGS_FILE);
   }
-  return { backup };
 }
 
-function freeName(workspace: string, name: string): string {
-  let free = name;
-  for (let number = 1; existsSync(join(workspace, free)); number++) free = `${name}.${number}`;
-  return free;
+/** Copies a file beside itself under a free name; null if there is no file. */
+function keepCopy(path: string): string | null {
+  const content = readRegular(path);
+  if (content === null) return null;
+  let copy = `${path}.bak`;
+  for (let number = 1; !createFile(copy, content.toString('utf8')); number++) copy = `${path}.bak.${number}`;
+  return copy;
 }
 
 /** An error of the file system as a message for the user; any other error as it is. */
@@ -48,6 +57,10 @@ export function cannotWrite(error: unknown, path: string): unknown {
 }
 
 function unwritable(error: unknown, path: string): unknown {
+  if (error instanceof UnusableFile)
+    return new UserError(`cannot write ${path}: ${error.message}; remove it or move it away`, 2, {
+      cause: error,
+    });
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   return new UserError(`cannot write ${path}: ${reasonOf(error)}`, isDiskFull(error) ? 3 : 2, {
     cause: error,

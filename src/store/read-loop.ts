@@ -1,9 +1,9 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { LoopFolder, loopFolder, loopsFolder } from './store.ts';
+import { existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { LoopFolder, type LoopKey } from './store.ts';
 import { readOwner } from './lock-owner.ts';
-import { registered, unregister } from './registry.ts';
-import { forget } from './kept-environment.ts';
+import { registered, registeredAs, registeredIn } from './registry.ts';
+import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
@@ -28,29 +28,56 @@ export interface LoopReading extends Knowledge {
 
 /** Reads a loop by its name; throws with the names of the known loops if there is none. */
 export function readLoop(workspace: string, name: string): LoopReading {
-  const folder = loopFolder(workspace, name);
+  const folder = requireFolder(workspace, name);
   const loop = readLoopAt(folder);
   if (loop !== null) return loop;
   // The remains of a loop can still be removed.
-  if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal)) throw unknownLoop(name, folder);
+  if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal))
+    throw unknownLoop(workspace, name);
   const trouble = `${folder.path} contains only the remains of a loop; remove it with: ralph rm ${name}`;
-  const spec = { ...UNREADABLE_SPEC, name, workspace };
+  const spec = { ...UNREADABLE_SPEC, id: folder.id, name, workspace };
   return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble };
 }
 
-/** Reads a loop by its folder; throws if there is none. */
+/** Reads a loop by the folder of its state; throws if there is none. */
 export function readLoopIn(path: string): LoopReading {
-  const loop = readLoopAt(new LoopFolder(path));
+  const folder = folderAt(path);
+  const loop = folder === null ? null : readLoopAt(folder);
   if (loop === null) throw new UserError(`no loop found in ${path}`);
   return loop;
 }
 
-export function unknownLoop(name: string, folder: LoopFolder): UserError {
-  const parent = dirname(folder.path);
-  const others = existsSync(parent) ? readdirSync(parent).filter((other) => other !== name) : [];
-  const known =
-    others.length === 0 ? 'there are none here' : `known here: ${shortList(others.toSorted(), 8)}`;
-  return new UserError(`no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`);
+/** The loop whose state is in this folder; null if there is none. */
+export function folderAt(path: string): LoopFolder | null {
+  try {
+    return new LoopFolder(readSpec(join(path, 'spec.json')), path);
+  } catch {
+    return null;
+  }
+}
+
+/** The loop that has a name in a workspace; null if there is none. */
+export function findFolder(workspace: string, name: string): LoopFolder | null {
+  const key = registeredAs(workspace, name);
+  return key === null ? null : new LoopFolder(key);
+}
+
+/** Like `findFolder`; throws with the names of the known loops if there is none. */
+export function requireFolder(workspace: string, name: string): LoopFolder {
+  const folder = findFolder(workspace, name);
+  if (folder === null) throw unknownLoop(workspace, name);
+  return folder;
+}
+
+export function unknownLoop(workspace: string, name: string): UserError {
+  const others = registeredIn(workspace).flatMap((other) => (other.name === name ? [] : [other.name]));
+  const known = others.length === 0 ? 'there are none here' : `known here: ${shortList(others, 8)}`;
+  const stranger = strangersIn(workspace).find((one) => one.name === name);
+  return new UserError(
+    stranger === undefined
+      ? `no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`
+      : `no loop named "${name}" in this workspace: ${describeStranger(stranger)}`,
+  );
 }
 
 export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
@@ -86,14 +113,26 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
   let spec = UNREADABLE_SPEC;
   try {
     spec = readSpec(folder.spec);
+    // Processes and refs are found by the id, so that of another loop would lead to what is not ours.
+    if (spec.id !== folder.id)
+      throw new UserError(`cannot use ${folder.spec}: it is of another loop (${spec.id})`);
   } catch (error) {
     trouble ??= reasonOf(error);
-    spec = { ...spec, name: basename(folder.path), workspace: dirname(dirname(dirname(folder.path))) };
+    spec = { ...UNREADABLE_SPEC, id: folder.id, name: folder.name, workspace: folder.workspace };
   }
   const owner = liveOwner(folder);
   // A line that the owner is just writing is not complete.
   const warning = unusable > 0 && owner === null ? unusableEnd(folder.journal, unusable) : null;
   return { folder, spec, ...known, owner, trouble, ...(warning === null ? {} : { warning }) };
+}
+
+/** Whether there is nothing at a path. What this user may not look at is not missing. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 const UNREADABLE_SPEC: Spec = {
@@ -115,41 +154,16 @@ export function liveOwner(folder: LoopFolder): number | null {
   return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
 }
 
-/** Whether there is nothing at a path. What this user may not look at is not missing. */
-function isMissing(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR';
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  return isMissing(folder) ? [] : readdirSync(folder);
-}
-
 /** The loops of a workspace, by name. */
 export function readLoops(workspace: string): readonly LoopReading[] {
-  const folder = loopsFolder(workspace);
-  return namesIn(folder)
-    .toSorted()
-    .flatMap((name) => readLoopAt(loopFolder(workspace, name)) ?? []);
+  return readAll(registeredIn(workspace));
 }
 
-/** The loops of all workspaces of this user; forgets those whose folder is gone. */
+/** The loops of all workspaces of this user. */
 export function readAllLoops(): readonly LoopReading[] {
-  return registered()
-    .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name))
-    .flatMap(({ id, name, workspace, folder }) => {
-      const loop = readLoopAt(new LoopFolder(folder));
-      if (loop !== null && loop.spec.id === id) return [loop];
-      // Its spec may be what cannot be read.
-      if (loop !== null && loop.trouble !== null)
-        return [{ ...loop, spec: { ...loop.spec, name, workspace } }];
-      // A folder without a journal may belong to a loop that is just being created.
-      if (loop === null && !isMissing(folder)) return [];
-      unregister(id);
-      forget(id);
-      return [];
-    });
+  return readAll(registered());
+}
+
+function readAll(keys: readonly LoopKey[]): readonly LoopReading[] {
+  return keys.flatMap((key) => readLoopAt(new LoopFolder(key)) ?? []);
 }

@@ -1,9 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nameFrom, problemWithName } from './names.ts';
-import { register, registered, unregister } from './registry.ts';
+import { registered, registeredAs, registeredIn, reserve, unreserve } from './registry.ts';
 import { forget, keep, kept } from './kept-environment.ts';
 import { readSpec, writeSpec, type Spec } from './spec.ts';
 import { secretIn } from './secrets.ts';
@@ -15,20 +23,45 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the registry', () => {
+  const loop = (name: string, id = `${name}-1`, workspace = '/w') => ({ id, name, workspace });
+
   it('lists the loops of all workspaces until they are removed', () => {
-    const loop = (id: string) => ({
-      id,
-      name: id,
-      workspace: `/w/${id}`,
-      folder: `/w/${id}/.ralph/loops/${id}`,
-    });
+    const [a, b, c] = [loop('a'), loop('b'), loop('a', 'a-2', '/v')];
     expect(registered(folder)).toEqual([]);
-    register(loop('a'), folder);
-    register(loop('b'), folder);
-    register(loop('a'), folder);
-    expect(registered(folder).toSorted((x, y) => x.id.localeCompare(y.id))).toEqual([loop('a'), loop('b')]);
-    unregister('a', folder);
-    expect(registered(folder)).toEqual([loop('b')]);
+    for (const one of [a, b, c]) expect(reserve(one, folder)).toBe(true);
+    expect(registered(folder)).toEqual([c, a, b]);
+    expect(registeredIn('/w', folder)).toEqual([a, b]);
+    unreserve(a, folder);
+    expect(registered(folder)).toEqual([c, b]);
+    expect(registeredAs('/w', 'a', folder)).toBeNull();
+    expect(registeredAs('/v', 'a', folder)).toEqual(c);
+  });
+
+  it('gives a name to one loop only, and takes it back from that loop only', () => {
+    expect(reserve(loop('a'), folder)).toBe(true);
+    expect(reserve(loop('a', 'a-2'), folder)).toBe(false);
+    unreserve(loop('a', 'a-2'), folder);
+    expect(registeredAs('/w', 'a', folder)).toEqual(loop('a'));
+  });
+
+  it('is readable for this user only', () => {
+    reserve(loop('a'), folder);
+    const [hash = ''] = readdirSync(join(folder, 'registry'));
+    const mode = (...path: string[]): number => statSync(join(folder, 'registry', ...path)).mode & 0o777;
+    expect([mode(), mode(hash), mode(hash, 'a')]).toEqual([0o700, 0o700, 0o600]);
+  });
+
+  it('ignores an entry that is no entry, and never leaves its folder', () => {
+    reserve(loop('a'), folder);
+    const [hash = ''] = readdirSync(join(folder, 'registry'));
+    const write = (name: string, value: unknown): void =>
+      writeFileSync(join(folder, 'registry', hash, name), JSON.stringify(value));
+    write('b', { id: '../../x', name: 'b', workspace: '/w' });
+    write('c', ['a']);
+    write('d', { id: 'd-1', name: 'd' });
+    symlinkSync(join(folder, 'registry', hash, 'a'), join(folder, 'registry', hash, 'e'));
+    expect(registeredIn('/w', folder)).toEqual([loop('a')]);
+    expect(registeredAs('/w', '../../x', folder)).toBeNull();
   });
 
   it("keeps the starter's environment readable for this user only, until it is forgotten", () => {

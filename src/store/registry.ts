@@ -1,37 +1,95 @@
-/** The registry of all loops of this user, in the state folder: one file per loop, so that loops can register in parallel. */
-import { join } from 'node:path';
+/**
+ * The registry: which loops this user has, and where. Nothing in a workspace says that a loop exists.
+ *
+ * 1. `registry/<hash of the workspace>/<name>` reserves a name in a workspace. It is created exclusively: of two processes
+ *    that want the same name, one gets it.
+ * 2. The state of a new loop exists and is locked before its entry does, so that an entry whose state is not locked belongs to
+ *    a loop that no process owns.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
-import { fields, fits } from '../loop/shape.ts';
-import { loopId, loopNameRule, path } from './spec-shape.ts';
-import { jsonFilesIn, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
+import { createFile } from '../files/replace-file.ts';
+import { fields, fits, type Rule } from '../loop/shape.ts';
+import { problemWithName } from './names.ts';
+import { absolutePath, loopId, loopNameRule } from './spec-shape.ts';
+import { stateFolder } from './state-folder.ts';
+import type { LoopKey } from './store.ts';
 
-export interface RegisteredLoop {
-  readonly id: string;
-  readonly name: string;
-  readonly workspace: string;
-  /** The loop's own folder. */
-  readonly folder: string;
+/** Reserves the name of a loop in its workspace; false if another loop has it. */
+export function reserve(loop: LoopKey, state: string = stateFolder()): boolean {
+  const path = entryOf(loop.workspace, loop.name, state);
+  makeFolders(dirname(path), PRIVATE_FOLDER);
+  const { id, name, workspace } = loop;
+  return createFile(path, `${JSON.stringify({ id, name, workspace })}\n`, { mode: PRIVATE_FILE });
 }
 
-export function register(loop: RegisteredLoop, state: string = stateFolder()): void {
-  writeJson(join(state, 'loops'), loop.id, loop, 0o644);
+/** Frees the name of a loop, unless another loop has it by now. */
+export function unreserve(loop: LoopKey, state: string = stateFolder()): void {
+  const path = entryOf(loop.workspace, loop.name, state);
+  if (registeredAs(loop.workspace, loop.name, state)?.id !== loop.id) return;
+  rmSync(path, { force: true });
+  try {
+    rmdirSync(dirname(path));
+  } catch {
+    // The workspace has other loops.
+  }
 }
 
-export function unregister(id: string, state: string = stateFolder()): void {
-  removeQuietly(join(state, 'loops', `${id}.json`));
+/** The loop that has a name in a workspace. */
+export function registeredAs(workspace: string, name: string, state: string = stateFolder()): LoopKey | null {
+  return problemWithName(name) === null ? readEntry(entryOf(workspace, name, state)) : null;
 }
 
-/** All registered loops, in no particular order. Their folders may be gone. */
-export function registered(state: string = stateFolder()): readonly RegisteredLoop[] {
-  const folder = join(state, 'loops');
-  return jsonFilesIn(folder).flatMap((file) => {
-    const value = readJsonFile(join(folder, file));
-    return isRegistered(value) && file === `${value.id}.json` ? [value] : [];
-  });
+/** The loops of a workspace, by name. */
+export function registeredIn(workspace: string, state: string = stateFolder()): readonly LoopKey[] {
+  return entriesIn(dirname(entryOf(workspace, 'any', state)));
 }
 
-function isRegistered(value: unknown): value is RegisteredLoop {
-  return fits(REGISTERED, value);
+/** The loops of all workspaces of this user, by workspace and name. */
+export function registered(state: string = stateFolder()): readonly LoopKey[] {
+  return namesIn(join(state, 'registry'))
+    .flatMap((workspace) => entriesIn(join(state, 'registry', workspace)))
+    .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name));
 }
 
-const REGISTERED = fields({ id: loopId, name: loopNameRule, workspace: path, folder: path });
+function entryOf(workspace: string, name: string, state: string): string {
+  const hash = createHash('sha256').update(workspace).digest('hex').slice(0, 32);
+  return join(state, 'registry', hash, name);
+}
+
+function entriesIn(folder: string): readonly LoopKey[] {
+  return namesIn(folder).flatMap((name) => readEntry(join(folder, name)) ?? []);
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => !name.startsWith('.'))
+      .toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** An entry counts only under its own name and in the folder of its own workspace. */
+function readEntry(path: string): LoopKey | null {
+  const value = readJsonFile(path, MAX_ENTRY_BYTES);
+  if (!isKey(value) || entryOf(value.workspace, value.name, join(path, '..', '..', '..')) !== path)
+    return null;
+  return { id: value.id, name: value.name, workspace: value.workspace };
+}
+
+const MAX_ENTRY_BYTES = 64 * 1024;
+
+function isKey(value: unknown): value is LoopKey {
+  return fits(KEY, value);
+}
+
+const KEY = fields({ id: loopId, name: loopNameRule, workspace: absolutePath } satisfies Record<
+  keyof LoopKey,
+  Rule
+>);

@@ -1,5 +1,6 @@
-import { basename, dirname } from 'node:path';
-import type { LoopFolder } from './store.ts';
+import { basename, dirname, join } from 'node:path';
+import { loopsFolder, type LoopFolder } from './store.ts';
+import { STATE, stateFolder } from './state-folder.ts';
 import type { Spec } from './spec.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -26,22 +27,23 @@ export function runEnvironment({
   run,
   policy,
 }: StartedLoop & { readonly run: string; readonly policy: Policy }): Record<string, string> {
-  const runFolder = folder.run(run);
+  const { desk } = folder;
+  const runFolder = desk.run(run);
   const marker = policy.completion.detectors.find((detector) => detector.kind === 'marker');
   return {
     ...env,
     RALPH_LOOP: spec.name,
-    [LOOP_FOLDER]: folder.path,
+    [LOOP_FOLDER]: desk.path,
     RALPH_ITERATION: run.split('.')[0] ?? '',
-    RALPH_DONE_FILE: folder.marker(marker?.file ?? 'DONE'),
-    TASK_FOLDER: folder.path,
-    JRUN_TASK_FOLDER: folder.path,
+    RALPH_DONE_FILE: desk.marker(marker?.file ?? 'DONE'),
+    TASK_FOLDER: desk.path,
+    JRUN_TASK_FOLDER: desk.path,
     RUN_FOLDER: runFolder,
     JRUN_RUN_FOLDER: runFolder,
     JRUN_ID: runMarker(spec, run).value,
     JRUN_PARENT_ID: spec.parent?.run ?? '',
-    MESSAGE_BUS: folder.bus,
-    JRUN_MESSAGE_BUS: folder.bus,
+    MESSAGE_BUS: desk.bus,
+    JRUN_MESSAGE_BUS: desk.bus,
   };
 }
 
@@ -72,6 +74,8 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     value === undefined || ofRun.has(name) ? [] : [[name, value]],
   );
   const starters: Record<string, string> = Object.fromEntries(kept);
+  // Agents, children and background owners have other working directories.
+  if ((starters[STATE] ?? '') !== '') starters[STATE] = stateFolder(env);
   // Git sets GIT_DIR for its hooks. A user who sets it on purpose sets GIT_WORK_TREE too.
   const elsewhere = env['GIT_WORK_TREE'] === undefined ? withoutGitLocation(starters) : starters;
   return { ...elsewhere, PATH: searchPath(env['PATH'] ?? '') };
@@ -84,9 +88,12 @@ function searchPath(path: string): string {
   return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
 }
 
-/** The run that this process belongs to; null when a person started it. */
+/** The run that this process belongs to and the state of its loop; null when a person started it. */
 export function insideRun(env: NodeJS.ProcessEnv): { readonly run: string; readonly folder: string } | null {
-  const run = env[RUN_MARKER];
-  const folder = env[LOOP_FOLDER];
-  return run === undefined || folder === undefined ? null : { run, folder };
+  const run = env[RUN_MARKER] ?? '';
+  const [, id] = MARKED_RUN.exec(run) ?? [];
+  return id === undefined ? null : { run, folder: join(loopsFolder(), id) };
 }
+
+/** The id of a loop, then a run or a step. */
+const MARKED_RUN = /^([A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{8})\./;

@@ -23,7 +23,7 @@ export function accountKey(agent: string, credentials: readonly string[]): strin
 
 export function shareLimit(account: string, limit: SharedLimit, state: string = stateFolder()): void {
   try {
-    writeJson(folderIn(state), account, limit, 0o600);
+    writeJson(folderIn(state), account, limit);
   } catch {
     // Then the other loops hit the limit themselves.
   }

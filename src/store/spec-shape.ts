@@ -17,7 +17,7 @@ import { problemWithName } from './names.ts';
 import type { Spec, Worktree } from './spec.ts';
 
 /** An absolute path that the system could open. */
-export const path: Rule = rule(
+export const absolutePath: Rule = rule(
   'an absolute path',
   (value) =>
     typeof value === 'string' && value.length <= MAX_PATH && isAbsolute(value) && !value.includes('\0'),
@@ -39,10 +39,10 @@ const word = shortText(2 ** 20);
 const variables = table(word);
 
 const worktree = fields({
-  path,
+  path: absolutePath,
   branch: shortText(1000),
   from: nullable(shortText(1000)),
-  folder: path,
+  folder: absolutePath,
 } satisfies Record<keyof Worktree, Rule>);
 
 const agent = fields({
@@ -56,21 +56,21 @@ const agent = fields({
 } satisfies Record<keyof Spec['agent'], Rule>);
 
 const prompt = anyOf('a text or the path of a file', [
-  fields({ text: string, spec: optional(path) }),
-  fields({ file: path }),
+  fields({ text: string, spec: optional(absolutePath) }),
+  fields({ file: absolutePath }),
 ]);
 
 export const SPEC: Rule = fields({
   version: rule('1', (value) => value === 1),
   id: loopId,
   name: loopNameRule,
-  workspace: path,
+  workspace: absolutePath,
   created: shortText(100),
   agent,
   prompt,
   place: optional(oneOf(['foreground', 'background', 'session'])),
   worktree: optional(worktree),
-  parent: nullable(fields({ run: shortText(1000), folder: path })),
+  parent: nullable(fields({ run: shortText(1000), folder: absolutePath })),
 } satisfies Record<keyof Spec, Rule>);
 
 /** The environment that a loop was started with. */

@@ -1,7 +1,7 @@
-import { readRegular } from '../files/read-regular.ts';
+import { PRIVATE_FILE, readRegular } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { replaceFile } from './replace-file.ts';
 import { redact } from './secrets.ts';
 import { SPEC } from './spec-shape.ts';
 
@@ -88,5 +88,5 @@ const MAX_BYTES = 64 * 2 ** 20;
 export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
   const argv = redact(spec.agent.argv, env);
   const text = JSON.stringify({ ...spec, agent: { ...spec.agent, argv } }, null, 2);
-  replaceFile(path, `${text}\n`, { flush: true });
+  replaceFile(path, `${text}\n`, { flush: true, mode: PRIVATE_FILE });
 }

@@ -1,16 +1,22 @@
 /** The user's state folder and the small JSON files in it. */
 import { readdirSync, rmSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
-import { makeFolders } from './make-folders.ts';
-import { replaceFile } from './replace-file.ts';
+import { isAbsolute, join, resolve } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 
-/** `$XDG_STATE_HOME/ralph`, by default `~/.local/state/ralph`. */
+/** `$RALPH_STATE`, else `$XDG_STATE_HOME/ralph`, by default `~/.local/state/ralph`. */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const chosen = env[STATE] ?? '';
+  if (chosen !== '') return resolve(chosen);
   const configured = env['XDG_STATE_HOME'];
   const base =
     configured !== undefined && isAbsolute(configured) ? configured : join(home(), '.local', 'state');
   return join(base, 'ralph');
 }
+
+/** Puts the state elsewhere, for example into a container's workspace. */
+export const STATE = 'RALPH_STATE';
 
 /** Loads `node:os` only when needed, to keep `ralph status` fast. */
 function home(): string {
@@ -26,9 +32,9 @@ export function removeQuietly(path: string): void {
 }
 
 /** Writes `<id>.json`; a reader never sees a part of it. */
-export function writeJson(folder: string, id: string, value: unknown, mode: number): void {
-  makeFolders(folder, 0o700);
-  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode });
+export function writeJson(folder: string, id: string, value: unknown): void {
+  makeFolders(folder, PRIVATE_FOLDER);
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(value)}\n`, { mode: PRIVATE_FILE });
 }
 
 export function jsonFilesIn(folder: string): readonly string[] {

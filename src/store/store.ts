@@ -1,44 +1,49 @@
-import { basename, dirname, isAbsolute, join } from 'node:path';
+/**
+ * Where a loop is kept: two places.
+ *
+ * 1. Its state, `<state folder>/loops/<id>/`, is outside the workspace and only this user's. Ralph believes what it reads
+ *    there.
+ * 2. Its desk, `.ralph/loops/<name>/` in the workspace, is what people and agents read and write. It may be deleted at any
+ *    moment and is made again. Nothing in it is believed, except what is an agent's word anyway.
+ * 3. Both have the same inner order, so that a log on the desk is a copy of the one at the same place in the state.
+ */
+import { isAbsolute, join, relative } from 'node:path';
+import { stateFolder } from './state-folder.ts';
 
-/** The paths of a loop's files. */
+/** The paths of a loop's state, which Ralph believes. */
 export class LoopFolder {
   readonly path: string;
+  readonly id: string;
   readonly name: string;
-  /** The workspace that contains the folder; `spec.json` names another one after the workspace was moved or copied. */
   readonly workspace: string;
+  readonly desk: Desk;
   readonly spec: string;
   readonly journal: string;
   readonly lock: string;
   readonly snapshot: string;
   readonly inbox: string;
   readonly children: string;
-  readonly stateFile: string;
-  readonly iterationsLog: string;
-  readonly progressFile: string;
   /** The progress file of the unfinished loop that this one replaced. */
   readonly earlierProgress: string;
   /** The logs of the checks before the first iteration. */
   readonly baseline: string;
-  readonly bus: string;
   /** Exists only during a rewind. */
   readonly rewindScratch: string;
 
-  constructor(path: string) {
+  constructor({ id, name, workspace }: LoopKey, path: string = join(loopsFolder(), id)) {
     this.path = path;
-    this.name = basename(path);
-    this.workspace = dirname(dirname(dirname(path)));
+    this.id = id;
+    this.name = name;
+    this.workspace = workspace;
+    this.desk = new Desk(workspace, name);
     this.spec = join(path, 'spec.json');
     this.journal = join(path, 'journal.jsonl');
     this.lock = join(path, 'lock');
     this.snapshot = join(path, 'snapshot.json');
     this.inbox = join(path, 'inbox');
     this.children = join(path, 'children');
-    this.stateFile = join(path, 'state.json');
-    this.iterationsLog = join(path, 'iterations.log');
-    this.progressFile = join(path, 'progress.md');
     this.earlierProgress = join(path, 'earlier-progress.md');
     this.baseline = join(path, 'baseline');
-    this.bus = join(path, 'TASK-MESSAGE-BUS.md');
     this.rewindScratch = join(path, 'rewinds', 'scratch');
   }
 
@@ -47,37 +52,86 @@ export class LoopFolder {
     return join(this.path, 'rewinds', record);
   }
 
-  /** The path of a marker: in this folder, unless the policy gives an absolute path. */
+  run(run: string): string {
+    return join(this.path, runFolder(run));
+  }
+
+  /** The prompt as it was given to the agent of a run. */
+  prompt(run: string): string {
+    return join(this.run(run), 'prompt.md');
+  }
+
+  /** The log that the journal names by the path of its copy on the desk. The workspace may have been moved since. */
+  log(shown: string): string {
+    const [, inner] = /(?:^|\/)loops\/[^/]+\/((?:runs|baseline)\/.*)$/.exec(shown) ?? [];
+    return join(this.path, inner ?? 'no-such-log');
+  }
+
+  /** The copy on the desk of a file in the state. */
+  copyOnDesk(path: string): string {
+    return join(this.desk.path, relative(this.path, path));
+  }
+}
+
+/** What a loop is found by. */
+export interface LoopKey {
+  readonly id: string;
+  readonly name: string;
+  readonly workspace: string;
+}
+
+/** The paths of a loop's desk, which people and agents read and write. */
+export class Desk {
+  readonly workspace: string;
+  /** The folders from the workspace to the desk. */
+  readonly parts: readonly string[];
+  readonly path: string;
+  readonly lock: string;
+  readonly stateFile: string;
+  readonly iterationsLog: string;
+  readonly progressFile: string;
+  readonly bus: string;
+
+  constructor(workspace: string, name: string) {
+    this.workspace = workspace;
+    this.parts = ['.ralph', 'loops', name];
+    this.path = join(workspace, ...this.parts);
+    this.lock = join(this.path, 'lock');
+    this.stateFile = join(this.path, 'state.json');
+    this.iterationsLog = join(this.path, 'iterations.log');
+    this.progressFile = join(this.path, 'progress.md');
+    this.bus = join(this.path, 'TASK-MESSAGE-BUS.md');
+  }
+
+  /** The path of a marker: on the desk, unless the policy gives an absolute path. */
   marker(name: string): string {
     return isAbsolute(name) ? name : join(this.path, name);
   }
 
-  /** `runs/0007` for the first run of the seventh iteration, `runs/0007.2` for the second. */
+  /** The agent's own folder of a run: `RUN_FOLDER`. */
   run(run: string): string {
-    const [iteration = '0', number = '1'] = run.split('.');
-    const padded = iteration.padStart(4, '0');
-    return join(this.path, 'runs', number === '1' ? padded : `${padded}.${number}`);
+    return join(this.path, runFolder(run));
   }
 
-  /** Where the agent of a run reads its prompt. */
+  /** The prompt where an agent opens it by its path. */
   prompt(run: string): string {
     return join(this.run(run), 'prompt.md');
   }
 }
 
-/** The stdout log of a run, relative to the workspace. */
-export function logOf(name: string, run: string): string {
-  return join(loopFolder('', name).run(run), 'stdout.log');
+/** `runs/0007` for the first run of the seventh iteration, `runs/0007.2` for the second. */
+function runFolder(run: string): string {
+  const [iteration = '0', number = '1'] = run.split('.');
+  const padded = iteration.padStart(4, '0');
+  return join('runs', number === '1' ? padded : `${padded}.${number}`);
 }
 
-export function loopsFolder(workspace: string): string {
-  return join(workspace, '.ralph', 'loops');
+/** The states of all loops of this user. */
+export function loopsFolder(): string {
+  return join(stateFolder(), 'loops');
 }
 
-export function loopFolder(workspace: string, name: string): LoopFolder {
-  return new LoopFolder(join(loopsFolder(workspace), name));
-}
-
-export function archiveFolder(workspace: string): string {
-  return join(workspace, '.ralph', 'archive');
+/** The states of loops that were replaced by others of their name. */
+export function archiveFolder(): string {
+  return join(stateFolder(), 'archive');
 }

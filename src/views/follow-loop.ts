@@ -72,6 +72,7 @@ class Output {
         shown: { offset: 0 },
         startedAt: open?.plannedAt ?? state.now,
         folder: path,
+        desk: folder.desk.run(run),
         argv: spec.agent.argv,
         // What the agent has recorded is not shown.
         env: {},

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { EndRecord } from '../store/end-record.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { excerpt } from '../loop/excerpt.ts';
@@ -58,14 +57,10 @@ export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end'>;
 
 /** The result of a loop, from its journal. */
 export function loopResult(loop: EndedLoop): LoopResult {
-  return resultOf(report(readEvents(loop.folder)), loop.end(), loop.spec);
+  return resultOf(report(readEvents(loop.folder)), loop.end(), loop);
 }
 
-function resultOf(
-  known: ReturnType<typeof report>,
-  end: EndRecord,
-  spec: { readonly workspace: string; readonly worktree?: { readonly path: string } },
-): LoopResult {
+function resultOf(known: ReturnType<typeof report>, end: EndRecord, { spec, folder }: EndedLoop): LoopResult {
   const environment = startersEnvironment(process.env);
   return {
     iterations: known.iterations.map((one) => ({
@@ -75,8 +70,7 @@ function resultOf(
       costIsKnown: one.costIsKnown,
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
-        const path = resolve(spec.workspace, log);
-        const output = masked(excerpt(readExcerpt(path, OUTPUT), OUTPUT), environment);
+        const output = masked(excerpt(readExcerpt(folder.log(log), OUTPUT), OUTPUT), environment);
         return { name: hideKeys(name), passed, output };
       }),
       allChecksPassed: one.allChecksPassed,

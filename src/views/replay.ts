@@ -3,9 +3,9 @@ import { JournalError } from '../journal/journal.ts';
 import { eventsIn } from '../journal/stream.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
-import { liveOwner, readLoop, type LoopReading } from '../store/read-loop.ts';
+import { liveOwner, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
-import { loopFolder, type LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 
 /**
@@ -34,7 +34,7 @@ type Take = (event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec) 
 
 /** Finds the loop without reading its journal, which may be large. */
 function openLoop(workspace: string, name: string): { readonly folder: LoopFolder; readonly spec: Spec } {
-  const folder = loopFolder(workspace, name);
+  const folder = requireFolder(workspace, name);
   // Throws if there is none, and names the existing ones.
   if (!existsSync(folder.journal) || !existsSync(folder.spec))
     throw new UserError(readLoop(workspace, name).trouble ?? `cannot read the loop in ${folder.path}`);

@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import type { Agent, AgentCall } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
-import { makeFolders } from '../store/make-folders.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';

@@ -1,7 +1,7 @@
 /** The worktrees of the loops of a workspace, as people see them. */
 import type { LoopReading } from '../store/read-loop.ts';
 import { readLoops } from '../store/read-loop.ts';
-import { loopFolder } from '../store/store.ts';
+import { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { GitError, resolveRevision } from '../git/git.ts';
 import { workIn, type Work } from '../git/work.ts';
@@ -73,7 +73,7 @@ export async function workOf(spec: Spec, env: Environment): Promise<Work | null>
   if (spec.worktree === undefined) return null;
   try {
     if (!(await isOwn(spec, env))) return null;
-    const folder = loopFolder(spec.workspace, spec.name);
+    const folder = new LoopFolder(spec);
     return await workIn(gitIn(spec.workspace, env), spec.worktree, readSetUpTree({ folder }));
   } catch (error) {
     if (error instanceof GitError) return null;

@@ -7,7 +7,7 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { loopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
 import type { Worktree } from '../store/spec.ts';
 import { resolveRevision, type Repository } from '../git/git.ts';
 import {
@@ -26,7 +26,14 @@ import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import { UserError } from '../user-error.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { liveOwner, readAllLoops, readLoopAt, readLoops, type LoopReading } from '../store/read-loop.ts';
+import {
+  findFolder,
+  liveOwner,
+  readAllLoops,
+  readLoopAt,
+  readLoops,
+  type LoopReading,
+} from '../store/read-loop.ts';
 import { readSetUpTree } from './set-up.ts';
 import { brokenTree, describeWork, discard } from './worktree.ts';
 
@@ -103,10 +110,16 @@ function hasFiles(path: string): boolean {
 }
 
 function loopOf(repository: Repository, path: string, owner: TreeOwner | null): LoopReading | null {
-  const loop = owner === null ? null : readLoopAt(loopFolder(owner.workspace, owner.name));
-  if (owner !== null) return loop?.spec.id === owner.id ? loop : null;
+  const owned = owner === null ? null : folderOf(owner);
+  if (owner !== null) return owned === null ? null : readLoopAt(owned);
   const known = [...readLoops(repository.folder), ...readAllLoops()];
   return known.find(({ spec }) => spec.worktree?.path === path) ?? null;
+}
+
+/** The note of a tree's owner is in the repository, so only the registry says whether there is such a loop. */
+function folderOf({ id, name, workspace }: TreeOwner): LoopFolder | null {
+  const folder = findFolder(workspace, name);
+  return folder?.id === id ? folder : null;
 }
 
 /** Refuses a tree in which a loop is running, or which an unfinished loop needs to be resumed. */
@@ -117,7 +130,8 @@ function refuseUsed(
   replaced: LoopReading | null,
 ): void {
   // A loop that has only just started has no journal yet.
-  const pid = owner === null ? null : liveOwner(loopFolder(owner.workspace, owner.name));
+  const folder = owner === null ? null : folderOf(owner);
+  const pid = folder === null ? null : liveOwner(folder);
   if (owner !== null && pid !== null && pid !== process.pid) throw isRunningIn(path, owner, pid);
   for (const user of [loop, loopInside(path)]) {
     if (user === null) continue;

@@ -276,7 +276,9 @@ describe('a stream with invalid lines', () => {
     exits(end, 0);
     expect(end.stdout).toContain('junk\n');
     expect(end.stderr.match(/could not parse/g)).toHaveLength(1);
-    expect(end.stderr).toContain("could not parse 6 lines of the agent's output; all of it is in");
+    expect(end.stderr).toContain(
+      "could not parse 6 lines of the agent's output; see all of it with: ralph logs a --run 1.1 --raw",
+    );
     expect(rig.loop('a').read('runs', '0001', 'stdout.log').length).toBeGreaterThan(10 * 1024 * 1024);
   });
 });

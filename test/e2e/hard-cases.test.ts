@@ -27,7 +27,7 @@ describe('leftovers of a loop', () => {
     );
     exits(restarted, 1);
     expect(restarted.stdout).toBe('ran\n');
-    expect(rig.has('.ralph/archive/a-1/runs/0001')).toBe(true);
+    expect(rig.archive).toHaveLength(1);
   });
 
   it('are cleaned up by stop --now: it kills an orphaned check', async () => {
@@ -64,12 +64,17 @@ describe('leftovers of a loop', () => {
 });
 
 describe('a copied workspace', () => {
-  it('does not touch the agent of the original', async () => {
+  it('has no loops of its own: those that were copied are ignored and mentioned', async () => {
     const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     const copy = `${rig.workspace}-copy`;
     cpSync(rig.workspace, copy, { recursive: true });
-    exits(await rig.ralph(['rm', 'a'], { cwd: copy }).ended, 0);
+    const ls = await rig.ralph(['ls'], { cwd: copy }).ended;
+    expect(ls).toMatchObject({ code: 0, stdout: '' });
+    expect(ls.stderr).toContain('note: .ralph/loops/a is not one of your loops');
+    const rm = await rig.ralph(['rm', 'a'], { cwd: copy }).ended;
+    exits(rm, 2);
+    expect(rm.stderr).toContain('.ralph/loops/a is not one of your loops');
     expect(turn.heard).toEqual([]);
     await turn.prints(DONE);
     await turn.exits(0);

@@ -46,14 +46,14 @@ describe('resume', () => {
   it('supersedes a stop that still waits in the inbox', async () => {
     const { program, turn } = await firstTurn(rig);
     process.kill(program.pid, 'SIGSTOP');
-    post(rig.path('.ralph/loops/a/inbox'), { type: 'stop', now: false, by: 'person' }, Date.now());
+    post(rig.loop('a').file('inbox'), { type: 'stop', now: false, by: 'person' }, Date.now());
     await program.crashes();
     const resumed = rig.ralph(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.exits(0);
     await claims(await rig.nextTurn());
     exits(await resumed.ended, 0);
-    expect(readdirSync(rig.path('.ralph/loops/a/inbox'))).toEqual([]);
+    expect(readdirSync(rig.loop('a').file('inbox'))).toEqual([]);
   });
 
   it('cancels a stop of a running loop before the running agent has exited', async () => {
@@ -66,8 +66,8 @@ describe('resume', () => {
   });
 
   it('runs the checks and makes the commit that an abort left undone, before the next iteration', async () => {
-    const folder = '.ralph/loops/a/runs/0001/checks';
-    const script = `echo "$RALPH_ITERATION" > work.txt; echo Add work; test -e once || { touch once; : > ${folder}; }`;
+    const folder = '"$XDG_STATE_HOME"/ralph/loops/a-*/runs/0001';
+    const script = `echo "$RALPH_ITERATION" > work.txt; echo Add work; test -e once || { touch once; : > "$(echo ${folder})/checks"; }`;
     mkdirSync(rig.path('.ralph'));
     rig.write('.ralph/settings.json', JSON.stringify({ scm: { command: 'git', tasks: ['commit'] } }));
     const args = ['--name', 'a', '-m', '2', '--check', 'true', '--', ...rig.plain(script)];
@@ -75,7 +75,7 @@ describe('resume', () => {
     exits(aborted, 3);
     expect(rig.loop('a').state.outcome?.type).toBe('fatal');
     expect(rig.loop('a').all('commit.made')).toEqual([]);
-    rmSync(rig.path(folder));
+    rmSync(rig.loop('a').file('runs/0001/checks'));
     exits(await rig.does('resume', 'a'), 1);
     const { events } = rig.loop('a');
     const first = events.findIndex(({ type }) => type === 'commit.made');
@@ -94,7 +94,7 @@ describe('pause', () => {
     expect(said.stderr).toContain('loop a is not running, so there is nothing to pause');
     expect(said.stderr).toContain('its agent (process ');
     expect(said.stderr).toContain('continue it with: ralph resume a\n');
-    expect(readdirSync(rig.path('.ralph/loops/a/inbox'))).toEqual([]);
+    expect(readdirSync(rig.loop('a').file('inbox'))).toEqual([]);
     await turn.exits(0);
     await allGone();
     const later = await rig.does('pause', 'a');

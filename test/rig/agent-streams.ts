@@ -109,6 +109,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
       shown: { offset: 0 },
       startedAt,
       folder,
+      desk: folder,
       argv: [agent],
       env,
       session,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStage, waitFor } from './stage.ts';
 
@@ -153,7 +153,9 @@ describe('ralph run', () => {
     await first.ended;
     expect((await stage.run(...work, '--fresh')).code).toBe(0);
     expect(stage.running).toEqual([]);
-    expect(stage.read('.ralph/archive/it-1/journal.jsonl')).toContain('"loop.created"');
+    const [archived = ''] = stage.archive.map((loop) => readFileSync(`${loop}/journal.jsonl`, 'utf8'));
+    expect(archived).toContain('"loop.created"');
+    expect(existsSync(stage.path('.ralph/archive/it-1/state.json'))).toBe(true);
   });
 });
 

@@ -113,14 +113,14 @@ const BREAKAGES: Readonly<Record<string, readonly [(stage: Stage) => void, RegEx
       rmSync(stage.file('spec.json'));
       execFileSync('mkfifo', [stage.file('spec.json')]);
     },
-    /spec\.json is not a regular file/,
+    /cannot read .*spec\.json: it is not a regular file/,
   ],
   'a journal that is a folder': [
     (stage) => {
       rmSync(stage.file('journal.jsonl'));
       mkdirSync(stage.file('journal.jsonl'));
     },
-    /journal\.jsonl is not a regular file/,
+    /cannot read .*journal\.jsonl: it is not a regular file/,
   ],
   'a journal of another program': [
     (stage) => writeFileSync(stage.file('journal.jsonl'), 'hello\n'),

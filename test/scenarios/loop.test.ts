@@ -273,7 +273,7 @@ describe('ralph loop', () => {
     expect(code).toBe(1);
     expect(stderr.match(/cannot write .*progress\.md: it is a folder/g)).toHaveLength(1);
     expect(stage.read(file).match(/^## Iteration \d — PASS$/gm)).toEqual(
-      [2, 3, 4].map((number) => `## Iteration ${number} — PASS`),
+      [1, 2, 3, 4].map((number) => `## Iteration ${number} — PASS`),
     );
   });
 

@@ -133,15 +133,15 @@ describe('ralph rewind', () => {
     expect(stage.running).toEqual([]);
     stage.release();
     expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['2\n', '2\n', '2\n']);
-    expect(readdirSync(stage.path('.ralph/loops/it')).filter((name) => name.includes('index'))).toEqual([]);
-    expect(existsSync(stage.path('.ralph/loops/it/rewinds/scratch'))).toBe(false);
+    expect(readdirSync(stage.files('it').state).filter((name) => name.includes('index'))).toEqual([]);
+    expect(existsSync(stage.file('rewinds/scratch'))).toBe(false);
   });
 
   it('keeps exact copies of files that git cannot restore exactly, and prints where', async () => {
     const stage = openStage();
     stage.plans('default', 'echo "$RALPH_ITERATION" >key; chmod 600 key');
     await stage.run('-p', 'work', '-m', '2');
-    const copies = stage.path('.ralph/loops/it/rewinds/rewind-1');
+    const copies = stage.file('rewinds/rewind-1');
     expect((await rewinds(stage, '1')).stdout).toContain(
       `note: git cannot restore 1 file exactly (filters, line ends or permissions): exact copies are in\n      ${copies},`,
     );

@@ -24,6 +24,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { Ralph, type Ended } from './ralph.ts';
 
 /** Opens a stage for the current test, and closes it when the test ends. */
@@ -153,7 +154,18 @@ export class Stage {
 
   /** The path of a file of the loop `it`. */
   file(name: string): string {
-    return this.path(`.ralph/loops/it/${name}`);
+    return this.files('it').path(name);
+  }
+
+  /** Where the files of a loop are. */
+  files(name: string): LoopFiles {
+    return new LoopFiles(join(this.#folder, 'state'), this.workspace, name);
+  }
+
+  /** The states of the loops that were archived. */
+  get archive(): readonly string[] {
+    const folder = join(this.#folder, 'state', 'ralph', 'archive');
+    return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
   }
 
   /** The content of `state.json`. */

@@ -221,11 +221,11 @@ describe('the prompt file', () => {
   });
 });
 
-describe('the folder of a loop', () => {
-  it('S4.34 can be deleted without any other clean-up', async () => {
+describe('the state of a loop', () => {
+  it('can be deleted without any other clean-up', async () => {
     const stage = openStage();
     await stage.run(...swarm, '-m', '1');
-    rmSync(stage.file(''), { recursive: true });
+    rmSync(stage.files('it').state, { recursive: true });
     expect((await stage.ralph('ls').ended).stdout).toBe('');
     expect((await stage.ralph('ls', '--all').ended).stdout).toBe('');
     expect((await stage.run(...swarm, '-m', '1')).code).toBe(0);

@@ -140,7 +140,7 @@ describe('a worktree', () => {
     expect((await run()).code).toBe(0);
     expect(stage.given(1, 'cwd')).toBe(`${treeOf(stage)('packages/a b')}\n`);
     expect(stage.git('show', '--name-only', '--format=', 'ralph/it')).toBe('packages/a b/work\n');
-    expect(existsSync(stage.path('packages/a b/.ralph/loops/it/journal.jsonl'))).toBe(true);
+    expect(existsSync(stage.path('packages/a b/.ralph/loops/it/state.json'))).toBe(true);
     const merged = await stage.shell(`cd 'packages/a b' && $RALPH worktree merge it`).ended;
     expect(merged).toMatchObject({ code: 0 });
     expect(existsSync(stage.path('packages/a b/work'))).toBe(true);

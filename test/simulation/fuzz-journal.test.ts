@@ -127,7 +127,13 @@ function show(events: readonly LoopEvent[]): void {
   for (const event of events) known = learn(known, event);
   decide(known.state);
   endRecord(known.state, known.report, spec);
-  const { status } = summaryOf({ folder: new LoopFolder(folder), spec, ...known, owner: 1, trouble: null });
+  const { status } = summaryOf({
+    folder: new LoopFolder(spec, folder),
+    spec,
+    ...known,
+    owner: 1,
+    trouble: null,
+  });
   if (status === 'unreadable') throw new Error('the summary failed');
 }
 

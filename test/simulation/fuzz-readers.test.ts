@@ -3,6 +3,7 @@
  * hangs, and what it believes satisfies an oracle that is written without the rules of the readers.
  */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -32,7 +33,7 @@ import { readOwner } from '../../src/store/lock-owner.ts';
 import { registered } from '../../src/store/registry.ts';
 import { sharedLimit } from '../../src/store/shared-limits.ts';
 import { readSpec } from '../../src/store/spec.ts';
-import { LoopFolder } from '../../src/store/store.ts';
+import { Desk, LoopFolder } from '../../src/store/store.ts';
 import { UserError } from '../../src/user-error.ts';
 import { readSetUpTree } from '../../src/worktree/set-up.ts';
 import { contents } from './fuzz-inputs.ts';
@@ -57,6 +58,7 @@ interface Reader {
 }
 
 const RUNS = 1000;
+const KEY = { id: 'it-1', name: 'it', workspace: '/work' };
 const COMMIT = 'a'.repeat(40);
 const isText = (value: unknown, max: number): value is string =>
   typeof value === 'string' && value.length <= max && !value.includes('\0');
@@ -192,14 +194,11 @@ const READERS: Readonly<Record<string, Reader>> = {
         (isCount(of(value, 'umask')) && Number(of(value, 'umask')) <= 511)),
   },
   'an entry of the registry': {
-    file: 'loops/it-1.json',
-    sample: { id: 'it-1', name: 'it', workspace: '/work', folder: '/work/.ralph/loops/it' },
+    file: `registry/${createHash('sha256').update('/work').digest('hex').slice(0, 32)}/it`,
+    sample: KEY,
     read: (at) => registered(at)[0] ?? null,
     oracle: (value) =>
-      of(value, 'id') === 'it-1' &&
-      isId(of(value, 'name')) &&
-      isPath(of(value, 'workspace')) &&
-      isPath(of(value, 'folder')),
+      isId(of(value, 'id')) && of(value, 'name') === 'it' && of(value, 'workspace') === '/work',
   },
   'a shared limit': {
     file: 'limits/a.json',
@@ -238,10 +237,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'the pid of a shim': { file: 'started', sample: '4711\n', read: (at) => shimPid(at), oracle: isPid },
   'the state file': {
-    file: 'state.json',
+    file: '.ralph/loops/it/state.json',
     sample: { max_iterations: 7, status: 'running' },
     read(at) {
-      const file = new StateFile(join(at, 'state.json'));
+      const file = new StateFile(new Desk(at, 'it'));
       file.open({ ...NOTHING_KNOWN.state, created: true });
       const [edit = null] = file.takeEdit(NOTHING_KNOWN.state);
       return edit?.type === 'policy.changed' ? edit.policy.limits.iterations : null;
@@ -250,9 +249,9 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'the announcement of a child': {
     file: 'children/child-1',
-    sample: '/nowhere/.ralph/loops/child',
+    sample: '/nowhere/loops/child-1',
     // No loop lives there, so nothing may be believed.
-    read: (at) => childChanges(new LoopFolder(at), NOTHING_KNOWN.state)[0] ?? null,
+    read: (at) => childChanges(new LoopFolder(KEY, at), NOTHING_KNOWN.state)[0] ?? null,
     oracle: () => false,
   },
   'the progress of SCM tasks': {
@@ -273,7 +272,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   'the tree after a set-up': {
     file: 'setup/left.json',
     sample: { tree: COMMIT, base: '' },
-    read: (at) => readSetUpTree({ folder: new LoopFolder(at) }),
+    read: (at) => readSetUpTree({ folder: new LoopFolder(KEY, at) }),
     oracle: (value) =>
       isCommit(of(value, 'tree')) && (of(value, 'base') === '' || isCommit(of(value, 'base'))),
   },
@@ -294,6 +293,7 @@ const READERS: Readonly<Record<string, Reader>> = {
         session: '01a1e2d4-ecad-7683-9423-cccf461cd5af',
         stderr: '',
         folder: at,
+        desk: at,
       }) ?? null,
     oracle: (value) =>
       values(of(value, 'parts')).every((part) =>

@@ -1,21 +1,31 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readJournal } from '../../../src/journal/file.ts';
 import type { LoopEvent } from '../../../src/loop/event.ts';
 import { fold } from '../../../src/loop/evolve.ts';
 import type { LoopState } from '../../../src/loop/state.ts';
+import type { LoopFiles } from './loop-files.ts';
 import { until } from './until.ts';
 
 /** A loop, read from its folder. */
 export class RecordedLoop {
-  readonly folder: string;
+  readonly #files: LoopFiles;
 
-  constructor(workspace: string, name: string) {
-    this.folder = join(workspace, '.ralph', 'loops', name);
+  constructor(files: LoopFiles) {
+    this.#files = files;
   }
 
+  /** The folder of its state. */
+  get folder(): string {
+    return this.#files.state;
+  }
+
+  get desk(): string {
+    return this.#files.desk;
+  }
+
+  /** A file of its state or its desk. */
   file(...path: readonly string[]): string {
-    return join(this.folder, ...path);
+    return this.#files.path(...path);
   }
 
   read(...path: readonly string[]): string {
@@ -49,7 +59,6 @@ export class RecordedLoop {
       () =>
         existsSync(this.file('journal.jsonl')) ? (this.all(type).filter(fits)[count - 1] ?? null) : null,
       {
-        folder: this.folder,
         seen: () => (existsSync(this.file('journal.jsonl')) ? this.read('journal.jsonl') : 'no journal'),
       },
     );

@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +16,7 @@ import { Gate } from './gate.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
 import { Program, type Ended } from './program.ts';
 import { RecordedLoop } from './recorded-loop.ts';
+import { LoopFiles } from './loop-files.ts';
 import { meet, type Turn } from './turn.ts';
 import { until } from './until.ts';
 
@@ -138,7 +147,12 @@ export class Rig {
   }
 
   loop(name: string): RecordedLoop {
-    return new RecordedLoop(this.workspace, name);
+    return new RecordedLoop(new LoopFiles(join(this.folder, 'state'), this.workspace, name));
+  }
+
+  /** The ids of the loops that were archived. */
+  get archive(): readonly string[] {
+    return readdirSync(join(this.folder, 'state', 'ralph', 'archive'));
   }
 
   git(...args: readonly string[]): string {

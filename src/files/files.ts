@@ -1,0 +1,105 @@
+/**
+ * Opening files that somebody else may have put there: an agent, a repository, another process.
+ *
+ * 1. A symbolic link at the path is not followed: opening it fails.
+ * 2. Only regular files are opened: a FIFO, a device or a folder fails at once and never blocks.
+ * 3. Reads are bounded: a file that is longer than the caller allows is not read at all.
+ *
+ * `below.ts` does the same for the folders on the way to a file; `replace-file.ts` writes a whole file.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Modes of what only this user may read. */
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_FOLDER = 0o700;
+
+/** What is at a path is no regular file, or is too long to be read. */
+export class UnusableFile extends Error {
+  readonly path: string;
+  /** For a message that names the path elsewhere. */
+  readonly reason: string;
+
+  constructor(path: string, what: string) {
+    super(`${path} is ${what}`);
+    this.path = path;
+    this.reason = `it is ${what}`;
+  }
+}
+
+/** The content of a regular file; null if there is none. Throws `UnusableFile` for anything else. */
+export function readRegular(path: string, maxBytes: number = MAX_BYTES): Buffer | null {
+  let descriptor;
+  try {
+    descriptor = openRegular(path, 'read');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size > maxBytes) throw new UnusableFile(path, `too long: ${size} bytes (maximum ${maxBytes})`);
+    return readAll(descriptor, size);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The text of a regular file; null if there is none, or if it cannot be read. */
+export function textOf(path: string, maxBytes: number = MAX_BYTES): string | null {
+  try {
+    return readRegular(path, maxBytes)?.toString('utf8') ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Opens a regular file; `append` and `lock` create it where it is missing, `create` demands that it is missing. */
+export function openRegular(path: string, way: keyof typeof WAYS, mode: number = PRIVATE_FILE): number {
+  let descriptor;
+  try {
+    descriptor = openSync(path, WAYS[way] | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
+  } catch (error) {
+    const what = UNUSABLE.get(codeOf(error) ?? '');
+    throw what === undefined ? error : new UnusableFile(path, what);
+  }
+  const found = fstatSync(descriptor);
+  if (found.isFile()) return descriptor;
+  closeSync(descriptor);
+  throw new UnusableFile(path, 'not a regular file');
+}
+
+const { O_RDONLY, O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
+const WAYS: Readonly<Record<'read' | 'append' | 'lock' | 'create', number>> = {
+  read: O_RDONLY,
+  append: O_RDWR | O_APPEND | O_CREAT,
+  lock: O_RDWR | O_CREAT,
+  create: O_WRONLY | O_CREAT | O_EXCL,
+};
+
+/** What opening says of something that is no regular file: Linux has ELOOP for a link, the BSDs EMLINK or EFTYPE. */
+const UNUSABLE: ReadonlyMap<string, string> = new Map([
+  ['ELOOP', 'a symbolic link'],
+  ['EMLINK', 'a symbolic link'],
+  ['EFTYPE', 'a symbolic link'],
+  ['ENXIO', 'a FIFO or a socket'],
+  ['EISDIR', 'a folder'],
+]);
+
+/** Reads at most `size` bytes of a file, fewer at its end. */
+export function readAll(descriptor: number, size: number, from: number = 0): Buffer {
+  const content = Buffer.alloc(size);
+  let at = 0;
+  while (at < size) {
+    const count = readSync(descriptor, content, at, size - at, from + at);
+    if (count === 0) break;
+    at += count;
+  }
+  return content.subarray(0, at);
+}
+
+/** The code of an error of the file system. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

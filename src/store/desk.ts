@@ -1,0 +1,109 @@
+/**
+ * The desk of a loop: its folder in the workspace, where an agent or a repository can put anything.
+ *
+ * 1. Nothing on the way to a file on the desk is followed out of it (`files/below.ts`).
+ * 2. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
+ *    folder and would otherwise drive a loop on the same desk.
+ */
+import { closeSync, copyFileSync, fstatSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { below } from '../files/below.ts';
+import { codeOf, openRegular, readAll } from '../files/files.ts';
+import { retakeLock, takeLock, type LockResult } from './lock.ts';
+import { thisProcess } from './lock-owner.ts';
+import { cannotWrite } from './ralph-folder.ts';
+import type { Desk, LoopFolder } from './store.ts';
+import { UserError } from '../user-error.ts';
+
+/** Calls `use` with a path to a folder of the desk that is valid during the call; makes the folder where it is missing. */
+export function onDesk<T>(desk: Desk, folder: string, use: (path: string) => T): T {
+  const more = relative(desk.path, folder).split('/').filter(Boolean);
+  return below(desk.workspace, [...desk.parts, ...more], { make: true }, use);
+}
+
+/** Makes the desk, takes its lock and returns how to release it; throws if a process of another state folder has it. */
+export async function lockDesk(desk: Desk): Promise<() => void> {
+  let lock: LockResult;
+  try {
+    lock = await takeLock(desk.lock, thisProcess(), () => openOnDesk(desk));
+  } catch (error) {
+    throw cannotWrite(error, desk.path);
+  }
+  if (lock.taken) return lock.release;
+  const owner = lock.owner === null ? 'another process' : `process ${lock.owner.pid} there`;
+  throw new UserError(
+    `another user, container or state folder drives a loop "${basename(desk.path)}" in this workspace (${owner} has locked ${desk.path}); end that loop first, or use another --name`,
+  );
+}
+
+/** Takes the lock of a desk that was removed and made again, until this process ends; another process may be faster. */
+export function relockDesk(desk: Desk): void {
+  retakeLock(desk.lock, thisProcess(), () => openOnDesk(desk));
+}
+
+function openOnDesk(desk: Desk): number {
+  return onDesk(desk, desk.path, (folder) => openLock(join(folder, 'lock')));
+}
+
+/** Another user may read the file only, which is enough to lock it. */
+function openLock(path: string): number {
+  try {
+    return openRegular(path, 'lock', 0o666);
+  } catch (error) {
+    if (codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM') return openRegular(path, 'read');
+    throw error;
+  }
+}
+
+/** Moves the desk to `.ralph/archive`; its new path relative to the workspace, or null if there is no desk. */
+export function archiveDesk({ workspace, path, parts }: Desk): string | null {
+  const [ralph = '', loops = '', name = ''] = parts;
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
+  return below(workspace, [ralph, 'archive'], { make: true }, (archive) => {
+    let number = 1;
+    while (lstatSync(join(archive, `${name}-${number}`), { throwIfNoEntry: false }) !== undefined) number++;
+    below(workspace, [ralph, loops], { make: false }, (folder) =>
+      renameSync(join(folder, name), join(archive, `${name}-${number}`)),
+    );
+    return join(ralph, 'archive', `${name}-${number}`);
+  });
+}
+
+/** Removes the desk with everything on it. */
+export function removeDesk({ workspace, parts, path }: Desk): void {
+  const [name = ''] = parts.slice(-1);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  below(workspace, parts.slice(0, -1), { make: false }, (folder) =>
+    rmSync(join(folder, name), { recursive: true, force: true }),
+  );
+}
+
+/** Copies a log from the state to the desk, where people and agents read it; only the end of a very long one. */
+export function copyToDesk(folder: LoopFolder, log: string): void {
+  const copy = folder.copyOnDesk(log);
+  onDesk(folder.desk, dirname(copy), (place) => {
+    const target = join(place, basename(copy));
+    rmSync(target, { recursive: true, force: true });
+    copyEnd(log, target);
+  });
+}
+
+function copyEnd(from: string, to: string): void {
+  const source = openRegular(from, 'read');
+  try {
+    const { size } = fstatSync(source);
+    if (size <= MAX_COPY_BYTES) {
+      copyFileSync(from, to);
+      return;
+    }
+    const target = openRegular(to, 'create', 0o666);
+    writeSync(target, `[the last ${MAX_COPY_BYTES} of ${size} bytes; all of it is in ${from}]\n`);
+    writeSync(target, readAll(source, MAX_COPY_BYTES, size - MAX_COPY_BYTES));
+    closeSync(target);
+  } finally {
+    closeSync(source);
+  }
+}
+
+/** A longer log is of no use to a reader, and would be written twice. */
+const MAX_COPY_BYTES = 8 * 1024 * 1024;

@@ -1,0 +1,69 @@
+/**
+ * Folders in `.ralph/loops` that are no loop of this user: they came with a clone or a copy, were left by another user, or
+ * belong to a workspace that was moved. They are mentioned and never used.
+ */
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOf } from '../files/files.ts';
+import { shellQuote } from '../process/shell-quote.ts';
+import { oldLoops } from './old-layout.ts';
+import { registered, registeredAs } from './registry.ts';
+
+export interface Stranger {
+  readonly name: string;
+  /** Whether it is a loop of an earlier version that still runs, so that it could not be moved yet. */
+  readonly isOld: boolean;
+  /** The workspace that this one seems to have been before it was moved; null for any other stranger. */
+  readonly movedFrom: string | null;
+}
+
+export function strangersIn(workspace: string): readonly Stranger[] {
+  const folder = join(workspace, '.ralph', 'loops');
+  return namesIn(folder)
+    .filter((name) => registeredAs(workspace, name) === null)
+    .filter((name) => hasLoopFiles(join(folder, name)))
+    .map((name) => ({
+      name,
+      isOld: oldLoops().some(({ key }) => key.workspace === workspace && key.name === name),
+      movedFrom: formerWorkspace(join(folder, name, 'state.json')),
+    }));
+}
+
+/** Whether a folder in `.ralph/loops` has files that Ralph writes for a loop; agents and people may put others there. */
+export function hasLoopFiles(desk: string): boolean {
+  return FILES.some((file) => lstatSync(join(desk, file), { throwIfNoEntry: false }) !== undefined);
+}
+
+/** What a desk has, and what the folder of an earlier version has. */
+const FILES = ['state.json', 'iterations.log', 'progress.md', 'journal.jsonl'];
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** The file is only a hint: the registry has to know the id, and the folder that it names has to be gone. */
+function formerWorkspace(stateFile: string): string | null {
+  const [, id] = /"id": "([A-Za-z0-9._-]{1,100})"/.exec(textOf(stateFile, MAX_BYTES) ?? '') ?? [];
+  const loop = id === undefined ? undefined : registered().find((key) => key.id === id);
+  return loop === undefined || existsSync(loop.workspace) ? null : loop.workspace;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** The command that takes the loops of a moved workspace along. */
+export function moveCommand(from: string): string {
+  return `ralph move ${shellQuote(from)}`;
+}
+
+/** Why a stranger is not used, and what to do about it. */
+export function describeStranger({ name, isOld, movedFrom }: Stranger): string {
+  if (isOld)
+    return `"${name}" was started by an earlier version of ralph and still runs; it is listed once it has ended`;
+  return movedFrom === null
+    ? `.ralph/loops/${name} is not one of your loops (it came with a copy or a clone, or belongs to another user) and is ignored`
+    : `"${name}" belongs to ${movedFrom}, which is gone; if this workspace was moved from there, take its loops along with: ${moveCommand(movedFrom)}`;
+}
