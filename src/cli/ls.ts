@@ -52,7 +52,7 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   const rows = [
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {
-      const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting } =
+      const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
       return [
         name,
@@ -60,7 +60,7 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
         ...(withWorkspace ? [workspace] : []),
-        waiting ?? reason ?? '',
+        [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
       ];
     }),
   ];

@@ -3,6 +3,7 @@ import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
+import { NOTHING_KNOWN } from '../loop/report.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { maskOf } from '../store/mask.ts';
@@ -41,9 +42,11 @@ export function shownSummary(loop: LoopReading): LoopSummary {
 }
 
 function describe(loop: LoopReading): readonly string[] {
-  const { state, report, spec, owner } = loop;
+  const { spec, owner } = loop;
   const summary = summaryOf(loop);
-  const { status: word, reason, waiting, next } = summary;
+  const { status: word, reason, waiting, warning, next } = summary;
+  const readable = word === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
+  const { state, report } = readable;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
   return [
@@ -64,10 +67,11 @@ function describe(loop: LoopReading): readonly string[] {
       ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
     ),
     ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
-    ...spendLines(loop),
+    ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
+    ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
     `Logs: ${homely(loop.folder.path)}`,
   ];

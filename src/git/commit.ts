@@ -6,10 +6,13 @@
  * 3. The user's own git makes the commit, with hooks and signatures.
  * 4. A commit whose owner died before it was noted is recognised, so that it is never made twice.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
 import { execGit, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
+import { objectId } from './object-id.ts';
 import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
@@ -114,13 +117,15 @@ export function wasAttempted(folder: string): boolean {
 }
 
 export function readNote(folder: string): Note | null {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `noteHead`
-    return JSON.parse(readFileSync(noteFile(folder), 'utf8')) as Note;
-  } catch {
-    return null;
-  }
+  const value = readJsonFile(noteFile(folder));
+  return isNote(value) ? value : null;
 }
+
+function isNote(value: unknown): value is Note {
+  return fits(NOTE, value);
+}
+
+const NOTE = fields({ head: nullable(objectId), tree: nullable(objectId), message: nullable(string) });
 
 function noteFile(folder: string): string {
   return join(folder, 'head.json');

@@ -5,8 +5,10 @@
  * 2. An entry that is committed by then stays, because taking it out would stage its reversal.
  * 3. The previous entries are noted before anything is staged. The note is removed once the index is in order again.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, resolveRevision, type Repository } from './git.ts';
@@ -151,11 +153,24 @@ async function entriesDifferingFrom(
 }
 
 function readNote(note: string): readonly Staged[] {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `stage`
-    return JSON.parse(readFileSync(note, 'utf8')) as readonly Staged[];
-  } catch {
-    // A crash while the note was written: nothing is staged yet.
-    return [];
-  }
+  const value = readJsonFile(note, MAX_NOTE_BYTES);
+  // A crash while the note was written: nothing is staged yet.
+  return isNote(value) ? value : [];
 }
+
+function isNote(value: unknown): value is readonly Staged[] {
+  return fits(NOTE, value);
+}
+
+const NOTE = list(
+  fields({
+    path: rule('a path', (value) => typeof value === 'string' && !value.includes('\0')),
+    entry: rule(
+      '<mode> <object>',
+      (value) => typeof value === 'string' && /^\d{1,6} [0-9a-f]{40,64}$/.test(value),
+    ),
+    before: list(string),
+  }),
+);
+/** One entry for every changed file. */
+const MAX_NOTE_BYTES = 256 * 2 ** 20;

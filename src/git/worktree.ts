@@ -19,6 +19,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits, nonBlank } from '../loop/shape.ts';
 import {
   execGit,
   GitError,
@@ -165,12 +167,18 @@ export async function setTreeOwner(repository: Repository, path: string, owner: 
 export async function ownerOfTree(repository: Repository, path: string): Promise<TreeOwner | null> {
   try {
     const file = join((await adminFolderOf(repository, path)) ?? '', OWNER_FILE);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `setTreeOwner`
-    return JSON.parse(readFileSync(file, 'utf8')) as TreeOwner;
+    const value = readJsonFile(file);
+    return isTreeOwner(value) ? value : null;
   } catch {
     return null;
   }
 }
+
+function isTreeOwner(value: unknown): value is TreeOwner {
+  return fits(TREE_OWNER, value);
+}
+
+const TREE_OWNER = fields({ id: nonBlank, name: nonBlank, workspace: nonBlank });
 
 /** The id of the loop that a branch belongs to; null if none is noted. */
 export async function ownerOfBranch(repository: Repository, branch: string): Promise<string | null> {

@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { processes } from '../process/process.ts';
+import { exitStatus, shimPid } from '../process/shim.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { Host, HostedRun } from './host.ts';
 import { processHost, type ProcessSpec } from './process.ts';
@@ -61,6 +63,11 @@ const appears = (name: string): Promise<void> =>
     });
   });
 
+const childrenOf = (pid: number): readonly string[] =>
+  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+
 describe('an agent as a process', () => {
   it('reads its prompt from a file, writes its output to files and has an exit code', async () => {
     const run = await host.start(request);
@@ -116,6 +123,41 @@ describe('an agent as a process', () => {
     expect(await again.close('read')).toBeNull();
     expect(other.kill('SIGKILL')).toBe(true);
   });
+
+  it.each(['while the run is open', 'after the run has ended'])(
+    'does not end another program that a forged receipt names, %s',
+    async (when) => {
+      // A process group of its own: the sweep of a run ends the group of its shim.
+      const stranger = spawn('sh', ['-c', 'echo ready; sleep 300 & wait'], { detached: true });
+      onTestFinished(() => void process.kill(-(stranger.pid ?? 0), 'SIGKILL'));
+      await once(stranger.stdout, 'data');
+      const birth = processes.birth(stranger.pid ?? 0);
+      writeFileSync(join(spec.folder, 'receipt.json'), JSON.stringify(birth));
+      writeFileSync(join(spec.folder, 'started'), `${stranger.pid}\n`);
+      if (when !== 'while the run is open') writeFileSync(join(spec.folder, 'exit'), '0\n');
+      const run = await found();
+      expect(await run.stop(0)).toEqual([]);
+      await run.close('read');
+      expect(birth !== null && processes.lives(birth)).toBe(true);
+      expect(childrenOf(stranger.pid ?? 0)).toHaveLength(1);
+    },
+  );
+
+  it.each(['-1\n', '0\n', '1e3\n', 'x\n', '4711', '{}', ' 7\n', '99999999999\n'])(
+    'is not found by a pid that no shim writes: %j',
+    (text) => {
+      writeFileSync(join(spec.folder, 'started'), text);
+      expect(shimPid(spec.folder)).toBeNull();
+    },
+  );
+
+  it.each(['-1\n', '256\n', 'NaN\n', 'garbage\n', '\n', '0', '0\n\n', '0x10\n'])(
+    'has no exit code if the file says what no shim writes: %j',
+    (text) => {
+      writeFileSync(join(spec.folder, 'exit'), text);
+      expect(exitStatus(spec.folder)).toBeNull();
+    },
+  );
 
   it('is found and stopped after its shim was killed', async () => {
     agent(': >begun; sleep 300 & setsid sleep 300 & wait');

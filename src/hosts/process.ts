@@ -2,7 +2,9 @@
  * Runs the agent as a process on this machine, behind a shim (`process/shim.ts`).
  *
  * 1. Whatever happens to the owner, the agent continues and its exit status is written; `find` reattaches to it.
- * 2. A run is recognised by its exit file, by a receipt that matches completely, or by its marker, in this order.
+ * 2. A run is recognised by its exit file, by a receipt that matches completely, or by its marker, in this order. A receipt
+ *    that only a file has, and not the journal, counts only for a process with the run's marker: a wrong one must not make
+ *    Ralph end another program.
  * 3. A run that was started is never started again.
  * 4. After `stop` no process with the marker or of the process group is left.
  */
@@ -95,7 +97,7 @@ async function find(
   table: ProcessTable,
 ): Promise<HostedRun | null> {
   const { folder } = spec;
-  const written = readReceipt(folder);
+  const written = confirmed(readReceipt(folder), spec.marker, table);
   const receipt = journaled ?? written;
   if (exitStatus(folder) !== null) {
     return new ProcessRun(spec, receipt ?? unknownBirth(shimPid(folder) ?? 0), ENDED, table);
@@ -111,6 +113,13 @@ async function find(
   }
   if (receipt === null && !hasStarted(folder)) return null;
   return new ProcessRun(spec, receipt ?? unknownBirth(pid ?? 0), ENDED, table);
+}
+
+/** A receipt from a file, or only its pid if the process with this birth is gone or is not of this run. */
+function confirmed(written: Birth | null, marker: Marker, table: ProcessTable): Birth | null {
+  if (written === null) return null;
+  const isOurs = table.lives(written) && table.carries(written.pid, marker) !== false;
+  return isOurs ? written : unknownBirth(written.pid);
 }
 
 /** The run has already ended, and its shim is not our child. */

@@ -1,7 +1,9 @@
 /** The receipt in a run's folder, for an owner that finds the run without a receipt in the journal. */
 import { join } from 'node:path';
-import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { PRIVATE_FILE } from '../files/files.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { fields, fits, shortText, whole } from '../loop/shape.ts';
 import type { Birth } from '../process/process-table.ts';
 
 export function writeReceipt(folder: string, birth: Birth): void {
@@ -14,17 +16,17 @@ export function writeReceipt(folder: string, birth: Birth): void {
 
 /** Null if there is no valid receipt. */
 export function readReceipt(folder: string): Birth | null {
-  try {
-    const value: unknown = JSON.parse(textOf(fileIn(folder)) ?? 'null');
-    if (typeof value !== 'object' || value === null) return null;
-    const { pid, startTime, bootId, pidNamespace } = value as Partial<Birth>;
-    if (pid === undefined || startTime === undefined || bootId === undefined || pidNamespace === undefined)
-      return null;
-    return { pid, startTime, bootId, pidNamespace };
-  } catch {
-    return null;
-  }
+  const value = readJsonFile(fileIn(folder), MAX_BYTES);
+  return isBirth(value) ? value : null;
 }
+
+function isBirth(value: unknown): value is Birth {
+  return fits(BIRTH, value);
+}
+
+const text = shortText(200);
+const BIRTH = fields({ pid: whole(1), startTime: text, bootId: text, pidNamespace: text });
+const MAX_BYTES = 4000;
 
 function fileIn(folder: string): string {
   return join(folder, 'receipt.json');

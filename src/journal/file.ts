@@ -2,13 +2,14 @@
  * The journal as a file: one event per line, with its number and a checksum of its text.
  *
  * 1. An event that was appended and synced survives any crash; an event that was written in part does not.
- * 2. When the owner opens the file, it cuts off a torn last line. Any other damage is reported with its line number, and
- *    nothing is overwritten.
+ * 2. When the owner opens the file, it cuts off an end that was torn or destroyed, and keeps its bytes in another file. If
+ *    an intact line follows the damage, it is reported with its line number, and nothing is overwritten.
  * 3. Only the owner writes. If the file is not as long as the owner left it, another process wrote: fenced.
  * 4. If an agent removes the loop's folder, the journal is not lost: it is still open, and the owner writes it again.
  */
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -17,18 +18,20 @@ import {
   readSync,
   renameSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { crc32 } from './crc32.ts';
 import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { crc32 } from './crc32.ts';
+import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { reasonOf } from '../user-error.ts';
 import { JournalError, type Journal } from './journal.ts';
+import { header, lineOf } from './lines.ts';
+import { parseJournal } from './parse.ts';
 import type { JournalMark } from './snapshot.ts';
-
-const JOURNAL_VERSION = 1;
 
 /** Opens a journal for its owner; creates it if there is none. */
 export function openJournal(
@@ -42,7 +45,7 @@ export function openJournal(
   // Keep no events: memory must not grow with the journal.
   let { events: length, bytes: size } = readFrom(content, path, reader);
   let sum = crc32(content.subarray(0, size));
-  if (size < content.length) ftruncateSync(descriptor, size);
+  const cutOff = size < content.length ? cutEnd(descriptor, path, content, size) : null;
   const add = (text: string): void => {
     size += write(descriptor, path, text, size);
     sum = crc32(text, sum);
@@ -59,6 +62,7 @@ export function openJournal(
   };
 
   return {
+    cutOff,
     get length() {
       return length;
     },
@@ -104,6 +108,8 @@ export interface RestoreGuard {
 export interface FileJournal extends Journal {
   /** Its present end. */
   readonly mark: JournalMark;
+  /** What was wrong with its end when it was opened, and where the bytes are now; null if nothing was. */
+  readonly cutOff: string | null;
 }
 
 /** Receives the events of a journal in their order. */
@@ -115,11 +121,12 @@ export interface JournalReader {
   take(event: LoopEvent): void;
 }
 
-/** Reads a journal without owning it. Skips a torn last line and does not change it. */
-export function readJournal(path: string, reader: JournalReader): void {
+/** Reads a journal without owning it, and does not change it. Returns how many bytes at its end cannot be read. */
+export function readJournal(path: string, reader: JournalReader): number {
   const descriptor = openRegular(path, 'read');
   try {
-    readFrom(readAll(descriptor), path, reader);
+    const content = readAll(descriptor);
+    return content.length - readFrom(content, path, reader).bytes;
   } finally {
     closeSync(descriptor);
   }
@@ -132,82 +139,28 @@ function readFrom(content: Buffer, path: string, reader: JournalReader): { event
   const from = isKnown ? known : { events: 0, bytes: 0, sum: 0 };
   reader.begin?.(isKnown);
   let { events } = from;
-  const bytes = parse(content, path, from, (event) => {
+  const bytes = parseJournal(content, path, from, (event) => {
     events++;
     reader.take(event);
   });
   return { events, bytes };
 }
 
-function header(): string {
-  return `${JSON.stringify({ journal: JOURNAL_VERSION })}\n`;
+/** What people should know about the end of a journal that cannot be read. */
+export function unusableEnd(path: string, bytes: number): string {
+  return `the last ${counted(bytes, 'byte')} of ${path} ${bytes === 1 ? 'was' : 'were'} not written completely or ${bytes === 1 ? 'is' : 'are'} damaged`;
 }
 
-function lineOf(event: LoopEvent, number: number): string {
-  const text = JSON.stringify(event);
-  return `{"n":${number},"sum":"${hex(crc32(`${number}:${text}`))}${MIDDLE}${text}}\n`;
+/** Cuts off the end of a journal after its bytes are safe in another file. */
+function cutEnd(descriptor: number, path: string, content: Buffer, size: number): string {
+  const end = content.subarray(size);
+  const name = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  let kept = name;
+  for (let number = 2; existsSync(kept); number++) kept = `${name}-${number}`;
+  writeFileSync(kept, end, { mode: PRIVATE_FILE, flag: 'wx', flush: true });
+  ftruncateSync(descriptor, size);
+  return `${unusableEnd(path, end.length)}; the loop continues without them, and they are kept in ${kept}`;
 }
-
-function hex(sum: number): string {
-  return sum.toString(16).padStart(SUM_LENGTH, '0');
-}
-
-/** Passes on the events after a mark and returns how many bytes of the content are complete lines. */
-function parse(content: Buffer, path: string, from: JournalMark, take: (event: LoopEvent) => void): number {
-  let size = from.bytes;
-  for (let line = size === 0 ? 1 : from.events + 2; size < content.length; line++) {
-    const end = content.indexOf(10, size);
-    // A last line without a newline was not finished.
-    if (end < 0) break;
-    const bytes = content.subarray(size, end);
-    const event = line === 1 ? checkHeader(bytes.toString('utf8'), path) : readLine(bytes, line - 1);
-    if (event === null) {
-      if (end === content.length - 1 && line > 1) break;
-      throw damagedLine(path, line);
-    }
-    if (event !== 'header') take(event);
-    size = end + 1;
-  }
-  return size;
-}
-
-export function damagedLine(path: string, line: number): JournalError {
-  const message = `${path}:${line}: this line is damaged: its number or checksum is wrong; nothing was changed`;
-  return new JournalError('damaged', message, line);
-}
-
-export function checkHeader(text: string, path: string): 'header' | null {
-  const version = /^\{"journal":(\d+)\}$/.exec(text)?.[1];
-  if (version === undefined) return null;
-  if (Number(version) > JOURNAL_VERSION) {
-    const message = `${path} was written by a newer version of ralph (journal version ${version}, this ralph reads ${JOURNAL_VERSION}); update ralph`;
-    throw new JournalError('newer', message, 1);
-  }
-  return 'header';
-}
-
-/** The event in the line with this number; null if the line is damaged. */
-export function readLine(line: Buffer, number: number): LoopEvent | null {
-  const start = `{"n":${number},"sum":"`;
-  const at = start.length + SUM_LENGTH + MIDDLE.length;
-  const head = line.toString('latin1', 0, at);
-  if (!head.startsWith(start) || !head.endsWith(MIDDLE) || line.at(-1) !== CLOSING_BRACE) return null;
-  const text = line.subarray(at, -1);
-  if (head.slice(start.length, start.length + SUM_LENGTH) !== hex(crc32(text, crc32(`${number}:`))))
-    return null;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum proves that Ralph wrote it
-  const event = JSON.parse(text.toString('utf8')) as LoopEvent | OldSharedLimit;
-  return event.type === 'limit.heard' ? { ...event, type: 'limit.shared' } : event;
-}
-
-/** The name that `limit.shared` had in journals of earlier versions. */
-type OldSharedLimit = Omit<Extract<LoopEvent, { type: 'limit.shared' }>, 'type'> & {
-  readonly type: 'limit.heard';
-};
-
-const SUM_LENGTH = 8;
-const MIDDLE = '","event":';
-const CLOSING_BRACE = 125;
 
 function readAll(descriptor: number): Buffer {
   const { size } = fstatSync(descriptor);

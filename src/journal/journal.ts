@@ -29,6 +29,8 @@ export class JournalError extends Error {
 export type JournalTrouble =
   /** A line in the middle is damaged; nothing was changed. */
   | 'damaged'
+  /** A line with the right checksum holds what no event can be; nothing was changed. */
+  | 'impossible'
   /** A newer version of Ralph wrote it. */
   | 'newer'
   /** Another process has written to it, so the writer is no longer the owner. */

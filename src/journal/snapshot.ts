@@ -3,9 +3,12 @@
  *
  * 1. It is used only if those events are, byte for byte, the ones that it was made from. So damage is still found.
  * 2. It can be removed at any time.
+ * 3. Its checksum covers all of it, as that of a journal's line does: a snapshot that is damaged is not used.
  */
-import { textOf } from '../files/files.ts';
+import { readRegular } from '../files/files.ts';
 import { NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
+import { fields, fits, whole } from '../loop/shape.ts';
+import { crc32 } from './crc32.ts';
 
 export interface Snapshot extends Knowledge {
   readonly mark: JournalMark;
@@ -30,16 +33,36 @@ const SHAPE = `${FOLD_VERSION} ${[state, state.turn, report].map((part) => Objec
 
 export function readSnapshot(path: string): Snapshot | null {
   try {
-    const value: unknown = JSON.parse(textOf(path) ?? 'null');
-    if (typeof value !== 'object' || value === null || !('shape' in value) || value.shape !== SHAPE)
-      return null;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by `snapshotText` of the same version
-    return value as unknown as Snapshot;
+    const content = readRegular(path, MAX_BYTES);
+    const end = content?.indexOf(10) ?? -1;
+    if (content === null || end < 0) return null;
+    const text = content.subarray(end + 1);
+    if (content.toString('latin1', 0, end) !== headOf(text)) return null;
+    const value: unknown = JSON.parse(text.toString('utf8'));
+    if (!fits(WITH_MARK, value)) return null;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its checksum proves that `snapshotText` of the same version made it
+    return value as Snapshot;
   } catch {
     return null;
   }
 }
 
 export function snapshotText(snapshot: Snapshot): string {
-  return `${JSON.stringify({ shape: SHAPE, ...snapshot })}\n`;
+  const text = `${JSON.stringify(snapshot)}\n`;
+  return `${headOf(Buffer.from(text))}\n${text}`;
 }
+
+function headOf(text: Buffer): string {
+  return JSON.stringify({ shape: SHAPE, sum: crc32(text) });
+}
+
+const WITH_MARK = fields({
+  mark: fields({ events: whole(0), bytes: whole(0), sum: whole(0) }),
+  state: fields({}),
+  report: fields({}),
+  logBytes: whole(0),
+  entries: whole(0),
+});
+
+/** The state does not grow with the journal, but long texts of a person are in it until they are delivered. */
+const MAX_BYTES = 256 * 2 ** 20;

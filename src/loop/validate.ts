@@ -13,13 +13,13 @@ import {
   SECTION_NAMES,
   SIGNAL_ACTIONS,
   UNTILS,
+  type LimitsPolicy,
   type Policy,
   type PresetName,
 } from './policy.ts';
 import { presets } from './presets.ts';
 import { translatePattern } from './python-pattern.ts';
 import {
-  ABSENT,
   flag,
   isRecord,
   list,
@@ -35,6 +35,8 @@ import {
   whole,
 } from './shape.ts';
 import type { Problem, Rule } from './shape.ts';
+
+export { describeProblem } from './shape.ts';
 
 /** A preset with the given changes, or everything that is wrong with them. */
 export function resolvePolicy(input: PolicyInput): PolicyResolution {
@@ -70,13 +72,6 @@ export type PolicyInput = { readonly preset?: string | undefined } & {
 export type PolicyResolution =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly Problem[] };
-
-/** One line for people: the field, the expected value and the value found. */
-export function describeProblem({ field, expected, got, isUnknown }: Problem): string {
-  if (isUnknown === true) return `unknown field ${field}, expected ${expected}`;
-  if (got === ABSENT) return `${field} is required and must be ${expected}`;
-  return `${field} must be ${expected}, got ${got}`;
-}
 
 function isPreset(name: unknown): name is PresetName {
   return PRESET_NAMES.some((known) => known === name);
@@ -213,6 +208,18 @@ const detector = variant('kind', {
   'bus-message': object({ kind, message: nonBlank, phases }),
 });
 
+/** The limits that a running loop accepts from outside: those of `ralph set`. */
+export const CHANGEABLE_LIMITS: Readonly<Record<ChangeableLimit, Rule>> = {
+  iterations: nullable(whole(1)),
+  timeMs: limitMs,
+  costUsd: nullable(amount),
+  tokens: nullable(whole(1)),
+  failures: nullable(whole(1)),
+  outputBytes: nullable(whole(1)),
+  unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
+};
+type ChangeableLimit = Exclude<keyof LimitsPolicy, 'lookedAt' | 'stopRunning'>;
+
 const POLICY = object({
   preset: oneOf(PRESET_NAMES),
   host: oneOf(HOSTS),
@@ -239,13 +246,9 @@ const POLICY = object({
   }),
   evidence: object({ protect: list(glob), onProtectedChange: oneOf(ON_PROTECTED_CHANGE) }),
   limits: object({
+    ...CHANGEABLE_LIMITS,
+    // Some presets allow no iteration at all.
     iterations: nullable(whole(0)),
-    timeMs: limitMs,
-    costUsd: nullable(amount),
-    tokens: nullable(whole(1)),
-    failures: nullable(whole(1)),
-    outputBytes: nullable(whole(1)),
-    unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
     lookedAt: oneOf(['after-iteration', 'before-next']),
     stopRunning: flag,
   }),

@@ -18,21 +18,25 @@ export interface LoopObserver extends Observer {
 
 type Appended = Parameters<NonNullable<LoopObserver['appended']>>;
 
-/** Keeps what is journaled before anybody watches, for observers that come until then. */
+/** Keeps what is journaled and said before anybody watches, for observers that come until then. */
 export class Backlog implements LoopObserver {
-  #events: Appended[] | null = [];
+  #kept: ((observer: LoopObserver) => void)[] | null = [];
 
   appended(...event: Appended): void {
-    this.#events?.push(event);
+    this.#kept?.push((observer) => observer.appended?.(...event));
   }
 
-  /** Gives an observer the events until now. */
+  status(line: string): void {
+    this.#kept?.push((observer) => observer.status?.(line));
+  }
+
+  /** Gives an observer what it has missed. */
   replay(observer: LoopObserver): void {
-    for (const event of this.#events ?? []) observer.appended?.(...event);
+    for (const give of this.#kept ?? []) give(observer);
   }
 
   /** The loop is driven from now on: an observer that comes later sees only what happens then. */
   close(): void {
-    this.#events = null;
+    this.#kept = null;
   }
 }

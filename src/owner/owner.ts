@@ -23,7 +23,7 @@ import { endStep } from '../recovery/recovery.ts';
 import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
-import { list, remove } from '../store/inbox.ts';
+import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
@@ -60,6 +60,7 @@ export class OwnedLoop {
   readonly #journal: FileJournal;
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
+  readonly #inbox: Inbox;
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
   #price: Price = () => null;
@@ -68,10 +69,12 @@ export class OwnedLoop {
     this.#loop = loop;
     this.spec = loop.spec;
     this.folder = loop.folder;
-    this.notes = loop.notes;
+    this.#inbox = new Inbox(loop.folder.inbox, (line) => this.#say(line));
     this.#account = accountOf(loop.spec, loop.env);
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
+    const { cutOff } = this.#journal;
+    this.notes = cutOff === null ? loop.notes : [...loop.notes, `warning: ${cutOff}`];
     this.#projections.follow(() => this.#journal.mark);
     this.#hadOwner = this.#projections.known.state.created;
     this.#engine = this.#openEngine();
@@ -107,8 +110,8 @@ export class OwnedLoop {
    * inbox, and in the journal of an owner that died before it obeyed. With `now`, a wait for a usage limit ends too.
    */
   resume(policy: Policy | null, now: boolean): void {
-    for (const { id, control } of list(this.folder.inbox)) {
-      if (SUPERSEDED.has(control.type)) remove(this.folder.inbox, id);
+    for (const { id, control } of this.#inbox.messages()) {
+      if (SUPERSEDED.has(control.type)) this.#inbox.remove(id);
     }
     const { outcome, control } = this.state;
     if (outcome !== null) this.#append({ type: 'loop.reopened', policy, finishesTurn: true });
@@ -136,7 +139,7 @@ export class OwnedLoop {
     this.observe(observer);
     this.#backlog.close();
     this.#projections.goLive();
-    makeFolders(this.folder.inbox, PRIVATE_FOLDER);
+    this.#inbox.prepare();
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
     try {
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
@@ -278,9 +281,9 @@ export class OwnedLoop {
     this.#engine.look();
     this.#projections.look();
     try {
-      for (const { id, control } of list(this.folder.inbox)) {
+      for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
-        if (this.#engine.receive(id, control) !== 'later') remove(this.folder.inbox, id);
+        if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
     } catch {
       // The inbox may be removed and made again meanwhile; the next look comes within a second.
@@ -305,7 +308,7 @@ export interface OwnedLoopSpec extends StartedLoop {
   readonly perform?: Performer | undefined;
 }
 
-const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop', 'signal']);
+const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);
 
 function chance(): number {
   return Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;

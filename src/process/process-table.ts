@@ -4,6 +4,8 @@ export interface ProcessTable {
   birth(pid: number): Birth | null;
   /** Whether the same process still exists and is not a zombie. */
   lives(birth: Birth): boolean;
+  /** Whether a process has the marker in its environment; null where that cannot be seen. */
+  carries(pid: number, marker: Marker): boolean | null;
   /** Live processes with the marker in their environment. */
   marked(marker: Marker): readonly number[];
   /** Live processes with a marker whose value starts with this one. */

@@ -42,6 +42,12 @@ export const procfs: ProcessTable = {
     );
   },
 
+  carries(pid, { name, value }) {
+    const variables = settledEnvironment(pid);
+    if (variables === null || variables === EXECUTING) return null;
+    return hasVariable(variables, `${name}=${value}\0`);
+  },
+
   marked: ({ name, value }) => withVariable(`${name}=${value}\0`),
 
   markedByPrefix: ({ name, value }) => withVariable(`${name}=${value}`),

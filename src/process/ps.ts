@@ -13,6 +13,13 @@ export const ps: ProcessTable = {
   lives: (birth) =>
     rows().some((row) => row.pid === birth.pid && row.startTime === birth.startTime && isAlive(row)),
 
+  carries(pid, marker) {
+    const row = rows().find((candidate) => candidate.pid === pid);
+    if (row === undefined) return null;
+    // Some systems hide the environments of their own programs, such as /bin/sh.
+    return hasMarker(row, marker) || (row.text.includes(' PATH=') ? false : null);
+  },
+
   marked: (marker) => rows().flatMap((row) => (isAlive(row) && hasMarker(row, marker) ? [row.pid] : [])),
 
   markedByPrefix: ({ name, value }) =>

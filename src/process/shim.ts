@@ -12,8 +12,9 @@
  *    only a number.
  */
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegular } from '../files/files.ts';
 import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
 
 const SCRIPT = `
@@ -100,11 +101,14 @@ export function unknownBirth(pid: number): Birth {
   return { pid, startTime: '', bootId: '', pidNamespace: '' };
 }
 
-/** The exit status that the shim wrote; null while there is none. */
+/** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
 export function exitStatus(folder: string): number | null {
-  const text = readOrNull(join(folder, 'exit'));
-  return text !== null && text.endsWith('\n') ? Number(text) : null;
+  const status = readNumber(join(folder, 'exit'));
+  return status !== null && status <= MAX_STATUS ? status : null;
 }
+
+/** A status is one byte. */
+const MAX_STATUS = 255;
 
 /** Whether a shim was ever started in this folder. */
 export function hasStarted(folder: string): boolean {
@@ -113,14 +117,18 @@ export function hasStarted(folder: string): boolean {
 
 /** The pid that the shim wrote; the owner may have died before it could record it. */
 export function shimPid(folder: string): number | null {
-  const text = readOrNull(join(folder, 'started'));
-  return text !== null && text.endsWith('\n') ? Number(text) : null;
+  const pid = readNumber(join(folder, 'started'));
+  return pid !== null && pid > 0 ? pid : null;
 }
 
-function readOrNull(path: string): string | null {
+/** The number in a complete line; null for anything else, since every process can write the file. */
+function readNumber(path: string): number | null {
   try {
-    return readFileSync(path, 'utf8');
+    const text = readRegular(path, MAX_BYTES)?.toString('latin1') ?? '';
+    return /^\d{1,10}\n$/.test(text) ? Number(text) : null;
   } catch {
     return null;
   }
 }
+
+const MAX_BYTES = 100;

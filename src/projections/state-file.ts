@@ -2,9 +2,10 @@ import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Happening } from '../loop/event.ts';
 import { explain, endedStatus } from '../loop/outcome.ts';
+import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
-import { textOf } from '../files/files.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { onDesk } from '../store/desk.ts';
 import type { Desk } from '../store/store.ts';
@@ -90,17 +91,15 @@ function timeOf(path: string): number | null {
 }
 
 function readLimit(path: string): number | null {
-  try {
-    const value: unknown = JSON.parse(textOf(path, MAX_BYTES) ?? 'null');
-    if (typeof value !== 'object' || value === null || !('max_iterations' in value)) return null;
-    const limit = value.max_iterations;
-    return typeof limit === 'number' && Number.isInteger(limit) && limit > 0 ? limit : null;
-  } catch {
-    return null;
-  }
+  const value = readJsonFile(path);
+  return isEdit(value) ? value.max_iterations : null;
 }
 
-const MAX_BYTES = 16 * 1024 * 1024;
+function isEdit(value: unknown): value is { readonly max_iterations: number } {
+  return fits(EDIT, value);
+}
+
+const EDIT = fields({ max_iterations: whole(1) });
 
 /** The content of `state.json`: document 003's fields, then ours. */
 export function stateContent(

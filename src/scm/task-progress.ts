@@ -1,6 +1,9 @@
 /** The noted progress of the SCM tasks, and the clean-up of the user's index after iterations that could not do it. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits, list, nullable, shortText } from '../loop/shape.ts';
+import { objectId } from '../git/object-id.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { cancelCommit, findAttemptedCommit, finishCommit, hasStaged } from '../git/commit.ts';
 import { GitError, type Repository } from '../git/git.ts';
@@ -21,14 +24,16 @@ export function progressFile(place: string): string {
 }
 
 export function readProgress(place: string): Progress {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `scm.ts`
-    return JSON.parse(readFileSync(progressFile(place), 'utf8')) as Progress;
-  } catch {
-    // No task has been carried out yet.
-    return { commit: null, done: [] };
-  }
+  const value = readJsonFile(progressFile(place));
+  // Without a note, no task has been carried out yet.
+  return isProgress(value) ? value : { commit: null, done: [] };
 }
+
+function isProgress(value: unknown): value is Progress {
+  return fits(PROGRESS, value);
+}
+
+const PROGRESS = fields({ commit: nullable(objectId), done: list(shortText(100_000)) });
 
 /** Finishes or cancels the staging of iterations that were killed, or that found the index locked. */
 export async function tidyIndex(

@@ -24,14 +24,22 @@ export function announceChild(parent: string, child: LoopFolder): void {
 
 /** Children that started or ended since the parent's journal last recorded it. */
 export function childChanges({ children }: LoopFolder, state: LoopState): readonly Happening[] {
-  if (!existsSync(children)) return [];
-  return readdirSync(children).flatMap((child): readonly Happening[] => {
+  // A file that names no loop of its own id counts as a child that has ended.
+  return namesIn(children).flatMap((child): readonly Happening[] => {
     const isKnown = state.children.includes(child);
     const folder = folderAt(textOf(join(children, child), MAX_PATH_BYTES) ?? '');
-    const isActive = folder !== null && isRunning(folder);
+    const isActive = folder !== null && folder.id === child && isRunning(folder);
     if (isKnown === isActive) return [];
     return [isActive ? { type: 'child.started', child } : { type: 'child.ended', child }];
   });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function isRunning(folder: LoopFolder): boolean {

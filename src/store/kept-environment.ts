@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { fits } from '../loop/shape.ts';
+import { KEPT } from './spec-shape.ts';
+import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 /** The environment and the command that a loop was started with. Only this user can read the file, since it has secrets. */
 export interface Kept {
@@ -15,9 +18,15 @@ export function keep(id: string, environment: Kept, state: string = stateFolder(
 }
 
 export function kept(id: string, state: string = stateFolder()): Kept | null {
-  const value = readJson(join(state, 'kept', `${id}.json`));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `keep` into a folder of this user
-  return value === null ? null : (value as Kept);
+  const value = readJsonFile(join(state, 'kept', `${id}.json`), MAX_BYTES);
+  return isKept(value) ? value : null;
+}
+
+/** An environment has at most a few MB, and JSON needs up to six bytes for a character. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+function isKept(value: unknown): value is Kept {
+  return fits(KEPT, value);
 }
 
 export function forget(id: string, state: string = stateFolder()): void {

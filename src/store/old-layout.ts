@@ -19,13 +19,14 @@ import {
 import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { processes } from '../process/process.ts';
 import { lockDesk } from './desk.ts';
 import { problemWithName } from './names.ts';
 import { registeredAs, reserve } from './registry.ts';
 import { runMarker } from './run-environment.ts';
 import { readSpec } from './spec.ts';
-import { jsonFilesIn, readJson, removeQuietly } from './state-folder.ts';
+import { jsonFilesIn, removeQuietly } from './state-folder.ts';
 import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 
 /** Moves the loops of an earlier version that can be moved now. */
@@ -46,7 +47,7 @@ export function oldLoops(): readonly { readonly file: string; readonly key: Loop
 }
 
 function readOldEntry(file: string): LoopKey | null {
-  const value = readJson(file);
+  const value = readJsonFile(file);
   if (typeof value !== 'object' || value === null) return null;
   const { id, name, workspace, folder } = value as Partial<
     Record<'id' | 'name' | 'workspace' | 'folder', unknown>

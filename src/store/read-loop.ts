@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { LoopFolder, type LoopKey } from './store.ts';
 import { readOwner } from './lock-owner.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
-import { readJournal } from '../journal/file.ts';
+import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -20,8 +20,10 @@ export interface LoopReading extends Knowledge {
   readonly spec: Spec;
   /** The pid of the process that drives it now; null if none does. */
   readonly owner: number | null;
-  /** Why its journal cannot be read; the state is then the initial one. */
+  /** Why its files cannot be read; the state is then the initial one. */
   readonly trouble: string | null;
+  /** What is wrong with its files although they can be read; the next owner mends it. */
+  readonly warning?: string;
 }
 
 /** Reads a loop by its name; throws with the names of the known loops if there is none. */
@@ -84,14 +86,15 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
   return events;
 }
 
-/** Reads a loop; null if there is none. */
+/** Reads a loop, as far as its files can be read; null if there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
-  if (!existsSync(folder.journal) || !existsSync(folder.spec)) return null;
+  if (isMissing(folder.journal)) return null;
   let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
+  let unusable = 0;
   const snapshot = readSnapshot(folder.snapshot);
   try {
-    readJournal(folder.journal, {
+    unusable = readJournal(folder.journal, {
       knownMark: snapshot?.mark ?? null,
       begin(isKnown) {
         if (snapshot !== null && isKnown) known = { state: snapshot.state, report: snapshot.report };
@@ -101,19 +104,35 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
       },
     });
   } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
-    trouble = error.message;
+    known = NOTHING_KNOWN;
+    trouble =
+      error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
   let spec = UNREADABLE_SPEC;
   try {
     spec = readSpec(folder.spec);
+    // Processes and refs are found by the id, so that of another loop would lead to what is not ours.
+    if (spec.id !== folder.id)
+      throw new UserError(`cannot use ${folder.spec}: it is of another loop (${spec.id})`);
   } catch (error) {
-    trouble ??= `cannot read ${folder.spec}: ${reasonOf(error)}`;
-    spec = { ...spec, id: folder.id, name: folder.name, workspace: folder.workspace };
+    trouble ??= reasonOf(error);
+    spec = { ...UNREADABLE_SPEC, id: folder.id, name: folder.name, workspace: folder.workspace };
   }
-  return { folder, spec, ...known, owner: liveOwner(folder), trouble };
+  const owner = liveOwner(folder);
+  // A line that the owner is just writing is not complete.
+  const warning = unusable > 0 && owner === null ? unusableEnd(folder.journal, unusable) : null;
+  return { folder, spec, ...known, owner, trouble, ...(warning === null ? {} : { warning }) };
+}
+
+/** Whether there is nothing at a path. What this user may not look at is not missing. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 const UNREADABLE_SPEC: Spec = {

@@ -9,10 +9,13 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { textOf, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
+import { fields, fits, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
+import { absolutePath, loopId, loopNameRule } from './spec-shape.ts';
 import { stateFolder } from './state-folder.ts';
 import type { LoopKey } from './store.ts';
 
@@ -72,24 +75,21 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
+/** An entry counts only under its own name and in the folder of its own workspace. */
 function readEntry(path: string): LoopKey | null {
-  try {
-    const value: unknown = JSON.parse(textOf(path, MAX_ENTRY_BYTES) ?? 'null');
-    return isKey(value) ? { id: value.id, name: value.name, workspace: value.workspace } : null;
-  } catch {
+  const value = readJsonFile(path, MAX_ENTRY_BYTES);
+  if (!isKey(value) || entryOf(value.workspace, value.name, join(path, '..', '..', '..')) !== path)
     return null;
-  }
+  return { id: value.id, name: value.name, workspace: value.workspace };
 }
 
 const MAX_ENTRY_BYTES = 64 * 1024;
 
 function isKey(value: unknown): value is LoopKey {
-  if (typeof value !== 'object' || value === null) return false;
-  const { id, name, workspace } = value as Partial<Record<keyof LoopKey, unknown>>;
-  // Both become parts of paths.
-  return [id, name].every(isPart) && typeof workspace === 'string' && workspace.startsWith('/');
+  return fits(KEY, value);
 }
 
-function isPart(value: unknown): boolean {
-  return typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value);
-}
+const KEY = fields({ id: loopId, name: loopNameRule, workspace: absolutePath } satisfies Record<
+  keyof LoopKey,
+  Rule
+>);

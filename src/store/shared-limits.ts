@@ -4,7 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { fields, fits, moment, shortText } from '../loop/shape.ts';
+import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 export interface SharedLimit {
   readonly resetsAt: number;
@@ -29,10 +31,9 @@ export function shareLimit(account: string, limit: SharedLimit, state: string = 
 
 /** The limit of an account, if it has not reset yet. */
 export function sharedLimit(account: string, now: number, state: string = stateFolder()): SharedLimit | null {
-  const value = readJson(fileOf(account, state));
-  if (typeof value !== 'object' || value === null) return null;
-  const { resetsAt, message, metAt } = value as Partial<Record<keyof SharedLimit, unknown>>;
-  if (typeof resetsAt !== 'number' || typeof message !== 'string' || typeof metAt !== 'number') return null;
+  const value = readJsonFile(fileOf(account, state));
+  if (!isSharedLimit(value)) return null;
+  const { resetsAt, message, metAt } = value;
   return resetsAt > now && resetsAt < metAt + MAX_WAIT_MS ? { resetsAt, message, metAt } : null;
 }
 
@@ -41,6 +42,12 @@ export function unshareLimit(account: string, startedAt: number, state: string =
   const known = sharedLimit(account, 0, state);
   if (known === null || known.metAt <= startedAt) removeQuietly(fileOf(account, state));
 }
+
+function isSharedLimit(value: unknown): value is SharedLimit {
+  return fits(SHARED_LIMIT, value);
+}
+
+const SHARED_LIMIT = fields({ resetsAt: moment, message: shortText(10_000), metAt: moment });
 
 /** No provider limits for longer, so a file that says so is wrong. */
 const MAX_WAIT_MS = 40 * 86_400_000;

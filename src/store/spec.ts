@@ -1,6 +1,9 @@
 import { PRIVATE_FILE, readRegular } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { describeProblem } from '../loop/shape.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 import { redact } from './secrets.ts';
+import { SPEC } from './spec-shape.ts';
 
 /** `spec.json`, what defines a loop in addition to its policy: the agent, the prompt and the place. */
 export interface Spec {
@@ -56,10 +59,31 @@ export type PromptSource =
   | { readonly file: string }
   | { readonly text: string; readonly spec: string };
 
+/** Reads a spec; throws a `UserError` if there is none or it is invalid. */
 export function readSpec(path: string): Spec {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `writeSpec`
-  return JSON.parse(readRegular(path)?.toString('utf8') ?? '') as Spec;
+  const value = readValue(path);
+  const [problem] = SPEC(value, '');
+  if (problem !== undefined) throw unreadable(path, describeProblem(problem));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its shape was checked
+  return value as Spec;
 }
+
+function readValue(path: string): unknown {
+  try {
+    const content = readRegular(path, MAX_BYTES);
+    if (content !== null) return JSON.parse(content.toString('utf8'));
+  } catch (error) {
+    throw unreadable(path, error instanceof SyntaxError ? 'it is not JSON' : reasonOf(error));
+  }
+  throw unreadable(path, 'no such file or folder');
+}
+
+function unreadable(path: string, why: string): UserError {
+  return new UserError(`cannot read ${path}: ${why}`);
+}
+
+/** A spec can contain a long prompt. */
+const MAX_BYTES = 64 * 2 ** 20;
 
 export function writeSpec(path: string, spec: Spec, env: Readonly<Record<string, string>>): void {
   const argv = redact(spec.agent.argv, env);

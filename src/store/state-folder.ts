@@ -1,7 +1,7 @@
 /** The user's state folder and the small JSON files in it. */
 import { readdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 
@@ -42,14 +42,5 @@ export function jsonFilesIn(folder: string): readonly string[] {
     return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   } catch {
     return [];
-  }
-}
-
-/** The content of a JSON file; null if it is missing or invalid. */
-export function readJson(path: string): unknown {
-  try {
-    return JSON.parse(textOf(path) ?? 'null');
-  } catch {
-    return null;
   }
 }

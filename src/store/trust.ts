@@ -10,9 +10,10 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingsContent } from '../config/consent.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { isInside, realPath } from '../git/worktree.ts';
 import { isRecord, list, object, rule, string } from '../loop/shape.ts';
-import { readJson, removeQuietly, stateFolder, writeJson } from './state-folder.ts';
+import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
 /** A content that the user has consented to. */
 export interface Consent extends SettingsContent {
@@ -22,7 +23,7 @@ export interface Consent extends SettingsContent {
 
 /** The consents for a workspace, the oldest first. */
 export function consentsFor(workspace: string, state: string = stateFolder()): readonly Consent[] {
-  const value = readJson(fileOf(workspace, state));
+  const value = readJsonFile(fileOf(workspace, state));
   if (RECORD(value, 'trust').length > 0) return [];
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- just validated
   const record = value as TrustRecord;

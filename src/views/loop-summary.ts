@@ -1,13 +1,14 @@
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Outcome } from '../loop/outcome.ts';
-import { spends, type IterationSpend } from '../loop/report.ts';
+import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { clockTime } from '../journal/times.ts';
+import { reasonOf } from '../user-error.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
@@ -22,6 +23,8 @@ export interface LoopSummary {
   readonly reason: string | null;
   /** What the loop waits for. */
   readonly waiting: string | null;
+  /** What is wrong with its files although they can be read. */
+  readonly warning?: string;
   readonly next: string | null;
   /** What the last few iterations used; `usd` is null if the cost is unknown. */
   readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
@@ -29,7 +32,17 @@ export interface LoopSummary {
 }
 
 export function summaryOf(loop: LoopReading): LoopSummary {
-  const { spec, state, report, owner, trouble } = loop;
+  try {
+    return summaryOfReadable(loop);
+  } catch (error) {
+    // Values that no version of Ralph writes must not hide the other loops of a list.
+    const trouble = `cannot show the events in ${loop.folder.journal}: ${reasonOf(error)}`;
+    return summaryOfReadable({ ...loop, ...NOTHING_KNOWN, trouble });
+  }
+}
+
+function summaryOfReadable(loop: LoopReading): LoopSummary {
+  const { spec, state, report, owner, trouble, warning } = loop;
   const status = statusOf();
   const record = recordOf();
   function statusOf(): LoopSummary['status'] {
@@ -55,6 +68,7 @@ export function summaryOf(loop: LoopReading): LoopSummary {
     iterationLimit: record.iterationLimit,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
+    ...(warning === undefined ? {} : { warning }),
     next: trouble === null ? record.next : `ralph rm ${spec.name}`,
     spends: spends(report).map(withoutUnknown),
     record,

@@ -6,7 +6,7 @@ import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { liveOwner, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
-import { reasonOf, UserError } from '../user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /**
  * Goes through the journal of a loop, event by event, with what was known before and after each; the memory that it needs
@@ -38,9 +38,5 @@ function openLoop(workspace: string, name: string): { readonly folder: LoopFolde
   // Throws if there is none, and names the existing ones.
   if (!existsSync(folder.journal) || !existsSync(folder.spec))
     throw new UserError(readLoop(workspace, name).trouble ?? `cannot read the loop in ${folder.path}`);
-  try {
-    return { folder, spec: readSpec(folder.spec) };
-  } catch (error) {
-    throw new UserError(`cannot read ${folder.spec}: ${reasonOf(error)}`);
-  }
+  return { folder, spec: readSpec(folder.spec) };
 }

@@ -1,9 +1,12 @@
 /** Sets up a new worktree: runs the user's commands, each behind the same shim as a check. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { anyOf, fields, fits, oneOf } from '../loop/shape.ts';
+import { objectId } from '../git/object-id.ts';
 import { GitError } from '../git/git.ts';
 import { changedFiles, recordSetUpTree, type SetUpTree } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -66,14 +69,19 @@ function setUpTreeFile(folder: LoopFolder): string {
 
 /** The tree after a loop's set-up; null if it was not recorded. */
 export function readSetUpTree({ folder }: { readonly folder: LoopFolder }): SetUpTree | null {
-  try {
-    const read: unknown = JSON.parse(readFileSync(setUpTreeFile(folder), 'utf8'));
-    if (typeof read !== 'object' || read === null || !('tree' in read) || !('base' in read)) return null;
-    return { tree: String(read.tree), base: String(read.base) };
-  } catch {
-    return null;
-  }
+  const value = readJsonFile(setUpTreeFile(folder));
+  return isSetUpTree(value) ? value : null;
 }
+
+function isSetUpTree(value: unknown): value is SetUpTree {
+  return fits(SET_UP_TREE, value);
+}
+
+const SET_UP_TREE = fields({
+  tree: objectId,
+  // Empty before the first commit.
+  base: anyOf('the id of a commit or an empty text', [objectId, oneOf([''])]),
+});
 
 /** Runs the commands in order until one fails. */
 export async function setUp(

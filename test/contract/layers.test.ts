@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   agents: ['loop', 'files', 'process'],
   hosts: ['loop', 'files', 'process'],
   checks: ['loop', 'files', 'process'],
-  git: ['files', 'process'],
+  git: ['loop', 'files', 'process'],
   config: ['loop', 'files', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
   store: ['loop', 'files', 'process', 'journal', 'config', 'git', 'user-error.ts'],

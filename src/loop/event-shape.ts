@@ -1,0 +1,226 @@
+/**
+ * The shape of every event, for journals that are read from disk.
+ *
+ * 1. An event of this shape, in any order, never makes the fold or a view fail.
+ * 2. Fields that this version does not know are allowed, and so are the shapes that earlier versions wrote.
+ */
+import { PHASES } from './completion.ts';
+import { DEFAULT_POLICY } from './default-policy.ts';
+import type { Control, Happening, LoopEvent, RunClass, RunEnding } from './event.ts';
+import type { Outcome } from './outcome.ts';
+import type { Policy } from './policy.ts';
+import {
+  fields,
+  fits,
+  flag,
+  isRecord,
+  list,
+  moment,
+  nullable,
+  oneOf,
+  optional,
+  rule,
+  string,
+  variant,
+  whole,
+  type Rule,
+} from './shape.ts';
+import { upgraded } from './upgraded.ts';
+
+/** Whether a value is an event. */
+export function isEvent(value: unknown): value is LoopEvent {
+  return fits(AT, value) && fits(EVENT, value);
+}
+
+const AT = fields({ at: moment });
+const number = rule('a number', (value) => typeof value === 'number' && Number.isFinite(value));
+const count = whole(0);
+const iteration = count;
+const run = string;
+const ofRun = { iteration, run: nullable(string) };
+const strings = list(string);
+const error = nullable(string);
+const texts = rule(
+  'an object of strings',
+  (value) => isRecord(value) && Object.values(value).every((text) => typeof text === 'string'),
+);
+
+const tokens = fields({ input: number, output: number, cacheRead: number, cacheWrite: number });
+const cost = fields({ usd: number, source: oneOf(['reported', 'estimated']) });
+const claim = fields({ by: string, text: string });
+const runError = fields({ kind: string, message: string });
+
+const ending = variant('how', {
+  exited: fields({ code: nullable(number), error: nullable(runError) }),
+  'timed-out': fields({ which: oneOf(['wall', 'inactivity', 'output', 'total']) }),
+  interrupted: fields({}),
+  'not-started': fields({ error: runError }),
+} satisfies Record<RunEnding['how'], Rule>);
+
+const RUN_CLASSES: Readonly<Record<RunClass, true>> = {
+  ok: true,
+  failure: true,
+  'usage-limit': true,
+  outage: true,
+  wait: true,
+  fatal: true,
+  restart: true,
+  interrupted: true,
+};
+
+const control = variant('type', {
+  pause: fields({}),
+  resume: fields({ now: flag }),
+  stop: fields({ now: flag, by: oneOf(['signal', 'person', 'deadline']) }),
+  signal: fields({ signal: oneOf(['SIGINT', 'SIGTERM']) }),
+  tell: fields({ text: string }),
+  abort: fields({ message: string, as: optional(oneOf(['bad-input'])) }),
+  set: fields({ limits: rule('an object', isRecord) }),
+} satisfies Record<Control['type'], Rule>);
+
+const spent = { assumedRuns: optional(count) };
+const message = fields({ message: string });
+const outcome = variant('type', {
+  done: fields({ verified: flag, childrenLeft: strings }),
+  waiting: fields({}),
+  'iterations-exhausted': fields({ limit: number }),
+  'time-exhausted': fields({ limitMs: number, resetsAt: optional(nullable(moment)) }),
+  'cost-exhausted': fields({ limitUsd: number, spentUsd: nullable(number), ...spent }),
+  'tokens-exhausted': fields({ limit: number, spent: nullable(number), ...spent }),
+  'failures-exhausted': fields({ failures: number }),
+  stuck: fields({ unchanged: number }),
+  'prompt-lost': message,
+  'bad-input': message,
+  fatal: message,
+  stopped: fields({
+    by: oneOf(['signal', 'person', 'deadline']),
+    signal: optional(oneOf(['SIGINT', 'SIGTERM'])),
+  }),
+} satisfies Record<Outcome['type'], Rule>);
+
+const policy = rule('a policy', (value) => {
+  const written = upgradedOrNull(value);
+  return written !== null && isLike(written, DEFAULT_POLICY) && fits(LISTS_OF_POLICY, written);
+});
+const LISTS_OF_POLICY = fields({
+  completion: fields({ detectors: list(fields({ kind: string })) }),
+  checks: fields({ commands: list(fields({ command: string, action: string })) }),
+});
+
+/** Only its structure: an earlier version may have allowed other values. */
+function isLike(value: unknown, sample: unknown): boolean {
+  if (sample === null || value === null) return true;
+  if (Array.isArray(sample)) return Array.isArray(value);
+  if (!isRecord(sample)) return !isRecord(value) && !Array.isArray(value);
+  // Its other fields depend on its kind.
+  if ('kind' in sample) return isRecord(value) && typeof value['kind'] === 'string';
+  return (
+    isRecord(value) && Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key]))
+  );
+}
+
+function upgradedOrNull(value: unknown): Policy | null {
+  if (!isRecord(value)) return null;
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its structure is checked afterwards
+    return upgraded(value as unknown as Policy);
+  } catch {
+    return null;
+  }
+}
+
+const EVENT = variant('type', {
+  'loop.created': fields({ name: string, policy }),
+  'policy.changed': fields({ policy }),
+  'owner.changed': fields({ owner: string }),
+  'iteration.started': fields({ iteration }),
+  'run.planned': fields({
+    run,
+    purpose: oneOf(['work', 'commit-message']),
+    guidance: strings,
+    prompt: nullable(fields({ path: string, hash: string, base: optional(string) })),
+  }),
+  'run.started': fields({
+    run,
+    receipt: fields({ pid: count, startTime: string, bootId: string, pidNamespace: string }),
+  }),
+  'run.output': fields({
+    run,
+    offset: number,
+    complained: optional(count),
+    session: optional(string),
+    unknown: optional(count),
+    tokens: nullable(tokens),
+    cost: nullable(cost),
+    steps: count,
+    said: nullable(oneOf(['success', 'error'])),
+    claim: nullable(claim),
+    claimEndsRun: flag,
+    nearMiss: optional(
+      fields({ tag: string, where: oneOf(['text', 'code', 'quotation', 'earlier-message']) }),
+    ),
+    limit: nullable(fields({ resetsAt: nullable(moment), message: string })),
+  }),
+  'run.ended': fields({
+    run,
+    ending,
+    as: oneOf(Object.keys(RUN_CLASSES)),
+    jitter: number,
+    strays: optional(list(fields({ pid: count, command: string }))),
+  }),
+  'checks.started': fields(ofRun),
+  'check.finished': fields({
+    ...ofRun,
+    index: count,
+    command: string,
+    result: fields({ code: nullable(number), timedOut: flag, durationMs: number, log: string }),
+  }),
+  'probe.finished': fields({
+    key: string,
+    phase: oneOf(PHASES),
+    markers: strings,
+    problem: error,
+    messages: strings,
+    fingerprint: nullable(string),
+  }),
+  'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
+  'evidence.examined': fields({
+    key: string,
+    changed: list(
+      fields({
+        path: string,
+        how: oneOf(['changed', 'deleted']),
+        as: oneOf(['protected', 'check', 'test']),
+        part: optional(string),
+      }),
+    ),
+    more: count,
+    protected: count,
+    problem: error,
+  }),
+  'evidence.restored': fields({
+    key: string,
+    restored: strings,
+    more: count,
+    failed: list(fields({ path: string, reason: string })),
+    moreFailed: count,
+  }),
+  'claim.made': fields({ ...ofRun, claim }),
+  'claim.accepted': fields({ ...ofRun, verified: flag }),
+  'claim.rejected': fields({
+    ...ofRun,
+    failed: strings,
+    because: optional(oneOf(['run-failed', 'protected-change'])),
+    files: optional(strings),
+  }),
+  'changes.found': fields({ iteration, any: flag, committed: optional(flag), error }),
+  'commit.made': fields({ iteration, commit: nullable(string), done: strings, error }),
+  'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),
+  'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
+  'timer.fired': fields({ key: string }),
+  'child.started': fields({ child: string }),
+  'child.ended': fields({ child: string }),
+  'control.received': fields({ id: string, control }),
+  'loop.ended': fields({ outcome }),
+  'loop.reopened': fields({ policy: nullable(policy), finishesTurn: optional(flag) }),
+} satisfies Record<Happening['type'], Rule>);

@@ -1,0 +1,85 @@
+/** The shape of `spec.json`. Fields of other versions are allowed. */
+import { isAbsolute } from 'node:path';
+import {
+  anyOf,
+  fields,
+  list,
+  nullable,
+  oneOf,
+  optional,
+  rule,
+  shortText,
+  string,
+  table,
+  type Rule,
+} from '../loop/shape.ts';
+import { problemWithName } from './names.ts';
+import type { Spec, Worktree } from './spec.ts';
+
+/** An absolute path that the system could open. */
+export const absolutePath: Rule = rule(
+  'an absolute path',
+  (value) =>
+    typeof value === 'string' && value.length <= MAX_PATH && isAbsolute(value) && !value.includes('\0'),
+);
+const MAX_PATH = 4096;
+
+export const loopNameRule: Rule = rule(
+  'the name of a loop',
+  (value) => typeof value === 'string' && problemWithName(value) === null,
+);
+
+/** The name with a suffix. It becomes a part of file names, git refs and the markers by which processes are found. */
+export const loopId: Rule = rule(
+  'the id of a loop',
+  (value) => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value),
+);
+
+const word = shortText(2 ** 20);
+const variables = table(word);
+
+const worktree = fields({
+  path: absolutePath,
+  branch: shortText(1000),
+  from: nullable(shortText(1000)),
+  folder: absolutePath,
+} satisfies Record<keyof Worktree, Rule>);
+
+const agent = fields({
+  kind: shortText(100),
+  argv: list(word),
+  model: optional(shortText(1000)),
+  promptVia: optional(oneOf(['stdin', 'file', 'argument'])),
+  env: optional(variables),
+  given: optional(list(shortText(1000))),
+  drop: optional(list(shortText(1000))),
+} satisfies Record<keyof Spec['agent'], Rule>);
+
+const prompt = anyOf('a text or the path of a file', [
+  fields({ text: string, spec: optional(absolutePath) }),
+  fields({ file: absolutePath }),
+]);
+
+export const SPEC: Rule = fields({
+  version: rule('1', (value) => value === 1),
+  id: loopId,
+  name: loopNameRule,
+  workspace: absolutePath,
+  created: shortText(100),
+  agent,
+  prompt,
+  place: optional(oneOf(['foreground', 'background', 'session'])),
+  worktree: optional(worktree),
+  parent: nullable(fields({ run: shortText(1000), folder: absolutePath })),
+} satisfies Record<keyof Spec, Rule>);
+
+/** The environment that a loop was started with. */
+export const KEPT: Rule = fields({
+  env: variables,
+  argv: list(word),
+  umask: optional(rule('a umask', (value) => Number.isInteger(value) && isUmask(Number(value)))),
+});
+
+function isUmask(value: number): boolean {
+  return value >= 0 && value <= 0o777;
+}
