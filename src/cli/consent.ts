@@ -8,7 +8,8 @@
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
 import { folderAt } from '../store/read-loop.ts';
-import { insideRun, TRUST } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
 import { consentsFor, hasConsent, isProtected, recordConsent, type Consent } from '../store/trust.ts';
 import { UserError } from '../user-error.ts';
@@ -24,7 +25,7 @@ export async function requireConsent(
 ): Promise<void> {
   const { open, consents } = trustOf(files, workspace, process.env);
   if (open.length === 0) return;
-  if (insideRun(process.env) !== null) throw notFromInside(open, workspace);
+  if (parentRun() !== null) throw notFromInside(open, workspace);
   if (trust || isTrustedByEnvironment(process.env)) {
     keepConsent(workspace, open);
     return;
@@ -46,7 +47,7 @@ export async function requireConsent(
 export function trustOf(files: SettingsFiles, workspace: string, env: NodeJS.ProcessEnv): Trust {
   const contents = contentsOf(files);
   if (contents.length === 0) return { contents, open: [], consents: [] };
-  const inside = insideRun(env);
+  const inside = parentRun(env);
   const consents = [
     // The children of a loop are started in its worktree, which has the settings of the workspace.
     ...(inside === null ? [] : consentsOfLoop(inside.folder)),

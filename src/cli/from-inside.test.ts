@@ -41,6 +41,11 @@ describe('the table of what an agent can do with the commands', () => {
     },
   );
 
+  it('allows ralph trust --show', () => {
+    vi.stubEnv('RALPH_RUN_ID', 'it-0a1b2c3d.1');
+    expect(() => refuseFromInside({ name: 'trust', args: [], options: { show: true } })).not.toThrow();
+  });
+
   it.each([...ofKind('free'), ...ofKind('starts')])('allows %s', (name) => {
     vi.stubEnv('RALPH_RUN_ID', 'it-0a1b2c3d.1');
     expect(() => call(name)).not.toThrow();

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { lookAround, type Surroundings } from '../views/look-around.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
-import { insideRun, startersEnvironment } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { inDocumentNames } from '../config/aliases.ts';
 import { contentIn } from '../config/consent.ts';
@@ -130,7 +131,7 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
 
 /** Trusts exactly what was written, not what is in the file by now. An agent trusts nothing. */
 function trustWritten(workspace: string, written: Settings): void {
-  if (insideRun(process.env) !== null) return;
+  if (parentRun() !== null) return;
   try {
     keepConsent(workspace, contentIn(SETTINGS_FILE, written));
   } catch (error) {

@@ -1,5 +1,5 @@
 import { readSettings } from '../config/read.ts';
-import { insideRun } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
 import { isProtected, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
@@ -21,7 +21,7 @@ export async function trust(options: TrustOptions): Promise<number> {
   if (options.show === true && options.revoke === true)
     throw new UserError('cannot specify both --show and --revoke');
   if (options.show === true) return show(workspace);
-  if (insideRun(process.env) !== null)
+  if (parentRun() !== null)
     throw new UserError('an agent cannot change what is trusted; a person has to run: ralph trust');
   if (options.revoke === true) {
     print(
