@@ -92,6 +92,8 @@ export function refuseFromInside(command: CalledCommand): void {
       return loop === undefined ? undefined : refuseWaiting(command, loop);
     case 'changes-loop':
     case 'changes-terms': {
+      // `trust --show` changes nothing.
+      if (options['show'] === true) return;
       const runs = enclosingRuns();
       const isForLoop = rule === 'changes-loop' && loop !== undefined;
       if (runs.length === 0) return;

@@ -43,8 +43,10 @@ export function enclosingRuns(env: NodeJS.ProcessEnv = process.env): readonly En
 }
 
 /** The run that a loop which is started here is a child of, and the state of its loop; null if a person starts it. */
-export function parentRun(): { readonly run: string; readonly folder: string } | null {
-  for (const { run, loop } of enclosingRuns())
+export function parentRun(
+  env: NodeJS.ProcessEnv = process.env,
+): { readonly run: string; readonly folder: string } | null {
+  for (const { run, loop } of enclosingRuns(env))
     if (run !== null && loop !== null) return { run, folder: join(loopsFolder(), loop) };
   return null;
 }

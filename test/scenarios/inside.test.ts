@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 
+/** An agent runs many commands one after the other. */
+const SLOW = { timeout: 90_000 };
+
 /** Shell functions that run a command in several ways and record its exit code and output. */
 const TRY = `
 try() { name=$1; shift; "$@" >"$FAKE_CALL/$name.out" 2>&1; echo "$name $?" >>"$FAKE_CALL/codes"; }
@@ -35,65 +38,57 @@ async function agentDoes(stage: Stage, lines: string): Promise<Readonly<Record<s
 }
 
 describe('an agent', () => {
-  it('cannot change its own loop, another loop, settings or worktrees, and can look and talk', async () => {
-    const stage = openStage();
-    const found = await agentDoes(
-      stage,
-      `
+  it(
+    'cannot change its own loop, another loop, settings or worktrees, and can look and talk',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      const found = await agentDoes(
+        stage,
+        `
 try set $RALPH set it max-iterations=99
-try pause $RALPH pause it
 try stop $RALPH stop it
 try resume $RALPH resume other -m 9
-try rewind $RALPH rewind it start
 try rm $RALPH rm other
 try init $RALPH init --yes
-try merge $RALPH worktree merge other
 try replace $RALPH run -p y --name other -m 1 -- true
 try owner $RALPH run --owner "$other"
 try library node --input-type=module -e '${LIBRARY}'
-try bare-set bare set it max-iterations=99
 try bare-rm bare rm other
-try bare-init bare init --yes
 try forged forged set other max-iterations=99
 try gone $RALPH rm --gone
-try move $RALPH move /elsewhere
 try follow $RALPH logs it --follow
-try bare-follow bare logs it -f
 try status $RALPH status it
-try ls $RALPH ls
 try logs $RALPH logs it
-try story $RALPH story it
 try diff $RALPH diff it
-try trees $RALPH worktree ls
-try config $RALPH config
 try tell $RALPH tell it "a word"
 try bare-tell bare tell it "another"`,
-    );
-    const refused =
-      'set pause stop resume rewind rm init merge replace owner library bare-set bare-rm bare-init forged gone move';
-    const free = 'status ls logs story diff trees config tell bare-tell';
-    expect(found).toEqual({
-      ...Object.fromEntries(`${refused} follow bare-follow`.split(' ').map((name) => [name, 2])),
-      ...Object.fromEntries(free.split(' ').map((name) => [name, 0])),
-    });
-    expect(stage.given(2, 'set.out')).toBe(
-      'ralph: error: "ralph set it" is refused inside a run: "it" is the loop of this run, and an agent can change only child loops that its loop has started\n' +
-        'Continue with the task. If the change is needed, say so in your answer: a person can run the command.\n',
-    );
-    expect(stage.given(2, 'bare-rm.out')).toContain('"other" is not a child loop of "it"');
-    expect(stage.given(2, 'bare-init.out')).toContain('"ralph init" is refused inside a run');
-    expect(stage.given(2, 'replace.out')).toContain(
-      'would replace the loop "other", which this run has not started',
-    );
-    expect(stage.given(2, 'follow.out')).toContain('would wait for "it", which waits for this run');
-    expect(stage.given(2, 'library.out')).toContain('"resumeLoop("other")" is refused inside a run');
-    // Nothing has changed: neither a limit, nor a file, nor the other loop.
-    expect(stage.journal.filter(({ type }) => type === 'control.received')).toHaveLength(2);
-    expect(existsSync(stage.path('.ralph/settings.json'))).toBe(false);
-    expect((await stage.ralph('status', 'other').ended).stdout).toContain('Iteration: 1/1');
-  });
+      );
+      const refused = 'set stop resume rm init replace owner library bare-rm forged gone follow';
+      const free = 'status logs diff tell bare-tell';
+      expect(found).toEqual({
+        ...Object.fromEntries(refused.split(' ').map((name) => [name, 2])),
+        ...Object.fromEntries(free.split(' ').map((name) => [name, 0])),
+      });
+      expect(stage.given(2, 'set.out')).toBe(
+        'ralph: error: "ralph set it" is refused inside a run: "it" is the loop of this run, and an agent can change only child loops that its loop has started\n' +
+          'Continue with the task. If the change is needed, say so in your answer: a person can run the command.\n',
+      );
+      expect(stage.given(2, 'bare-rm.out')).toContain('"other" is not a child loop of "it"');
+      expect(stage.given(2, 'init.out')).toContain('"ralph init" is refused inside a run');
+      expect(stage.given(2, 'replace.out')).toContain(
+        'would replace the loop "other", which this run has not started',
+      );
+      expect(stage.given(2, 'follow.out')).toContain('would wait for "it", which waits for this run');
+      expect(stage.given(2, 'library.out')).toContain('"resumeLoop("other")" is refused inside a run');
+      // Nothing has changed: neither a limit, nor a file, nor the other loop.
+      expect(stage.journal.filter(({ type }) => type === 'control.received')).toHaveLength(2);
+      expect(existsSync(stage.path('.ralph/settings.json'))).toBe(false);
+      expect((await stage.ralph('status', 'other').ended).stdout).toContain('Iteration: 1/1');
+    },
+  );
 
-  it('can start, change and remove child loops and those that they have started', async () => {
+  it('can start, change and remove child loops and those that they have started', SLOW, async () => {
     const stage = openStage();
     const child = (name: string): string => `$RALPH run -p y --name ${name} -m 1 -- "${stage.agent}"`;
     // The third call is the child's agent, the fourth one its own child's.
@@ -125,7 +120,7 @@ try bare-child $RALPH rm bare-child`,
     expect([...stage.loops].toSorted()).toEqual(['it', 'other']);
   });
 
-  it('of another state folder does not count: a project may test Ralph under Ralph', async () => {
+  it('of another state folder does not count: a project may test Ralph under Ralph', SLOW, async () => {
     const stage = openStage();
     const found = await agentDoes(
       stage,
