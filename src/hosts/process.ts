@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
+import type { Wrapper } from '../process/sandboxed.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -41,6 +42,8 @@ export interface ProcessSpec {
   /** The file for its stdin; null for empty input. */
   readonly stdin: string | null;
   readonly marker: Marker;
+  /** Puts the agent into a sandbox, called when the run is started with the path of its program; throws `NotStarted`. */
+  readonly sandbox?: ((program: string) => Wrapper) | undefined;
 }
 
 function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
@@ -55,6 +58,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stdin: stdin !== null && existsSync(stdin) ? stdin : null,
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
+    sandbox: spec.sandbox?.(argv[0]),
   });
   return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
 }

@@ -17,7 +17,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { birthOf, exitStatus, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
@@ -37,13 +38,13 @@ export async function runLogged(
   mkdirSync(dirname(log), { recursive: true });
   writeFileSync(log, '');
   try {
-    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value } };
+    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value }, sandbox: spec.sandbox };
     const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(shim, spec, table, interrupt);
+    const { ending, status } = await runToEnd(shim, folder, spec, table, interrupt);
     // The command may have deleted untracked files, and its own log with them.
     mkdirSync(dirname(log), { recursive: true });
     appendFile(log, stderr);
@@ -69,6 +70,8 @@ export interface LoggedCommand {
   /** Null is unlimited. */
   readonly timeoutMs: number | null;
   readonly graceMs: number;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface LoggedResult {
@@ -92,13 +95,15 @@ function tryToStart(spec: ShimSpec): Shim | Error {
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
   shim: Shim,
+  folder: string,
   { marker, cwd, timeoutMs, graceMs }: LoggedCommand,
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<{ readonly ending: Ending; readonly status: number | null }> {
   const birth = birthOf(shim, table);
   const ending = await firstOf(shim.ended, timeoutMs, interrupt);
-  await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
+  const namespaceFile = join(folder, NAMESPACE_FILE);
+  await stopRun({ shim: birth, marker, folder: cwd, namespaceFile, graceMs }, table);
   return { ending, status: await shim.ended };
 }
 

@@ -10,13 +10,15 @@
  *    are discarded: the files contain only the agent's output.
  * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be distinguished from a SIGTERM, so the status is
  *    only a number.
+ * 5. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Birth, ProcessTable } from './process-table.ts';
+import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
-const SCRIPT = `
+const BEFORE = `
 set -C
 { echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
@@ -25,8 +27,12 @@ case "$RALPH_UMASK" in "" | *[!0-7]*) ;; *) umask "$RALPH_UMASK" ;; esac
 ralph_dir=$1
 shift
 exec 3>&2 2>/dev/null
+`;
+const RUN = `
 (exec "$@" 2>&3 3>&-)
 ralph_status=$?
+`;
+const AFTER = `
 echo $ralph_status >"$ralph_dir/exit"
 exit $ralph_status
 `;
@@ -39,7 +45,10 @@ export function startShim(spec: ShimSpec): Shim {
     openSync(spec.stderr, 'a'),
   ];
   try {
-    const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+    const { sandbox = null } = spec;
+    const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
+    const argv = sandbox === null ? spec.argv : wrapped(sandbox, spec.argv);
+    const child = spawn('/bin/sh', ['-c', script, 'ralph-shim', spec.folder, ...argv], {
       cwd: spec.cwd,
       env: spec.env,
       stdio: descriptors,
@@ -71,6 +80,8 @@ export interface ShimSpec {
   readonly stdin: string | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface Shim {
