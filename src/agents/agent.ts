@@ -55,8 +55,23 @@ export interface AgentCall {
   readonly credentials: readonly string[];
   /** Other environment variables that determine the account: its settings folder, its server. */
   readonly account: readonly string[];
+  /** Its own files: a sandbox leaves them writable, except the settings in them. */
+  readonly files: readonly OwnFiles[];
+  /** Its settings, hooks and MCP servers in a workspace: a sandbox leaves them unchanged, since it executes them later. */
+  readonly projectFiles: readonly string[];
   /** The file that a login writes; null if it is kept where no other program can look. */
   readonly login: LoginFile | null;
+}
+
+export interface OwnFiles {
+  /** The environment variable that names the folder, and the folder below the home without it. */
+  readonly folder: { readonly variable: string | null; readonly below: string };
+  /** The folder or file in it; absent for the folder itself. */
+  readonly path?: string;
+  /** It is a file, not a folder. */
+  readonly isFile?: true;
+  /** What it executes or obeys the next time it is started: settings, hooks, MCP servers, plugins, instructions. */
+  readonly settings: readonly string[];
 }
 
 export interface LoginFile {

@@ -28,6 +28,16 @@ export const amp: Agent = {
     ],
     credentials: ['AMP_API_KEY'],
     account: ['AMP_URL'],
+    files: [
+      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'amp', settings: [] },
+      { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'amp', settings: [] },
+      {
+        folder: { variable: 'XDG_CONFIG_HOME', below: '.config' },
+        path: 'amp',
+        settings: ['settings.json', 'settings.jsonc', 'AGENTS.md', 'plugins', 'tools'],
+      },
+    ],
+    projectFiles: ['.amp/settings.json', '.amp/settings.jsonc', '.amp/plugins', '.amp/tools'],
     login: {
       folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
       path: 'amp/secrets.json',

@@ -38,6 +38,13 @@ export const copilot: Agent = {
     ],
     credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
     account: ['COPILOT_HOME', 'COPILOT_PROVIDER_BASE_URL'],
+    files: [
+      {
+        folder: { variable: 'COPILOT_HOME', below: '.copilot' },
+        settings: ['mcp-config.json', 'lsp-config.json', 'hooks', 'agents', 'skills', 'plugins', 'installed-plugins'],
+      },
+    ],
+    projectFiles: ['.github/hooks', '.github/copilot', '.copilot/mcp-config.json', '.vscode/mcp.json'],
     // Kept in the keyring of the system.
     login: null,
   },

@@ -33,6 +33,15 @@ export const opencode: Agent = {
     ],
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
+    files: [
+      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'opencode', settings: ['bin'] },
+      { folder: { variable: 'XDG_STATE_HOME', below: '.local/state' }, path: 'opencode', settings: [] },
+      { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'opencode', settings: [] },
+    ],
+    projectFiles: [
+      ...['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
+      ...['.opencode/plugin', '.opencode/plugins', '.opencode/tool', '.opencode/tools'],
+    ],
     login: {
       folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
       path: 'opencode/auth.json',

@@ -56,6 +56,7 @@ export interface RunOptions extends LimitOptions {
   readonly doneFile?: string;
   readonly until?: string;
   readonly worktree?: boolean;
+  readonly sandbox?: boolean;
   readonly fresh?: boolean;
   readonly owner?: string;
 }
@@ -83,6 +84,7 @@ export function flagSettings(options: RunOptions): Settings {
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
     worktree: options.worktree,
+    sandbox: options.sandbox,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };

@@ -3,7 +3,8 @@ import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
+import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
@@ -33,6 +34,22 @@ export async function status(
   return loop.owner === null ? 1 : 0;
 }
 
+/** A loop as `ralph status` shows it, for its own sandbox. */
+export function describedLoop(path: string): { readonly text: string; readonly summary: unknown } {
+  const loop = readLoopIn(path);
+  return { text: describe(loop).join('\n'), summary: summaryOf(loop) };
+}
+
+/** What the sandbox of a loop is. */
+export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
+  const parts = [
+    checks ? 'sandbox: agent and checks' : 'sandbox: agent',
+    ...(write.length === 0 ? [] : [`also writable: ${write.join(', ')}`]),
+    ...(network ? [] : ['no network']),
+  ];
+  return parts.join('; ');
+}
+
 function describe(loop: LoopReading): readonly string[] {
   const { state, report, spec, owner } = loop;
   const summary = summaryOf(loop);
@@ -56,6 +73,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...spendLines(loop),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
     `Logs: ${homely(loop.folder.path)}`,
@@ -80,6 +98,10 @@ function spendLines(loop: LoopReading): readonly string[] {
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Document 003 writes a minute as `60s`. */

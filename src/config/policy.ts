@@ -4,6 +4,7 @@ import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
+import { sandboxPolicy } from './sandbox.ts';
 import { durationText, parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy. */
@@ -44,6 +45,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       baseline: settings.baseline,
     },
     prompt: { sections: sections(settings, base) },
+    sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -106,6 +108,11 @@ export function settingsOf({
     'scm.command': commit?.command ?? null,
     'scm.tasks': commit?.tasks ?? [],
     'scm.timeout': time(commit === null ? null : commit.timeoutMs),
+    sandbox: policy.sandbox !== null,
+    'sandbox.checks': policy.sandbox?.checks ?? null,
+    'sandbox.write': policy.sandbox?.write ?? null,
+    'sandbox.hide': policy.sandbox?.hide ?? null,
+    'sandbox.network': policy.sandbox?.network ?? null,
     setup: policy.worktree.setup,
     setupTimeout: time(policy.worktree.setupTimeoutMs),
   };
@@ -121,6 +128,7 @@ export function settingOf(field: string, settings: Settings): string | null {
   if (field.startsWith('checks.commands'))
     return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
+  if (field.startsWith('sandbox')) return field;
   return FIELDS[field] ?? null;
 }
 

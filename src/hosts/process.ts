@@ -43,13 +43,14 @@ export interface ProcessSpec {
   readonly stdin: string | null;
   readonly marker: Marker;
   /** Puts the agent into a sandbox, called when the run is started with the path of its program; throws `NotStarted`. */
-  readonly sandbox?: ((program: string) => Wrapper) | undefined;
+  readonly sandbox?: ((program: string) => Promise<Wrapper>) | undefined;
 }
 
-function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
+async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun> {
   const { folder, cwd, env, marker, stdin } = spec;
   const argv = resolveCommand(spec);
   makeFolders(folder, PRIVATE_FOLDER);
+  const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
   const shim = startShim({
     folder,
     argv,
@@ -58,7 +59,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stdin: stdin !== null && existsSync(stdin) ? stdin : null,
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
-    sandbox: spec.sandbox?.(argv[0]),
+    sandbox,
   });
   return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
 }

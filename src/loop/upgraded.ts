@@ -4,7 +4,7 @@ import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withExitCodes(withoutOutageIs(withWording(policy)));
+  return withSandbox(withExitCodes(withoutOutageIs(withWording(policy))));
 }
 
 /** Earlier versions had no texts of documents in the policy, or fewer. */
@@ -22,6 +22,12 @@ function withoutOutageIs(policy: Policy): Policy {
   if (!('outageIs' in delay)) return policy;
   const { outageIs: _, ...rest } = delay;
   return { ...policy, delay: rest };
+}
+
+/** Earlier versions had no sandbox. */
+function withSandbox(policy: Policy): Policy {
+  const { sandbox }: Partial<Policy> = policy;
+  return sandbox === undefined ? { ...policy, sandbox: null } : policy;
 }
 
 /** Earlier versions had one exit code for all signals; a loop keeps the codes that it was started with. */

@@ -19,12 +19,23 @@ import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { guardedHost, sandboxed } from './sandboxed-agent.ts';
 
-export function agentHost(loop: StartedLoop, perform: Performer | undefined, state: () => LoopState): Host {
+export function agentHost(
+  loop: StartedLoop,
+  perform: Performer | undefined,
+  state: () => LoopState,
+  say: (line: string) => void,
+): Host {
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
+  const { folder } = loop;
   return perform === undefined
-    ? processHost((run) => asProcess(loop, run, environment(run), state()), processes)
+    ? guardedHost(
+        processHost((run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()), processes),
+        (run) => folder.run(run),
+        say,
+      )
     : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
 }
 

@@ -20,6 +20,7 @@ import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
+import { requestFolder } from '../sandbox/loop-sandbox.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { list, remove } from '../store/inbox.ts';
@@ -33,6 +34,7 @@ import { writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
+import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { priceFor } from './money.ts';
@@ -58,6 +60,7 @@ export class OwnedLoop {
   readonly #hadOwner: boolean;
   readonly #stopSetUp = new AbortController();
   #price: Price = () => null;
+  #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -131,6 +134,7 @@ export class OwnedLoop {
     this.#projections.goLive();
     makeFolders(this.folder.inbox, PRIVATE_FOLDER);
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
+    const stopAnswering = this.#answerSandbox();
     try {
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
@@ -141,8 +145,14 @@ export class OwnedLoop {
       return await this.#engine.run();
     } finally {
       stopWatching();
+      stopAnswering();
       this.close();
     }
+  }
+
+  /** Sets how the loop is described to `ralph status` in its sandbox. */
+  describeWith(describe: () => Described): void {
+    this.#describe = describe;
   }
 
   /**
@@ -221,7 +231,7 @@ export class OwnedLoop {
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
     });
-    const host = agentHost(this.#loop, perform, () => this.state);
+    const host = agentHost(this.#loop, perform, () => this.state, (line) => this.#say(line));
     const clock = systemClock(this.#projections.known.state.now);
     return new Engine(
       { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },
@@ -271,6 +281,18 @@ export class OwnedLoop {
     } catch {
       // The inbox may be removed and made again meanwhile; the next look comes within a second.
     }
+  }
+
+  #answerSandbox(): () => void {
+    if (this.state.policy.sandbox === null) return () => {};
+    const folder = requestFolder(this.folder.path);
+    mkdirSync(folder, { recursive: true });
+    return answerSandbox(folder, {
+      loop: this.spec.name,
+      tell: (text) => this.receive({ type: 'tell', text }),
+      describe: () => this.#describe(),
+      say: (line) => this.#say(line),
+    });
   }
 
   #say(line: string): void {

@@ -1,3 +1,4 @@
+import { inCheckSandbox } from './sandboxed-agent.ts';
 import type { LoopState } from '../loop/state.ts';
 import { runEnvironment, setUpMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
@@ -27,7 +28,7 @@ export async function runSetUp(
       commands: policy.worktree.setup,
       timeoutMs: policy.worktree.setupTimeoutMs,
       cwd: treeOf(spec),
-      env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
+      ...(await inCheckSandbox(loop, policy, runEnvironment({ spec, folder, env, policy, run: '1.1' }))),
       marker: setUpMarker(spec),
       graceMs: policy.timeouts.killGraceMs,
       logs: setUpFolder(folder),

@@ -22,6 +22,7 @@ import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
 import { reasonOf } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { inCheckSandbox } from './sandboxed-agent.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
@@ -100,7 +101,7 @@ async function check(
   const checking = {
     command: effect.check.command,
     cwd: treeOf(spec),
-    env: runEnvironment({ spec, folder, env, policy, run }),
+    ...(await inCheckSandbox({ spec, folder, env }, policy, runEnvironment({ spec, folder, env, policy, run }))),
     marker: checkMarker(spec, key),
     log,
     // A path relative to the workspace is wrong in a worktree.

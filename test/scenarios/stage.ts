@@ -45,6 +45,8 @@ export class Stage {
   /** The folder that the test shares with the agent: the plans, and files of the test. */
   readonly plan: string = join(this.#folder, 'plan');
   readonly env: Record<string, string>;
+  /** The built command. */
+  readonly main: string = MAIN;
 
   constructor() {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
@@ -166,6 +168,11 @@ export class Stage {
   get archive(): readonly string[] {
     const folder = join(this.#folder, 'state', 'ralph', 'archive');
     return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  }
+
+  /** The folder of the first run of the loop `it`. */
+  get runFolder(): string {
+    return this.file('runs/0001');
   }
 
   /** The content of `state.json`. */
