@@ -68,11 +68,16 @@ export interface OwnFiles {
   readonly folder: { readonly variable: string | null; readonly below: string };
   /** The folder or file in it; absent for the folder itself. */
   readonly path?: string;
-  /** It is a file, not a folder. */
-  readonly isFile?: true;
-  /** What it executes or obeys the next time it is started: settings, hooks, MCP servers, plugins, instructions. */
+  /** Its own program, which it unpacks there if it is missing: never writable. */
+  readonly isProgram?: true;
+  /** Files in it that it obeys the next time it is started: settings, hooks, MCP servers, instructions. */
   readonly settings: readonly string[];
+  /** Folders in it with such files; they are made if they are missing. */
+  readonly settingsFolders: readonly string[];
 }
+
+/** Of a folder that has none. */
+export const NO_SETTINGS: Pick<OwnFiles, 'settings' | 'settingsFolders'> = { settings: [], settingsFolders: [] };
 
 export interface LoginFile {
   /** The environment variable that names its folder, and the folder below the home without it. */

@@ -39,12 +39,10 @@ export const claude: Agent = {
     files: [
       {
         folder: { variable: 'CLAUDE_CONFIG_DIR', below: '.claude' },
-        settings: [
-          ...['settings.json', 'settings.local.json', 'managed-settings.json', 'CLAUDE.md', 'keybindings.json'],
-          ...['hooks', 'plugins', 'agents', 'commands', 'skills', 'rules', 'output-styles', 'local'],
-        ],
+        settings: ['settings.json', 'settings.local.json', 'managed-settings.json', 'CLAUDE.md'],
+        settingsFolders: ['hooks', 'plugins', 'agents', 'commands', 'skills', 'rules', 'output-styles'],
       },
-      // It has the MCP servers of the user, so it is not writable.
+      // Not `~/.claude.json`: it has the user's MCP servers, and it need not be writable.
     ],
     projectFiles: [
       ...['.claude/settings.json', '.claude/settings.local.json', '.claude/hooks', '.claude/plugins'],

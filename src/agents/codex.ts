@@ -40,10 +40,8 @@ export const codex: Agent = {
     files: [
       {
         folder: { variable: 'CODEX_HOME', below: '.codex' },
-        settings: [
-          ...['config.toml', 'managed_config.toml', 'requirements.toml', 'hooks.json', 'AGENTS.md'],
-          ...['hooks', 'rules', 'prompts', 'skills', 'plugins', 'agents'],
-        ],
+        settings: ['config.toml', 'managed_config.toml', 'requirements.toml', 'hooks.json', 'AGENTS.md'],
+        settingsFolders: ['hooks', 'rules', 'prompts', 'skills', 'plugins', 'agents'],
       },
     ],
     projectFiles: ['.codex/config.toml', '.codex/hooks.json', '.codex/hooks', '.codex/rules'],

@@ -1,3 +1,5 @@
+import { NO_SETTINGS } from './agent.ts';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { textOf } from '../files/files.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
@@ -41,7 +43,14 @@ export const copilot: Agent = {
     files: [
       {
         folder: { variable: 'COPILOT_HOME', below: '.copilot' },
-        settings: ['mcp-config.json', 'lsp-config.json', 'hooks', 'agents', 'skills', 'plugins', 'installed-plugins'],
+        settings: ['mcp-config.json', 'lsp-config.json', 'copilot-instructions.md'],
+        settingsFolders: ['hooks', 'agents', 'skills', 'installed-plugins'],
+      },
+      {
+        folder: { variable: 'XDG_CACHE_HOME', below: '.cache' },
+        path: 'copilot',
+        isProgram: true,
+        ...NO_SETTINGS,
       },
     ],
     projectFiles: ['.github/hooks', '.github/copilot', '.copilot/mcp-config.json', '.vscode/mcp.json'],

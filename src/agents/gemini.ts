@@ -36,10 +36,8 @@ export const gemini: Agent = {
     files: [
       {
         folder: { variable: null, below: '.gemini' },
-        settings: [
-          ...['settings.json', 'trustedFolders.json', 'GEMINI.md', '.env'],
-          ...['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
-        ],
+        settings: ['settings.json', 'trustedFolders.json', 'GEMINI.md', '.env'],
+        settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
       },
     ],
     projectFiles: ['.gemini/settings.json', '.gemini/hooks', '.gemini/extensions', '.gemini/.env'],

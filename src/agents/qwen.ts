@@ -36,10 +36,8 @@ export const qwen: Agent = {
     files: [
       {
         folder: { variable: null, below: '.qwen' },
-        settings: [
-          ...['settings.json', 'trustedFolders.json', 'QWEN.md', '.env'],
-          ...['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
-        ],
+        settings: ['settings.json', 'trustedFolders.json', 'QWEN.md', '.env'],
+        settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
       },
     ],
     projectFiles: ['.qwen/settings.json', '.qwen/hooks', '.qwen/extensions', '.qwen/.env'],

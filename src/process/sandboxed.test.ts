@@ -110,6 +110,16 @@ describe('a program in a PID namespace', () => {
     expect(await isDead('alive')).toBe(true);
   });
 
+  it('has its own exit status, also if something that it left behind had to be killed', async () => {
+    const stubborn = `env -i setsid /bin/sh -c 'trap "" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
+    const shim = start(
+      `trap "exit 4" TERM; ${stubborn} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
+    );
+    await says('up');
+    await stop(shim, 200);
+    expect(exitStatus(folder)).toBe(4);
+  });
+
   it('passes SIGTERM to what hides in it, so that it can end by itself', async () => {
     const gentle = `env -i setsid /bin/sh -c 'trap "echo bye >${file('bye')}; exit 0" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
     const shim = start(`${gentle} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; sleep 60`);

@@ -2,7 +2,7 @@
  * How a program runs inside a sandbox, behind the shim (`shim.ts`).
  *
  * 1. Bubblewrap gives it a PID namespace, whose first process is a small shell. When the program has exited, that shell
- *    ends everything else in the namespace: SIGTERM, the grace, SIGKILL. Only then it reports the exit status.
+ *    notes the exit status and ends everything else in the namespace: SIGTERM, the grace, SIGKILL.
  * 2. SIGTERM to the process group ends bubblewrap itself, not the namespace. So the shim does not rely on bubblewrap's exit: it
  *    reads the status from a pipe that only the first process holds, and waits until that process is gone.
  * 3. SIGKILL to the first process ends the whole namespace; the kernel guarantees that. The file `sandbox` in the run's folder
@@ -25,11 +25,15 @@ export const RUN_IN_NAMESPACE: string = `
 exec 4>&1
 ralph_said=$(exec 9>&1 1>&4 8>"$ralph_dir/${NAMESPACE_FILE}"; exec "$@" 2>&3 3>&- 4>&-)
 ralph_status=$?
-ralph_said=\${ralph_said##*
-}
+ralph_own=\${ralph_said%%
+*}
+case $ralph_own in
+"" | *[!0-9]*) case $ralph_status in 0 | 129 | 130 | 131 | 143) ralph_status=137 ;; esac ;;
+*) ralph_status=$ralph_own ;;
+esac
 case $ralph_said in
-"" | *[!0-9]*)
-  case $ralph_status in 0 | 129 | 130 | 131 | 143) ralph_status=137 ;; esac
+*over) ;;
+*)
   ralph_first=
   while read -r ralph_key ralph_value; do
     case $ralph_key in '"child-pid":') ralph_first=\${ralph_value%,} ;; esac
@@ -41,7 +45,6 @@ case $ralph_said in
     sleep 0.01 || break
   done
   ;;
-*) ralph_status=$ralph_said ;;
 esac
 `;
 
@@ -53,6 +56,7 @@ shift
 exec 3>&2 2>/dev/null
 (exec "$@" 2>&3 3>&- 9>&-)
 ralph_status=$?
+echo $ralph_status >&9
 if kill -s TERM -- -1; then
   while [ "$ralph_left" -gt 0 ] && kill -s 0 -- -1; do
     sleep 0.05 || break
@@ -60,7 +64,7 @@ if kill -s TERM -- -1; then
   done
   while kill -s KILL -- -1; do sleep 0.01 || break; done
 fi
-echo $ralph_status >&9
+echo over >&9
 exit $ralph_status
 `;
 

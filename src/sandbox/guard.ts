@@ -2,7 +2,18 @@
  * Settings that did not exist before a run cannot be made read-only. If one exists after the run, the agent has made it, and
  * another program would obey it outside of the sandbox: it is moved aside.
  */
-import { cpSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../loop/shape.ts';
 
@@ -19,10 +30,11 @@ export function moveNewAside(runFolder: string): readonly string[] {
     const now = target(path);
     return now !== null && now !== was;
   });
-  return changed.flatMap(([path], index) => {
+  return changed.map(([path], index) => {
     const aside = join(runFolder, 'set-aside', String(index + 1));
     mkdirSync(join(runFolder, 'set-aside'), { recursive: true, mode: 0o700 });
-    return move(path, aside) ? [path] : [];
+    move(path, aside);
+    return path;
   });
 }
 
@@ -37,20 +49,29 @@ function readNote(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The real path; the path itself if it is a link to nothing; null if there is none. */
+/** Where the path leads; null if there is nothing, or an empty folder. */
 function target(path: string): string | null {
   try {
-    return realpathSync(path);
+    const real = realpathSync(path);
+    return statSync(real).isDirectory() && readdirSync(real).length === 0 ? null : real;
   } catch {
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : path;
+    return isLink(path) ? path : null;
   }
 }
 
-function move(from: string, to: string): boolean {
+/** A link to nothing may lead to something later. */
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+function move(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   try {
-    renameSync(from, to);
-    return true;
+    return renameSync(from, to);
   } catch {
     // The state folder may be on another file system.
   }
@@ -60,5 +81,4 @@ function move(from: string, to: string): boolean {
     // What cannot be copied is removed all the same.
   }
   rmSync(from, { recursive: true, force: true });
-  return true;
 }

@@ -2,7 +2,7 @@
  * Looks at the machine and describes what a loop's agent may see and change of it. Paths that do not exist are left out;
  * links are resolved, since a sandbox covers real paths.
  */
-import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
@@ -16,16 +16,20 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   const { tree, workspace, desk, requests, state, env, policy, git } = facts;
   const home = env['HOME'] ?? '/';
   const own = (facts.call?.files ?? []).map((files) => ({ files, path: ownPath(files, env) }));
-  for (const { files, path } of own) if (files.isFile !== true) makeQuietly(path);
-  for (const folder of git.folders) makeQuietly(folder);
+  const settingsFolders = own.flatMap(({ files, path }) => files.settingsFolders.map((name) => join(path, name)));
+  for (const folder of [...own.map(({ path }) => path), ...settingsFolders, ...git.folders]) makeQuietly(folder);
   const settings = [
     ...own.flatMap(({ files, path }) => files.settings.map((name) => join(path, name))),
+    ...settingsFolders,
     ...PROJECT_FILES.map((name) => join(tree, name)),
     ...git.absent,
   ];
   const absolute = (path: string): string =>
     path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(tree, path);
-  const temporary = real(TEMPORARY);
+  // Where its program is not unpacked yet, each run does it for itself.
+  const unpacked = own.filter(({ files, path }) => files.isProgram === true && isEmpty(path)).map(({ path }) => path);
+  const system = real(TEMPORARY);
+  const temporary = [...system, ...real(unpacked)];
   const given = { write: real(policy.write.map(absolute)), hide: real(policy.hide.map(absolute)) };
   const write = real([
     tree,
@@ -34,11 +38,11 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     requests,
     join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md'),
     ...git.write,
-    ...own.map(({ path }) => path),
+    ...own.filter(({ files }) => files.isProgram !== true).map(({ path }) => path),
   ]);
   const visible = real([
     ...VISIBLE,
-    ...[home, workspace, dirname(dirname(process.execPath)), PACKAGE].filter((path) => isInAny(path, temporary)),
+    ...[home, workspace, dirname(dirname(process.execPath)), PACKAGE].filter((path) => isInAny(path, system)),
   ]);
   const shown = [...write, ...given.write, ...visible];
   const hide = real([
@@ -47,7 +51,7 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     ...socketsIn(env),
     state,
     // What lies in a temporary folder is hidden already.
-  ]).filter((path) => !isInAny(path, temporary) || isInAny(path, shown));
+  ]).filter((path) => !isInAny(path, system) || isInAny(path, shown));
   // Ralph's own folder has the settings and the desks of other loops.
   const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter((path) =>
     isInAny(path, [...write, ...given.write]),
@@ -159,6 +163,10 @@ function real(paths: readonly string[]): readonly string[] {
     }
   });
   return [...new Set(found)];
+}
+
+function isEmpty(folder: string): boolean {
+  return isFolder(folder) && readdirSync(folder).length === 0;
 }
 
 export function isFolder(path: string): boolean {
