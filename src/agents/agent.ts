@@ -77,7 +77,10 @@ export interface OwnFiles {
 }
 
 /** Of a folder that has none. */
-export const NO_SETTINGS: Pick<OwnFiles, 'settings' | 'settingsFolders'> = { settings: [], settingsFolders: [] };
+export const NO_SETTINGS: Pick<OwnFiles, 'settings' | 'settingsFolders'> = {
+  settings: [],
+  settingsFolders: [],
+};
 
 export interface LoginFile {
   /** The environment variable that names its folder, and the folder below the home without it. */

@@ -45,7 +45,10 @@ export const claude: Agent = {
       // Not `~/.claude.json`: it has the user's MCP servers, and it need not be writable.
     ],
     projectFiles: [
-      ...['.claude/settings.json', '.claude/settings.local.json', '.claude/hooks', '.claude/plugins'],
+      '.claude/settings.json',
+      '.claude/settings.local.json',
+      '.claude/hooks',
+      '.claude/plugins',
       '.mcp.json',
     ],
     // On macOS it is in the keychain.

@@ -1,6 +1,6 @@
 /** `ralph` in a sandbox, where the state of all loops is hidden: the owner of the sandbox's loop answers for it. */
-import { watchFolder } from '../process/watch.ts';
-import { ask, takeAnswer, type SandboxAnswer, type SandboxRequest } from '../sandbox/requests.ts';
+import { askOwner } from '../sandbox/ask-owner.ts';
+import type { SandboxRequest } from '../sandbox/requests.ts';
 import { print, warn } from './print.ts';
 
 /** Runs a command that works in a sandbox, and refuses the others. `folder` is where requests go. */
@@ -10,7 +10,7 @@ export async function runInSandbox(args: readonly string[], folder: string): Pro
     warn(`ralph: error: ${request}\n`);
     return 2;
   }
-  const answer = await answered(folder, request);
+  const answer = await askOwner(folder, request);
   if (answer === null) {
     warn('ralph: error: the owner of this loop does not answer; it may have exited. Nothing was changed\n');
     return 1;
@@ -42,24 +42,3 @@ function requestFor(args: readonly string[]): SandboxRequest | string {
 }
 
 const STARTS = new Set(['run', 'loop', 'spawn', 'resume', 'demo']);
-
-/** Waits for the answer; null if there is none in time. */
-function answered(folder: string, request: SandboxRequest): Promise<SandboxAnswer | null> {
-  const id = ask(folder, request);
-  return new Promise((resolve) => {
-    const finish = (answer: SandboxAnswer | null): void => {
-      clearTimeout(timer);
-      stopWatching();
-      resolve(answer);
-    };
-    const look = (): void => {
-      const answer = takeAnswer(folder, id);
-      if (answer !== null) finish(answer);
-    };
-    const timer = setTimeout(() => finish(null), TIMEOUT_MS);
-    const stopWatching = watchFolder(folder, look);
-    setImmediate(look);
-  });
-}
-
-const TIMEOUT_MS = 10_000;

@@ -130,9 +130,7 @@ const sandbox = object({
   checks: yesOrNo.optional().describe('Also run checks and set-up commands in the sandbox. Default: false.'),
   write: paths()
     .optional()
-    .describe(
-      'Paths that are writable in addition to the workspace; `~` is the home folder. Default: none.',
-    ),
+    .describe('Paths that are writable in addition to the workspace; `~` is the home folder. Default: none.'),
   hide: paths().optional().describe('Paths that are hidden in addition. Default: none.'),
   network: yesOrNo.optional().describe('Access to the network. Default: true.'),
 });

@@ -12,7 +12,7 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
   if (text === null) return null;
   const content = parsed(text);
   if (!isRecord(content)) throw failure(path, 'must be a JSON object, for example: {"sandbox": true}');
-  const [unknown] = Object.keys(content).filter((key) => key !== 'sandbox' && key !== '$schema');
+  const unknown = Object.keys(content).find((key) => key !== 'sandbox' && key !== '$schema');
   if (unknown !== undefined)
     throw failure(path, `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox)`);
   const { findSchemaProblems } = await import('./schema.ts');
@@ -26,8 +26,7 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
 
 export function userSettingsFile(env: NodeJS.ProcessEnv = process.env): string {
   const configured = env['XDG_CONFIG_HOME'];
-  const base =
-    configured !== undefined && isAbsolute(configured) ? configured : join(home(env), '.config');
+  const base = configured !== undefined && isAbsolute(configured) ? configured : join(home(env), '.config');
   return join(base, 'ralph', 'settings.json');
 }
 

@@ -32,7 +32,10 @@ export function agentHost(
   const { folder } = loop;
   return perform === undefined
     ? guardedHost(
-        processHost((run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()), processes),
+        processHost(
+          (run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()),
+          processes,
+        ),
         (run) => folder.run(run),
         say,
       )

@@ -15,7 +15,9 @@ export function answerSandbox(folder: string, owner: SandboxOwner): () => void {
     try {
       for (const name of answerRequests(folder, (request) => answerTo(request, owner))) {
         if (warnings++ < MOST_WARNINGS)
-          owner.say(`warning: a request from the sandbox is unreadable and was moved aside: ${name}.unreadable`);
+          owner.say(
+            `warning: a request from the sandbox is unreadable and was moved aside: ${name}.unreadable`,
+          );
       }
     } catch {
       // The agent may change the folder meanwhile; the next look comes within a second.

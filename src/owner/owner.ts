@@ -231,7 +231,12 @@ export class OwnedLoop {
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
     });
-    const host = agentHost(this.#loop, perform, () => this.state, (line) => this.#say(line));
+    const host = agentHost(
+      this.#loop,
+      perform,
+      () => this.state,
+      (line) => this.#say(line),
+    );
     const clock = systemClock(this.#projections.known.state.now);
     return new Engine(
       { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },

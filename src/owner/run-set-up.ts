@@ -1,5 +1,5 @@
-import { inCheckSandbox } from './sandboxed-agent.ts';
 import type { LoopState } from '../loop/state.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { runEnvironment, setUpMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
 import {

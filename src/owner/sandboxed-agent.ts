@@ -1,16 +1,19 @@
-/** Puts a loop's agent and its checks into its sandbox, and guards what the sandbox cannot. */
+/** Puts a loop's agent into its sandbox, and guards what the sandbox cannot. */
 import { NotStarted, type Host, type HostedRun } from '../hosts/host.ts';
 import type { ProcessSpec } from '../hosts/process.ts';
-import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { Wrapper } from '../process/sandboxed.ts';
 import { moveNewAside, noteGuarded } from '../sandbox/guard.ts';
-import { checkSandbox, inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
+import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 
 /** A run in the loop's sandbox; unchanged if it has none. */
-export function sandboxed(loop: StartedLoop, run: string, spec: ProcessSpec, { policy }: LoopState): ProcessSpec {
+export function sandboxed(
+  loop: StartedLoop,
+  run: string,
+  spec: ProcessSpec,
+  { policy }: LoopState,
+): ProcessSpec {
   const { sandbox, timeouts } = policy;
   if (sandbox === null) return spec;
   return {
@@ -26,18 +29,6 @@ export function sandboxed(loop: StartedLoop, run: string, spec: ProcessSpec, { p
       return made.wrapper;
     },
   };
-}
-
-/** The environment and the sandbox of a check or a set-up command. */
-export async function inCheckSandbox(
-  loop: StartedLoop,
-  policy: Policy,
-  env: Record<string, string>,
-): Promise<{ readonly env: Record<string, string>; readonly sandbox: Wrapper | null }> {
-  const made = await checkSandbox(loop, policy);
-  return made === null
-    ? { env, sandbox: null }
-    : { env: inSandbox(loop.folder.path, env), sandbox: made.wrapper };
 }
 
 /** A host that moves new settings aside when a run is over, before anything else looks at the workspace. */

@@ -10,6 +10,7 @@ import type { EffectOf, Workspace } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { processes } from '../process/process.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
@@ -22,7 +23,6 @@ import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
 import { reasonOf } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { inCheckSandbox } from './sandboxed-agent.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
@@ -101,7 +101,11 @@ async function check(
   const checking = {
     command: effect.check.command,
     cwd: treeOf(spec),
-    ...(await inCheckSandbox({ spec, folder, env }, policy, runEnvironment({ spec, folder, env, policy, run }))),
+    ...(await inCheckSandbox(
+      { spec, folder, env },
+      policy,
+      runEnvironment({ spec, folder, env, policy, run }),
+    )),
     marker: checkMarker(spec, key),
     log,
     // A path relative to the workspace is wrong in a worktree.

@@ -38,7 +38,13 @@ export async function runLogged(
   mkdirSync(dirname(log), { recursive: true });
   writeFileSync(log, '');
   try {
-    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value }, sandbox: spec.sandbox };
+    const command = {
+      folder,
+      argv,
+      cwd,
+      env: { ...env, [marker.name]: marker.value },
+      sandbox: spec.sandbox,
+    };
     const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);

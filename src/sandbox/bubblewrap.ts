@@ -10,7 +10,13 @@ export function bubblewrapCommand(spec: BubblewrapSpec): readonly string[] {
     ...(network ? [] : ['--unshare-net']),
     // Root keeps what programs such as npm and tar need, and loses what could undo the sandbox.
     ...(isRoot ? ['--cap-drop', 'ALL', ...ROOT_CAPABILITIES.flatMap((name) => ['--cap-add', name])] : []),
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    '--ro-bind',
+    '/',
+    '/',
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
     ...places.flatMap(({ path, is }) => {
       switch (is) {
         case 'writable':
@@ -25,7 +31,8 @@ export function bubblewrapCommand(spec: BubblewrapSpec): readonly string[] {
     }),
     // Not before: what is visible in a hidden folder is put there in between.
     ...places.flatMap(({ path, is }) => (is === 'hidden' && isFolder(path) ? ['--remount-ro', path] : [])),
-    ...['--chdir', cwd],
+    '--chdir',
+    cwd,
   ];
 }
 

@@ -10,7 +10,7 @@ export function sandboxEnvironment(
 }
 
 /** Set in a sandbox: the folder for requests to the loop's owner. */
-export const SANDBOX = 'RALPH_SANDBOX';
+const SANDBOX = 'RALPH_SANDBOX';
 
 /** The sockets that the environment names. */
 export function socketsIn(env: Readonly<Record<string, string>>): readonly string[] {

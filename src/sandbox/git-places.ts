@@ -52,7 +52,7 @@ function modulesIn(folder: string, level = 0): readonly string[] {
     if (!entry.isDirectory()) return [];
     const path = join(folder, entry.name);
     return existsSync(join(path, 'HEAD'))
-      ? [path, ...modulesIn(join(path, 'modules'), level + 1)]
+      ? [path].concat(modulesIn(join(path, 'modules'), level + 1))
       : modulesIn(path, level + 1);
   });
 }

@@ -64,15 +64,16 @@ export async function loopSandbox(
   return { wrapper: { kind: 'namespace', command, graceMs }, guarded, sees: canSee };
 }
 
-/** The sandbox for checks and set-up commands; null where they run without one. */
-export async function checkSandbox(
+/** The environment and the sandbox of a check or a set-up command, which runs without one unless the policy says so. */
+export async function inCheckSandbox(
   loop: StartedLoop,
-  policy: Policy,
-  cwd?: string,
-): Promise<Pick<LoopSandbox, 'wrapper'> | null> {
-  if (policy.sandbox?.checks !== true) return null;
-  const graceMs = policy.timeouts.killGraceMs;
-  return loopSandbox(loop, policy.sandbox, cwd === undefined ? { graceMs } : { cwd, graceMs });
+  { sandbox, timeouts }: Policy,
+  env: Record<string, string>,
+  cwd: string = treeOf(loop.spec),
+): Promise<{ readonly env: Record<string, string>; readonly sandbox: Wrapper | null }> {
+  if (sandbox?.checks !== true) return { env, sandbox: null };
+  const { wrapper } = await loopSandbox(loop, sandbox, { cwd, graceMs: timeouts.killGraceMs });
+  return { env: inSandbox(loop.folder.path, env), sandbox: wrapper };
 }
 
 /** An environment as it is in the loop's sandbox. */

@@ -5,7 +5,12 @@ import { exec } from '../process/exec.ts';
 import { isIn } from './sandbox.ts';
 
 export type Probe =
-  | { readonly works: true; readonly kind: 'bubblewrap'; readonly program: string; readonly unshareUser: boolean }
+  | {
+      readonly works: true;
+      readonly kind: 'bubblewrap';
+      readonly program: string;
+      readonly unshareUser: boolean;
+    }
   | { readonly works: true; readonly kind: 'seatbelt' }
   | { readonly works: false; readonly why: string; readonly remedy: string };
 
@@ -34,12 +39,31 @@ const INSTALL =
   'install it: apt install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap (Arch), apk add bubblewrap (Alpine)';
 
 /** Null if it works, else what bubblewrap says. */
-async function attempt(program: string, options: readonly string[], env: Environment): Promise<string | null> {
+async function attempt(
+  program: string,
+  options: readonly string[],
+  env: Environment,
+): Promise<string | null> {
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'];
-  const argv = [...options, '--unshare-pid', '--unshare-ipc', '--as-pid-1', ...mounts, '--', '/bin/sh', '-c', ':'];
+  const argv = [
+    ...options,
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--as-pid-1',
+    ...mounts,
+    '--',
+    '/bin/sh',
+    '-c',
+    ':',
+  ];
   const answer = await exec([program, ...argv], { cwd: '/', env, timeoutMs: 10_000 });
   if (answer?.code === 0) return null;
-  const said = answer?.stderr.trim().split('\n').at(-1)?.replace(/^bwrap: /, '') ?? '';
+  const said =
+    answer?.stderr
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^bwrap: /, '') ?? '';
   return said === '' ? `exit code ${answer?.code ?? 'unknown'}` : said;
 }
 

@@ -30,7 +30,8 @@ it('a request is answered once', () => {
 });
 
 it('what is no request is moved aside and not believed', () => {
-  const name = (number: number): string => `${String(number).padStart(15, '0')}-${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}.json`;
+  const name = (number: number): string =>
+    `${String(number).padStart(15, '0')}-${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}.json`;
   const texts = [
     '',
     'null',

@@ -52,7 +52,15 @@ describe('the places of a sandbox', () => {
 
   it('say what a program can see', () => {
     const places = placesOf(view({ write: ['/tmp/a/w'], hide: ['/home/u/.ssh'], visible: ['/tmp/v'] }));
-    const paths = ['/usr/bin/node', '/tmp/x', '/tmp/a', '/tmp/a/w/x', '/home/u/.ssh/id', '/home/u/.sshx', '/tmp/v/x'];
+    const paths = [
+      '/usr/bin/node',
+      '/tmp/x',
+      '/tmp/a',
+      '/tmp/a/w/x',
+      '/home/u/.ssh/id',
+      '/home/u/.sshx',
+      '/tmp/v/x',
+    ];
     expect(paths.filter((path) => sees(places, path))).toEqual([
       '/usr/bin/node',
       '/tmp/a/w/x',

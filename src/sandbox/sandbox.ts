@@ -52,7 +52,7 @@ export interface View {
 
 /** Whether a program can see the path. */
 export function sees(places: readonly Place[], path: string): boolean {
-  const place = places.filter((one) => isIn(path, one.path)).at(-1);
+  const place = places.findLast((one) => isIn(path, one.path));
   return place === undefined || place.is === 'read-only' || place.is === 'writable';
 }
 

@@ -22,7 +22,10 @@ export function seatbeltProfile(places: readonly Place[], network: boolean): str
         case 'read-only':
           return [`(allow file-read* ${filter})`, `(deny file-write* ${filter})`];
         case 'hidden':
-          return [`(deny file-read* file-write* ${filter})`, `(deny network-outbound (path ${JSON.stringify(path)}))`];
+          return [
+            `(deny file-read* file-write* ${filter})`,
+            `(deny network-outbound (path ${JSON.stringify(path)}))`,
+          ];
       }
     }),
     ...(network ? [] : ['(deny network*)']),

@@ -16,8 +16,11 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   const { tree, workspace, desk, requests, state, env, policy, git } = facts;
   const home = env['HOME'] ?? '/';
   const own = (facts.call?.files ?? []).map((files) => ({ files, path: ownPath(files, env) }));
-  const settingsFolders = own.flatMap(({ files, path }) => files.settingsFolders.map((name) => join(path, name)));
-  for (const folder of [...own.map(({ path }) => path), ...settingsFolders, ...git.folders]) makeQuietly(folder);
+  const settingsFolders = own.flatMap(({ files, path }) =>
+    files.settingsFolders.map((name) => join(path, name)),
+  );
+  for (const folder of [...own.map(({ path }) => path), ...settingsFolders, ...git.folders])
+    makeQuietly(folder);
   const settings = [
     ...own.flatMap(({ files, path }) => files.settings.map((name) => join(path, name))),
     ...settingsFolders,
@@ -27,7 +30,9 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   const absolute = (path: string): string =>
     path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(tree, path);
   // Where its program is not unpacked yet, each run does it for itself.
-  const unpacked = own.filter(({ files, path }) => files.isProgram === true && isEmpty(path)).map(({ path }) => path);
+  const unpacked = own
+    .filter(({ files, path }) => files.isProgram === true && isEmpty(path))
+    .map(({ path }) => path);
   const system = real(TEMPORARY);
   const temporary = [...system, ...real(unpacked)];
   const given = { write: real(policy.write.map(absolute)), hide: real(policy.hide.map(absolute)) };
@@ -45,16 +50,12 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     ...[home, workspace, dirname(dirname(process.execPath)), PACKAGE].filter((path) => isInAny(path, system)),
   ]);
   const shown = [...write, ...given.write, ...visible];
-  const hide = real([
-    ...SECRETS.map((name) => join(home, name)),
-    ...SOCKETS,
-    ...socketsIn(env),
-    state,
-    // What lies in a temporary folder is hidden already.
-  ]).filter((path) => !isInAny(path, system) || isInAny(path, shown));
+  const secret = real([...SECRETS.map((name) => join(home, name)), ...SOCKETS, ...socketsIn(env)]);
+  // The rest of a temporary folder is hidden already.
+  const hide = [...secret.filter((path) => !isInAny(path, system) || isInAny(path, shown)), ...real([state])];
   // Ralph's own folder has the settings and the desks of other loops.
-  const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter((path) =>
-    isInAny(path, [...write, ...given.write]),
+  const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter(
+    (path) => isInAny(path, [...write, ...given.write]),
   );
   return { view: { write, keep, temporary, hide, visible, given }, guarded: settings };
 }

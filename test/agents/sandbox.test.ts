@@ -42,6 +42,5 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     const isFree = flag === '--no-sandbox';
     expect(existsSync(inHome(arena, 'outside'))).toBe(isFree);
     expect(readFileSync(inHome(arena, '.claude/settings.json'), 'utf8')).toBe(isFree ? '{}\n' : '{}');
-    process.stderr.write(`${agent.name} ${flag} ${/exit: \d+, duration: \S+/.exec(stderr)?.[0]}\n`);
   });
 });

@@ -107,7 +107,9 @@ describe('an agent in a sandbox', () => {
     stage.plans(1, tries(lines));
     const { stderr } = await stage.run('-p', 'a task', '-m', '1');
     expect(succeeded(stage, Object.keys(lines))).toEqual(['local', 'mcp', 'escape']);
-    expect(['.claude/settings.local.json', '.mcp.json'].filter((name) => existsSync(stage.path(name)))).toEqual([]);
+    expect(
+      ['.claude/settings.local.json', '.mcp.json'].filter((name) => existsSync(stage.path(name))),
+    ).toEqual([]);
     expect(stderr).toContain(`the agent has made ${stage.path('.mcp.json')}`);
     expect(stage.read('.claude/settings.json')).toBe('{}');
     const size = readFileSync(alive, 'utf8').length;
@@ -133,14 +135,20 @@ describe('an agent in a sandbox', () => {
     stage.plans(2, 'echo "<promise>DONE</promise>"');
     const { code, stderr } = await stage.run('-p', 'a task', '-m', '2');
     expect(code).toBe(0);
-    expect(stage.given(1, 'status')).toMatch(/^Ralph Loop: it\nStatus: running .*\nSandbox: agent; also writable: .*\n0\n$/s);
+    expect(stage.given(1, 'status')).toMatch(
+      /^Ralph Loop: it\nStatus: running .*\nSandbox: agent; also writable: .*\n0\n$/s,
+    );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(
       'ralph: error: ralph cannot start a loop inside a sandbox; only ralph status and ralph tell work here. Start it outside, or run this loop without --sandbox\n2\n',
     );
     expect(stage.given(1, 'stop')).toContain('ralph stop does not work inside a sandbox');
     expect(stage.given(1, 'other')).toContain('a sandbox has only its own loop, "it"; got "other"');
-    expect(JSON.parse(stage.given(1, 'json'))).toMatchObject({ name: 'it', status: 'running', sandbox: true });
+    expect(JSON.parse(stage.given(1, 'json'))).toMatchObject({
+      name: 'it',
+      status: 'running',
+      sandbox: true,
+    });
     expect(stage.given(1, 'after')).toContain('Status: running');
     expect(stderr.match(/a request from the sandbox is unreadable/g)).toHaveLength(3);
     expect(stage.given(2, 'stdin')).toContain('look at the tests');
@@ -148,7 +156,10 @@ describe('an agent in a sandbox', () => {
 
   it('gets SIGTERM and its grace, keeps working without its owner, and is found again', async () => {
     const stage = sandboxed();
-    stage.plans(1, `trap 'sleep 0.3; echo late >"$FAKE_CALL/late"; exit 9' TERM\n${waitFor()}\n${waitFor('never')}`);
+    stage.plans(
+      1,
+      `trap 'sleep 0.3; echo late >"$FAKE_CALL/late"; exit 9' TERM\n${waitFor()}\n${waitFor('never')}`,
+    );
     const first = stage.starts('-p', 'a task', '-m', '1');
     await stage.waitForCall(1);
     await stage.waitForEvents('run.started');
@@ -216,7 +227,9 @@ describe('an agent in a sandbox', () => {
         `exec bwrap --dev-bind / / --ro-bind ${fake} /usr/bin/bwrap -- ${process.execPath} ${stage.main} ${args.join(' ')}`,
       ).ended;
     const refused = join(dirname(stage.agent), 'refused');
-    writeFileSync(refused, '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n', { mode: 0o755 });
+    writeFileSync(refused, '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n', {
+      mode: 0o755,
+    });
     const { code, stderr } = await inside(refused, 'run', 'task', '--sandbox', '--', '/bin/true');
     expect(code).toBe(2);
     expect(stderr).toContain(
