@@ -1,5 +1,4 @@
 import { NO_SETTINGS } from './agent.ts';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { textOf } from '../files/files.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';

@@ -20,7 +20,7 @@ import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
-import { requestFolder } from '../sandbox/loop-sandbox.ts';
+import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { list, remove } from '../store/inbox.ts';
@@ -290,9 +290,7 @@ export class OwnedLoop {
 
   #answerSandbox(): () => void {
     if (this.state.policy.sandbox === null) return () => {};
-    const folder = requestFolder(this.folder.path);
-    mkdirSync(folder, { recursive: true });
-    return answerSandbox(folder, {
+    return answerSandbox(makeRequestFolder(this.folder.desk), {
       loop: this.spec.name,
       tell: (text) => this.receive({ type: 'tell', text }),
       describe: () => this.#describe(),

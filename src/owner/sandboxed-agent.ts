@@ -18,7 +18,7 @@ export function sandboxed(
   if (sandbox === null) return spec;
   return {
     ...spec,
-    env: inSandbox(loop.folder.path, spec.env),
+    env: inSandbox(loop.folder.desk, spec.env),
     async sandbox(program) {
       const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
       if (!made.sees(program)) {

@@ -51,5 +51,4 @@ const UNSET = new Set([
   'TEMP',
   'VSCODE_IPC_HOOK_CLI',
   'VSCODE_GIT_IPC_HANDLE',
-  'RALPH_STATE',
 ]);

@@ -7,20 +7,20 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
 
 /** Notes where each of these paths leads now, in the run's folder. */
 export function noteGuarded(runFolder: string, paths: readonly string[]): void {
   const before = Object.fromEntries(paths.map((path) => [path, target(path)]));
-  writeFileSync(join(runFolder, NOTE), `${JSON.stringify(before)}\n`, { mode: 0o600 });
+  replaceFile(join(runFolder, NOTE), `${JSON.stringify(before)}\n`, { mode: PRIVATE_FILE });
 }
 
 /** Moves what has appeared since into the run's folder, and returns where it was. */
@@ -42,7 +42,7 @@ const NOTE = 'guarded.json';
 
 function readNote(path: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(textOf(path) ?? '');
     return isRecord(value) ? value : {};
   } catch {
     return {};

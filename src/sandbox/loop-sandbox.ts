@@ -1,9 +1,13 @@
 /** The sandbox of a loop: for its agent, and where the policy says so for its checks and its set-up. */
-import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import { closeSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
+import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import type { Policy, SandboxPolicy } from '../loop/policy.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
+import { onDesk } from '../store/desk.ts';
+import type { Desk } from '../store/store.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
 import { stateFolder } from '../store/state-folder.ts';
@@ -33,12 +37,11 @@ export async function loopSandbox(
   const probe = await workingProbe(env, spec.workspace);
   const tree = realpathSync(cwd);
   const state = stateFolder();
-  const requests = requestFolder(folder.path);
-  mkdirSync(requests, { recursive: true });
+  const requests = makeRequestFolder(folder.desk);
   const { view, guarded } = viewOf({
     tree,
     workspace: spec.workspace,
-    desk: folder.path,
+    desk: folder.desk.path,
     requests,
     state,
     env: env['HOME'] === undefined ? { ...env, HOME: process.getBuiltinModule('node:os').homedir() } : env,
@@ -73,18 +76,22 @@ export async function inCheckSandbox(
 ): Promise<{ readonly env: Record<string, string>; readonly sandbox: Wrapper | null }> {
   if (sandbox?.checks !== true) return { env, sandbox: null };
   const { wrapper } = await loopSandbox(loop, sandbox, { cwd, graceMs: timeouts.killGraceMs });
-  return { env: inSandbox(loop.folder.path, env), sandbox: wrapper };
+  return { env: inSandbox(loop.folder.desk, env), sandbox: wrapper };
 }
 
 /** An environment as it is in the loop's sandbox. */
-export function inSandbox(desk: string, env: Environment): Record<string, string> {
-  return sandboxEnvironment(env, requestFolder(desk));
+export function inSandbox({ path }: Desk, env: Environment): Record<string, string> {
+  return sandboxEnvironment(env, join(path, REQUESTS));
 }
 
-/** Where `ralph` in the sandbox asks the owner of its loop. */
-export function requestFolder(desk: string): string {
-  return join(desk, 'requests');
+/** Makes the folder on the desk where `ralph` in the sandbox asks the owner of its loop. */
+export function makeRequestFolder(desk: Desk): string {
+  const folder = join(desk.path, REQUESTS);
+  onDesk(desk, folder, () => {});
+  return folder;
 }
+
+const REQUESTS = 'requests';
 
 /** Refuses a loop whose sandbox does not work on this machine. */
 export async function refuseWithoutSandbox(
@@ -104,7 +111,7 @@ async function workingProbe(env: Environment, workspace: string): Promise<Extrac
 /** Stands in the place of hidden files. */
 function emptyFileIn(state: string): string {
   const path = join(state, 'empty');
-  mkdirSync(state, { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o400));
+  makeFolders(state, PRIVATE_FOLDER);
+  closeSync(openRegular(path, 'append'));
   return path;
 }

@@ -7,19 +7,10 @@
  * 2. A request concerns the loop of its own sandbox, and can only ask for its status or tell it something.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
 
 export type SandboxRequest =
@@ -33,7 +24,7 @@ export type SandboxAnswer =
 /** Puts a request into the folder, and returns its id. */
 export function ask(folder: string, request: SandboxRequest): string {
   const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
-  writeWhole(folder, `${id}.json`, request);
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
   return id;
 }
 
@@ -67,7 +58,7 @@ export function answerRequests(
       }
       const answered = answer(request);
       rmSync(path, { force: true });
-      writeWhole(folder, name.replace(/json$/, 'answer'), answered);
+      replaceFile(join(folder, name.replace(/json$/, 'answer')), `${JSON.stringify(answered)}\n`);
       return [];
     });
 }
@@ -89,34 +80,9 @@ function requestIn(value: unknown): SandboxRequest | null {
 
 /** The JSON in a small regular file; null for anything else. */
 function readCarefully(path: string): unknown {
-  let descriptor: number | null = null;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const { size, isFile } = about(descriptor);
-    if (!isFile || size > MAX_BYTES) return null;
-    const buffer = Buffer.alloc(size);
-    const count = readSync(descriptor, buffer, 0, size, 0);
-    return JSON.parse(buffer.toString('utf8', 0, count));
+    return JSON.parse(textOf(path, MAX_BYTES) ?? '');
   } catch {
     return null;
-  } finally {
-    if (descriptor !== null) closeSync(descriptor);
   }
-}
-
-function about(descriptor: number): { readonly size: number; readonly isFile: boolean } {
-  const stats = fstatSync(descriptor);
-  return { size: stats.size, isFile: stats.isFile() };
-}
-
-/** A reader never sees a part of it. The temporary name cannot be guessed, and must be new. */
-function writeWhole(folder: string, name: string, value: unknown): void {
-  const temporary = join(folder, `.${randomUUID()}`);
-  const descriptor = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-  try {
-    writeSync(descriptor, `${JSON.stringify(value)}\n`);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(temporary, join(folder, name));
 }

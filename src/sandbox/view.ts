@@ -52,7 +52,10 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   const shown = [...write, ...given.write, ...visible];
   const secret = real([...SECRETS.map((name) => join(home, name)), ...SOCKETS, ...socketsIn(env)]);
   // The rest of a temporary folder is hidden already.
-  const hide = [...secret.filter((path) => !isInAny(path, system) || isInAny(path, shown)), ...real([state])];
+  const hide = [
+    ...secret.filter((path) => !isInAny(path, system) || isInAny(path, shown)),
+    ...real([state, join(home, '.local', 'state', 'ralph')]),
+  ];
   // Ralph's own folder has the settings and the desks of other loops.
   const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter(
     (path) => isInAny(path, [...write, ...given.write]),

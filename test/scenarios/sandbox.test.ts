@@ -43,6 +43,7 @@ describe('an agent in a sandbox', () => {
     const outside = inHome(stage, 'outside', 'as it was\n');
     inHome(stage, '.ssh/id_ed25519', 'a private key');
     inHome(stage, '.netrc', 'a password');
+    inHome(stage, '.local/state/ralph/trust', 'a consent');
     inHome(stage, '.config/gh/hosts.yml', 'a token');
     stage.env['SSH_AUTH_SOCK'] = join(dirname(stage.plan), 'agent.sock');
     const state = stage.env['XDG_STATE_HOME'] ?? '';
@@ -58,6 +59,7 @@ describe('an agent in a sandbox', () => {
       gh: 'cat "$HOME/.config/gh/hosts.yml"',
       state: `test -n "$(ls -A ${state}/ralph)"`,
       stateWrite: `echo x >${state}/ralph/x`,
+      otherState: 'cat "$HOME/.local/state/ralph/trust"',
       socket: 'test -n "$SSH_AUTH_SOCK"',
       hook: 'echo x >.git/hooks/pre-commit',
       config: 'git config core.fsmonitor ./x',
@@ -173,7 +175,7 @@ describe('an agent in a sandbox', () => {
     await resumed.ended;
     expect(stage.given(1, 'late')).toBe('late\n');
     expect(stage.calls).toBe(1);
-    expect(readFileSync(join(stage.runFolder, 'exit'), 'utf8')).toBe('143\n');
+    expect(readFileSync(stage.file('runs/0001/exit'), 'utf8')).toBe('143\n');
   });
 
   it('has no network if the user says so, and a repository cannot weaken what the user asks for', async () => {

@@ -170,11 +170,6 @@ export class Stage {
     return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
   }
 
-  /** The folder of the first run of the loop `it`. */
-  get runFolder(): string {
-    return this.file('runs/0001');
-  }
-
   /** The content of `state.json`. */
   get state(): Record<string, unknown> {
     const value: unknown = JSON.parse(readFileSync(this.file('state.json'), 'utf8'));
