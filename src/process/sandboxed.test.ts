@@ -120,12 +120,20 @@ describe('a program in a PID namespace', () => {
     expect(exitStatus(folder)).toBe(4);
   });
 
-  it('passes SIGTERM to what hides in it, so that it can end by itself', async () => {
-    const gentle = `env -i setsid /bin/sh -c 'trap "echo bye >${file('bye')}; exit 0" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
-    const shim = start(`${gentle} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; sleep 60`);
+  it('passes SIGTERM to what hides in it while the agent is still alive', async () => {
+    const gentle = `env -i setsid /bin/sh -c 'trap "echo x >${file('bye')}; exit 0" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
+    const waits = `trap 'while [ ! -e ${file('bye')} ]; do sleep 0.02; done; exit 8' TERM;`;
+    const shim = start(
+      `${waits} ${gentle} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
+    );
     await says('up');
-    await stop(shim);
-    expect(read('bye')).toBe('bye\n');
+    await stop(shim, 3000);
+    expect(exitStatus(folder)).toBe(8);
+  });
+
+  it('cannot end the first process of its namespace', async () => {
+    await start('kill -9 $PPID; kill -9 1; exit 6').ended;
+    expect(exitStatus(folder)).toBe(6);
   });
 
   it('does not reach its shim with a signal to its own group', async () => {
