@@ -98,10 +98,9 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
     if (part(one, 'deprecated') === true) return [];
     const key = path === '' ? name : `${path}.${name}`;
     const items = part(one, 'items');
-    const forms = part(one, 'anyOf');
-    const inner = [one, ...(Array.isArray(forms) ? forms : [])]
-      .flatMap((form) => settingsIn(form, key))
-      .concat(settingsIn(items, `${key}[]`));
+    const forms: unknown = part(one, 'anyOf');
+    const shapes: readonly unknown[] = Array.isArray(forms) ? forms : [one];
+    const inner = shapes.flatMap((shape) => settingsIn(shape, key)).concat(settingsIn(items, `${key}[]`));
     const isObject = part(one, 'type') === 'object';
     return [
       ...(isObject ? [] : [{ key, type: typeOf(one), description: String(part(one, 'description')) }]),
