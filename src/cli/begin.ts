@@ -48,7 +48,7 @@ export async function begin(work: Work): Promise<number> {
   const workspace = workspaceOf(options);
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
-  const { settings, policy } = effective(files, flags, workspace);
+  const { settings, policy, notes } = effective(files, flags, workspace);
   const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
@@ -82,6 +82,7 @@ export async function begin(work: Work): Promise<number> {
       ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
+      ...notes,
       ...unused,
     ],
     prompt: work.prompt,

@@ -5,6 +5,7 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
+import { describedLoop, sandboxLine } from './status.ts';
 import { Console, detailLine } from './console.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
@@ -35,6 +36,11 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
     if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
+    const { sandbox } = loop.state.policy;
+    if (sandbox !== null) {
+      view.status(sandboxLine(sandbox));
+      loop.describeWith(() => describedLoop(loop.folder.path));
+    }
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {

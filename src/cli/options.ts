@@ -59,6 +59,7 @@ export interface RunOptions extends LimitOptions {
   readonly doneFile?: string;
   readonly until?: string;
   readonly worktree?: boolean;
+  readonly sandbox?: boolean;
   readonly fresh?: boolean;
   readonly trust?: boolean;
   readonly owner?: string;
@@ -92,6 +93,7 @@ export function flagSettings(options: RunOptions): Settings {
         ? undefined
         : oneOf('--on-protected-change', onProtectedChange, ON_PROTECTED_CHANGE),
     worktree: options.worktree,
+    sandbox: options.sandbox,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };

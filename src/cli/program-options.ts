@@ -93,7 +93,9 @@ function agentOptions(command: Command): Command {
     .option(
       '--prompt-via <way>',
       'how the agent gets the prompt: stdin, file or argument (default: as the agent expects it)',
-    );
+    )
+    .option('--sandbox', 'run the agent in a sandbox that can write only the workspace (docs/sandbox.md)')
+    .option('--no-sandbox', 'run the agent without a sandbox (default)');
 }
 
 function checkOptions(

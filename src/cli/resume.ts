@@ -1,5 +1,6 @@
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
 import { takeOver } from '../owner/take-over.ts';
+import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
@@ -49,6 +50,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
   }
+  await refuseWithoutSandbox(found.state.policy, startersEnvironment(process.env), workspace);
   await requireWorktree(found.spec, startersEnvironment(process.env));
   const loop = await takeOver(workspace, name, {
     by: 'person',

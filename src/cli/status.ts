@@ -3,8 +3,9 @@ import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { maskOf } from '../store/mask.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
@@ -41,6 +42,22 @@ export function shownSummary(loop: LoopReading): LoopSummary {
   return maskOf(loop.spec).value(summaryOf(loop));
 }
 
+/** A loop as `ralph status` shows it, for its own sandbox. */
+export function describedLoop(path: string): { readonly text: string; readonly summary: unknown } {
+  const loop = readLoopIn(path);
+  return { text: maskOf(loop.spec).text(describe(loop).join('\n')), summary: shownSummary(loop) };
+}
+
+/** What the sandbox of a loop is. */
+export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
+  const parts = [
+    checks ? 'sandbox: agent and checks' : 'sandbox: agent',
+    ...(write.length === 0 ? [] : [`also writable: ${write.join(', ')}`]),
+    ...(network ? [] : ['no network']),
+  ];
+  return parts.join('; ');
+}
+
 function describe(loop: LoopReading): readonly string[] {
   const { spec, owner } = loop;
   const summary = summaryOf(loop);
@@ -70,6 +87,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
@@ -95,6 +113,10 @@ function spendLines(loop: LoopReading): readonly string[] {
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Document 003 writes a minute as `60s`. */

@@ -37,6 +37,7 @@ export interface Settings {
   readonly agent?: AgentSettings | undefined;
   readonly scm?: ScmSettings | undefined;
   readonly worktree?: boolean | undefined;
+  readonly sandbox?: boolean | SandboxSettings | undefined;
   readonly setup?: readonly string[] | undefined;
   readonly setupTimeout?: Time | undefined;
   readonly streamAgentOutput?: boolean | undefined;
@@ -68,6 +69,13 @@ export interface AgentSettings {
   readonly env?: { readonly drop?: readonly string[] | undefined } | undefined;
 }
 
+export interface SandboxSettings {
+  readonly checks?: boolean | undefined;
+  readonly write?: readonly string[] | undefined;
+  readonly hide?: readonly string[] | undefined;
+  readonly network?: boolean | undefined;
+}
+
 export interface ScmSettings {
   readonly command?: string | undefined;
   readonly tasks?: readonly string[] | undefined;
@@ -75,7 +83,7 @@ export interface ScmSettings {
 }
 
 /** Where a value comes from; later origins override earlier ones. */
-export type Origin = 'default' | 'preset' | 'file' | 'local' | 'flag';
+export type Origin = 'default' | 'preset' | 'user' | 'file' | 'local' | 'flag';
 
 export const SETTINGS_FILE = '.ralph/settings.json';
 export const LOCAL_SETTINGS_FILE = '.ralph/settings.local.json';
@@ -111,6 +119,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   'agent.promptVia': '--prompt-via',
   'agent.env.drop': '--drop-env',
   worktree: '--worktree',
+  sandbox: '--sandbox',
   streamAgentOutput: '--stream-agent-output',
   emoji: '--emoji',
   timestamps: '--timestamps',

@@ -4,6 +4,7 @@ import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
+import { sandboxPolicy } from './sandbox.ts';
 import { durationText, parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy. */
@@ -46,6 +47,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
     checkpointMaxFile: bytes(settings.checkpointMaxFile),
+    sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -111,6 +113,11 @@ export function settingsOf({
     'scm.command': commit?.command ?? null,
     'scm.tasks': commit?.tasks ?? [],
     'scm.timeout': time(commit === null ? null : commit.timeoutMs),
+    sandbox: policy.sandbox !== null,
+    'sandbox.checks': policy.sandbox?.checks ?? null,
+    'sandbox.write': policy.sandbox?.write ?? null,
+    'sandbox.hide': policy.sandbox?.hide ?? null,
+    'sandbox.network': policy.sandbox?.network ?? null,
     setup: policy.worktree.setup,
     setupTimeout: time(policy.worktree.setupTimeoutMs),
   };
@@ -127,6 +134,7 @@ export function settingOf(field: string, settings: Settings): string | null {
     return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
   if (field.startsWith('evidence.')) return field.slice('evidence.'.length);
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
+  if (field.startsWith('sandbox')) return field;
   return FIELDS[field] ?? null;
 }
 

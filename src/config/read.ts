@@ -12,15 +12,18 @@ import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { CHECK_ALIASES, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
 import { closest } from './closest.ts';
+import { readUserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
 export async function readSettings(workspace: string): Promise<SettingsFiles> {
   const shared = await readFile(workspace, SETTINGS_FILE);
   const local = await readFile(workspace, LOCAL_SETTINGS_FILE);
+  const user = await readUserSettings();
   const fileOf = (key: string): SettingsFile | null =>
     local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
   return {
+    user,
     shared: shared === null ? null : shared.settings,
     local: local === null ? null : local.settings,
     merged: mergeSettings(shared?.settings ?? {}, local?.settings ?? {}),
@@ -31,6 +34,8 @@ export async function readSettings(workspace: string): Promise<SettingsFiles> {
 }
 
 export interface SettingsFiles {
+  /** The user's own settings for all workspaces; null if there are none. */
+  readonly user: Settings | null;
   /** Null if there is no such file. */
   readonly shared: Settings | null;
   readonly local: Settings | null;

@@ -125,6 +125,16 @@ const scm = object({
   timeout: time().optional().describe('Maximum time per task (0 = unlimited). Default: 10m.'),
 });
 
+const paths = (): z.ZodType<readonly string[]> => list(text(), 'paths');
+const sandbox = object({
+  checks: yesOrNo.optional().describe('Also run checks and set-up commands in the sandbox. Default: false.'),
+  write: paths()
+    .optional()
+    .describe('Paths that are writable in addition to the workspace; `~` is the home folder. Default: none.'),
+  hide: paths().optional().describe('Paths that are hidden in addition. Default: none.'),
+  network: yesOrNo.optional().describe('Access to the network. Default: true.'),
+});
+
 const SETTINGS: z.ZodType<Settings> = object({
   $schema: z.string({ error: 'must be a string' }).optional().describe('Schema of this file, for editors.'),
   preset: oneOf(PRESET_NAMES)
@@ -197,6 +207,12 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe(
       'Run the loop in its own git worktree, on its own branch. Without `scm.tasks` Ralph commits every iteration whose checks passed there, with the task as the message.',
+    ),
+  sandbox: z
+    .union([yesOrNo, sandbox], { error: 'must be true, false or an object' })
+    .optional()
+    .describe(
+      'Run the agent in a sandbox (docs/sandbox.md): it can write only the workspace and its own files. An object switches it on with options.',
     ),
   setup: list(text(), 'strings')
     .optional()

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StrayProcess } from '../loop/event.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
+import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
@@ -36,7 +37,7 @@ export class ProcessRun implements HostedRun {
   ) {
     this.receipt = birth;
     this.#folder = folder;
-    this.#swept = { shim: birth, marker, folder: cwd };
+    this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
     this.#release = release;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;

@@ -311,6 +311,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   setup: true,
   setupTimeout: true,
   worktree: true,
+  sandbox: true,
   outputTruncateChars: true,
   includeIterationCountInPrompt: true,
   scm: true,

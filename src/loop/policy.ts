@@ -16,6 +16,8 @@ export interface Policy {
   readonly calls: 'autonomous' | 'documented';
   /** Whether prompt files and check logs also appear beside the settings, under the names of document 001. */
   readonly aliases: boolean;
+  /** What the agent can see and change of the machine; null for everything that the user can. */
+  readonly sandbox: SandboxPolicy | null;
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
   readonly evidence: EvidencePolicy;
@@ -36,6 +38,16 @@ export interface Policy {
   readonly signals: SignalsPolicy;
   readonly wording: WordingPolicy;
   readonly exitCodes: ExitCodes;
+}
+
+export interface SandboxPolicy {
+  /** Whether checks and set-up commands run in it too. */
+  readonly checks: boolean;
+  /** Paths that are writable in addition; `~` is the home, and a relative path starts at the workspace. */
+  readonly write: readonly string[];
+  /** Paths that are hidden in addition. */
+  readonly hide: readonly string[];
+  readonly network: boolean;
 }
 
 export const PRESET_NAMES = ['default', 'conductor', 'ralph-cli', 'architect', 'swarm', 'promise'] as const;

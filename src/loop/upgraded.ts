@@ -6,8 +6,8 @@ import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withCheckpointMaxFile(
-    withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+  return withSandbox(
+    withCheckpointMaxFile(withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy)))))),
   );
 }
 
@@ -32,6 +32,12 @@ function withoutOutageIs(policy: Policy): Policy {
 function withCheckpointMaxFile(policy: Policy): Policy {
   const { checkpointMaxFile } = { ...DEFAULT_POLICY, ...policy };
   return policy.checkpointMaxFile === checkpointMaxFile ? policy : { ...policy, checkpointMaxFile };
+}
+
+/** Earlier versions had no sandbox. */
+function withSandbox(policy: Policy): Policy {
+  const { sandbox }: Partial<Policy> = policy;
+  return sandbox === undefined ? { ...policy, sandbox: null } : policy;
 }
 
 /** Earlier versions had one exit code for all signals; a loop keeps the codes that it was started with. */

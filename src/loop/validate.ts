@@ -226,6 +226,7 @@ const POLICY = object({
   keys: oneOf(['all', 'own']),
   calls: oneOf(['autonomous', 'documented']),
   aliases: flag,
+  sandbox: nullable(object({ checks: flag, write: list(nonBlank), hide: list(nonBlank), network: flag })),
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),

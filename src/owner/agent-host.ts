@@ -20,13 +20,27 @@ import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { guardedHost, sandboxed } from './sandboxed-agent.ts';
 
-export function agentHost(loop: StartedLoop, perform: Performer | undefined, state: () => LoopState): Host {
+export function agentHost(
+  loop: StartedLoop,
+  perform: Performer | undefined,
+  state: () => LoopState,
+  say: (line: string) => void,
+): Host {
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
+  const { folder } = loop;
   const host =
     perform === undefined
-      ? processHost((run) => asProcess(loop, run, environment(run), state()), processes)
+      ? guardedHost(
+          processHost(
+            (run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()),
+            processes,
+          ),
+          (run) => folder.run(run),
+          say,
+        )
       : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
   return { ...host, start: (run) => explained(() => host.start(run)) };
 }

@@ -27,6 +27,8 @@ import { forgetDeadCreations } from './dead-creations.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt } from './prompt-source.ts';
+import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
+import { UserError } from '../user-error.ts';
 import { asUserError } from './refusals.ts';
 import { refuseMarkers } from './refuse-markers.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
@@ -86,7 +88,12 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
 }
 
 async function refuseRequest(request: LoopRequest): Promise<void> {
-  const { policy, workspace, env } = request;
+  const { policy, workspace, env, perform } = request;
+  if (policy.sandbox !== null && perform !== undefined)
+    throw new UserError(
+      'sandbox needs an agent that is a command: a function runs inside this program; drop sandbox, or name a command',
+    );
+  await refuseWithoutSandbox(policy, env, workspace);
   if (request.worktree === true) await refuseWorktree(policy, workspace, env);
   else await refuseCommit(policy, workspace, env);
   refuseSecrets(request);

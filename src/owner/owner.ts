@@ -20,6 +20,7 @@ import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
+import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
@@ -36,6 +37,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
+import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { priceFor } from './money.ts';
@@ -64,6 +66,7 @@ export class OwnedLoop {
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
   #price: Price = () => null;
+  #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -141,6 +144,7 @@ export class OwnedLoop {
     this.#projections.goLive();
     this.#inbox.prepare();
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
+    const stopAnswering = this.#answerSandbox();
     try {
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
@@ -151,9 +155,15 @@ export class OwnedLoop {
       return await this.#engine.run();
     } finally {
       stopWatching();
+      stopAnswering();
       await this.#packing.end();
       this.close();
     }
+  }
+
+  /** Sets how the loop is described to `ralph status` in its sandbox. */
+  describeWith(describe: () => Described): void {
+    this.#describe = describe;
   }
 
   /**
@@ -233,7 +243,12 @@ export class OwnedLoop {
       readProgress: () => this.#projections.readProgress(),
       packing: this.#packing,
     });
-    const host = agentHost(this.#loop, perform, () => this.state);
+    const host = agentHost(
+      this.#loop,
+      perform,
+      () => this.state,
+      (line) => this.#say(line),
+    );
     const clock = systemClock(this.#projections.known.state.now);
     return new Engine(
       { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },
@@ -288,6 +303,16 @@ export class OwnedLoop {
     } catch {
       // The inbox may be removed and made again meanwhile; the next look comes within a second.
     }
+  }
+
+  #answerSandbox(): () => void {
+    if (this.state.policy.sandbox === null) return () => {};
+    return answerSandbox(makeRequestFolder(this.folder.desk), {
+      loop: this.spec.name,
+      tell: (text) => this.receive({ type: 'tell', text }),
+      describe: () => this.#describe(),
+      say: (line) => this.#say(line),
+    });
   }
 
   #say(line: string): void {

@@ -11,6 +11,7 @@ import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopEvidence } from '../scm/evidence.ts';
 import type { Packing } from '../scm/packing.ts';
@@ -109,7 +110,11 @@ async function check(
   const checking = {
     command: effect.check.command,
     cwd: treeOf(spec),
-    env: runEnvironment({ spec, folder, env, policy, run }),
+    ...(await inCheckSandbox(
+      { spec, folder, env },
+      policy,
+      runEnvironment({ spec, folder, env, policy, run }),
+    )),
     marker: checkMarker(spec, key),
     log,
     // A path relative to the workspace is wrong in a worktree.

@@ -12,8 +12,6 @@
 import {
   closeSync,
   existsSync,
-  mkdirSync,
-  openSync,
   readSync,
   rmSync,
   statSync,
@@ -22,6 +20,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
@@ -38,17 +40,23 @@ export async function runLogged(
   // Every attempt has its own folder: a shim that starts too late finds its folder gone.
   const folder = `${log}.${process.pid}.${Math.round(startedAt * 1000)}`;
   const output = { log, stderr: join(folder, 'stderr') };
-  mkdirSync(folder, { recursive: true });
-  mkdirSync(dirname(log), { recursive: true });
-  writeFileSync(log, '');
+  makeFolders(dirname(log), PRIVATE_FOLDER);
+  makeFolders(folder, PRIVATE_FOLDER);
+  replaceFile(log, '', { mode: PRIVATE_FILE });
   try {
-    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value } };
+    const command = {
+      folder,
+      argv,
+      cwd,
+      env: { ...env, [marker.name]: marker.value },
+      sandbox: spec.sandbox,
+    };
     const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(shim, spec, output, table, interrupt);
+    const { ending, status } = await runToEnd(shim, folder, spec, output, table, interrupt);
     const unwritten = errorOf(() => completeLog(output, ending, spec));
     if (ending === 'interrupted') return null;
     const durationMs = Math.round(performance.now() - startedAt);
@@ -77,6 +85,8 @@ export interface LoggedCommand {
   /** The maximum size of the output; null is unlimited. */
   readonly maxBytes: number | null;
   readonly graceMs: number;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface LoggedResult {
@@ -117,6 +127,7 @@ function tryToStart(spec: ShimSpec): Shim | Error {
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
   shim: Shim,
+  folder: string,
   { marker, cwd, timeoutMs, maxBytes, graceMs }: LoggedCommand,
   output: Output,
   table: ProcessTable,
@@ -129,7 +140,8 @@ async function runToEnd(
     { timeoutMs, isFlooded: maxBytes === null ? null : isFlooded },
     interrupt,
   );
-  await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
+  const namespaceFile = join(folder, NAMESPACE_FILE);
+  await stopRun({ shim: birth, marker, folder: cwd, namespaceFile, graceMs }, table);
   const status = await shim.ended;
   // A command that printed too much and was quick has the same result as a slow one.
   return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
@@ -189,7 +201,7 @@ function sizeAt(path: string): number {
 /** Appends stderr, and a note if the command was ended. */
 function completeLog({ log, stderr }: Output, ending: Ending, { timeoutMs, maxBytes }: LoggedCommand): void {
   // The command may have deleted untracked files, and its own log with them.
-  mkdirSync(dirname(log), { recursive: true });
+  makeFolders(dirname(log), PRIVATE_FOLDER);
   if (maxBytes !== null && ending === 'flooded') {
     if (sizeAt(log) > maxBytes) truncateSync(log, maxBytes);
     appendFile(log, stderr, maxBytes - sizeAt(log));
@@ -211,8 +223,8 @@ function errorOf(work: () => void): unknown {
 
 function appendFile(to: string, from: string, maxBytes: number): void {
   if (!existsSync(from)) return;
-  const source = openSync(from, 'a+');
-  const target = openSync(to, 'a');
+  const source = openRegular(from, 'append');
+  const target = openRegular(to, 'append');
   const buffer = Buffer.allocUnsafe(64 * 1024);
   try {
     for (let at = 0; at < maxBytes;) {

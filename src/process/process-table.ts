@@ -36,6 +36,8 @@ export interface SweptRun {
   readonly marker: Marker;
   /** Its working directory. */
   readonly folder: string;
+  /** The file that identifies its PID namespace (`sandboxed.ts`); a run without a sandbox has none. */
+  readonly namespaceFile?: string;
 }
 
 /** An environment variable that every process of a run inherits. */

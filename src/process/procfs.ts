@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   ageInSeconds,
   bootId,
@@ -5,10 +6,12 @@ import {
   isProcess,
   lastPid,
   listPids,
+  namespaceOf,
   pidNamespace,
   readArguments,
   readEnvironment,
   readStat,
+  readText,
   workingDirectory,
   type Stat,
 } from './proc-files.ts';
@@ -56,10 +59,11 @@ export const procfs: ProcessTable = {
     const pids: number[] = [];
     const strays: Stray[] = [];
     const ownsGroup = ownsItsGroup(run.shim);
+    const namespace = run.namespaceFile === undefined ? null : liveNamespace(run.namespaceFile);
     let vanished = 0;
     for (const pid of mayBeYounger(run.shim)) {
       if (pid === run.shim.pid) continue;
-      const found = classify(pid, run, ownsGroup);
+      const found = classify(pid, run, ownsGroup, namespace);
       if (found === 'member') pids.push(pid);
       else if (found === 'vanished') vanished++;
       else if (found !== 'unrelated') strays.push(found);
@@ -102,11 +106,13 @@ function classify(
   pid: number,
   { shim, marker, folder }: SweptRun,
   ownsGroup: boolean,
+  namespace: string | null,
 ): 'member' | 'vanished' | 'unrelated' | Stray {
   const stat = readStat(pid);
   if (stat === null) return 'vanished';
   if (!isAlive(stat)) return 'unrelated';
   if (ownsGroup && stat.group === shim.pid && isYounger(stat, shim)) return 'member';
+  if (namespace !== null && namespaceOf(pid) === namespace) return 'member';
   const variables = settledEnvironment(pid);
   // It may have left a child; if it still exists, it belongs to another user.
   if (variables === null) return readStat(pid) === null ? 'vanished' : 'unrelated';
@@ -116,6 +122,20 @@ function classify(
   const isStray =
     mayBeStray(stat, shim) && !hasVariable(variables, `${marker.name}=`) && worksIn(pid, folder);
   return isStray ? { pid, command: stat.command } : 'unrelated';
+}
+
+/**
+ * The PID namespace that bubblewrap has written down, as long as its first process is alive: the kernel reuses the number
+ * of a namespace at once.
+ */
+function liveNamespace(file: string): string | null {
+  if (!existsSync(file)) return null;
+  const text = readText(file) ?? '';
+  const first = Number(/"child-pid": (\d+)/.exec(text)?.[1] ?? 0);
+  if (first === 0 || !isAlive(readStat(first))) return null;
+  const found = namespaceOf(first);
+  const written = /"pid-namespace": (\d+)/.exec(text)?.[1];
+  return found === pidNamespace() || (written !== undefined && found !== `pid:[${written}]`) ? null : found;
 }
 
 function withVariable(start: string): readonly number[] {

@@ -19,6 +19,7 @@ import { execGit, gitFailure, resolveRevision, type Repository } from '../git/gi
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
@@ -226,9 +227,11 @@ class Merge {
     const { env, say, interrupt } = this.#request;
     const { policy } = state;
     const { path } = this.#worktree;
+    const cwd = join(this.#trial.folder, relative(path, this.#worktree.folder));
+    const loop = { spec, folder, env };
     const where = {
-      cwd: join(this.#trial.folder, relative(path, this.#worktree.folder)),
-      env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
+      cwd,
+      ...(await inCheckSandbox(loop, policy, runEnvironment({ ...loop, policy, run: '1.1' }), cwd)),
       marker: mergeMarker(spec),
       maxBytes: policy.limits.outputBytes,
       graceMs: policy.timeouts.killGraceMs,

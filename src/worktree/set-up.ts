@@ -11,6 +11,7 @@ import { GitError } from '../git/git.ts';
 import { changedFiles, recordSetUpTree, type SetUpTree } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { howEnded, runLogged } from '../process/logged.ts';
+import type { Wrapper } from '../process/sandboxed.ts';
 import { processes } from '../process/process.ts';
 import type { Marker } from '../process/process-table.ts';
 import { lastLines } from '../store/excerpts.ts';
@@ -118,6 +119,8 @@ export interface SetUp {
   readonly env: Readonly<Record<string, string>>;
   readonly marker: Marker;
   readonly graceMs: number;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
   /** The folder for the logs. */
   readonly logs: string;
 }

@@ -61,6 +61,8 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - A loop keeps the settings that it started with; \`ralph set\` and \`ralph resume\` change its limits.
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
   \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
+- \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. So
+  far it can have only \`sandbox\`. A repository's settings cannot weaken it ([sandbox.md](sandbox.md)).
 - The other presets have other defaults ([presets.md](presets.md)).
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
 
@@ -96,6 +98,8 @@ Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`.
 const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   until: 'both with checks, claim without',
   worktree: false,
+  'sandbox.checks': false,
+  'sandbox.network': true,
   streamAgentOutput: true,
   emoji: 'if the terminal supports it',
   timestamps: false,
@@ -120,7 +124,9 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
     if (part(one, 'deprecated') === true) return [];
     const key = path === '' ? name : `${path}.${name}`;
     const items = part(one, 'items');
-    const inner = [...settingsIn(one, key), ...settingsIn(items, `${key}[]`)];
+    const forms: unknown = part(one, 'anyOf');
+    const shapes: readonly unknown[] = Array.isArray(forms) ? forms : [one];
+    const inner = shapes.flatMap((shape) => settingsIn(shape, key)).concat(settingsIn(items, `${key}[]`));
     const isObject = part(one, 'type') === 'object';
     return [
       ...(isObject ? [] : [{ key, type: typeOf(one), description: String(part(one, 'description')) }]),
@@ -132,7 +138,9 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
 function typeOf(schema: unknown): string {
   const values = part(schema, 'enum');
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(', ');
-  if (Array.isArray(part(schema, 'anyOf'))) return 'number or string';
+  const forms = part(schema, 'anyOf');
+  if (Array.isArray(forms))
+    return forms.some((form) => part(form, 'type') === 'object') ? 'boolean or object' : 'number or string';
   const type = part(schema, 'type');
   if (type === 'array') return 'list';
   if (type === 'string') return 'string';

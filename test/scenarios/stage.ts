@@ -50,6 +50,8 @@ export class Stage {
   /** The folder that the test shares with the agent: the plans, and files of the test. */
   readonly plan: string = join(this.#folder, 'plan');
   readonly env: Record<string, string>;
+  /** The built command. */
+  readonly main: string = MAIN;
 
   constructor({ trust = true }: StageOptions = {}) {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
