@@ -19,7 +19,7 @@ import {
   resolveRevision,
   type Repository,
 } from './git.ts';
-import { indexFile, stampOf, type IndexFile } from './index-file.ts';
+import { entriesIn, indexFile, stampOf, type IndexFile } from './index-file.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import { fromTop, listUntracked } from './untracked.ts';
 
@@ -42,7 +42,7 @@ export async function withTree<T>(
   keptIndexes.delete(scratch);
   try {
     const [index, untracked] = await Promise.all([indexFile(repository), listUntracked(repository)]);
-    const { recorded, large, hasDeleted } = untracked;
+    const { recorded, large } = untracked;
     if (kept !== undefined && isCurrent(kept, scratch, index)) {
       rmSync(`${scratch}.lock`, { force: true });
       // Ignored or too large by now: the user's index does not have them.
@@ -56,8 +56,8 @@ export async function withTree<T>(
     const unread = await addAll(repository, scratch, large);
     if (index?.mayHaveRalph === true) await removeFromIndex(repository, scratch, RALPH_FOLDERS);
     const tree = await treeOfIndex(repository, scratch);
-    // A file that git tracks and ignores is not found again once it is out of the index.
-    if (keepsIndex && index !== null && !hasDeleted)
+    // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
+    if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + recorded.length)
       keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: recorded });
     return await use(tree, { unread, large: await fromTop(repository, large) });
   } finally {

@@ -7,24 +7,17 @@ export interface Untracked {
   readonly recorded: readonly string[];
   /** From the workspace, in Latin-1: the files that are left out. */
   readonly large: readonly string[];
-  /** Whether a file that git tracks is missing on disk. */
-  readonly hasDeleted: boolean;
 }
 
 export async function listUntracked(repository: Repository): Promise<Untracked> {
   const { folder, maxFileBytes = null } = repository;
-  const args = ['ls-files', '-t', '--others', '--deleted', '--exclude-standard', '-z', '--', '.'];
-  const lines = (await gitOutput(repository, args)).split('\0').slice(0, -1);
-  const paths = lines.filter((line) => line.startsWith('? ')).map((line) => line.slice(2));
+  const args = ['ls-files', '--others', '--exclude-standard', '-z', '--', '.'];
+  const paths = (await gitOutput(repository, args)).split('\0').slice(0, -1);
   const top = Buffer.from(`${folder}/`).toString('latin1');
   const isLarge = (path: string): boolean =>
     maxFileBytes !== null && !path.endsWith('/') && sizeOf(`${top}${path}`) > maxFileBytes;
   const large = new Set(paths.filter(isLarge));
-  return {
-    recorded: paths.filter((path) => !large.has(path)),
-    large: [...large],
-    hasDeleted: paths.length < lines.length,
-  };
+  return { recorded: paths.filter((path) => !large.has(path)), large: [...large] };
 }
 
 /** Paths from the top of the repository, for paths from the workspace. */
