@@ -1,6 +1,6 @@
 // Shared by all measurements: a scratch folder, the built command, and medians.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,8 +52,15 @@ export function scratch() {
     start(...args) {
       return spawn(process.execPath, [MAIN, ...args], { cwd: workspace, env, stdio: 'ignore' });
     },
+    /** The journal of a loop: its state is named by an id that begins with its name. */
+    journal(name) {
+      const loops = join(root, 'state', 'ralph', 'loops');
+      const [id = name] = existsSync(loops) ? readdirSync(loops).filter((one) => one.startsWith(`${name}-`)) : [];
+      return join(loops, id, 'journal.jsonl');
+    },
     clear() {
       rmSync(join(workspace, '.ralph'), { recursive: true, force: true });
+      rmSync(join(root, 'state'), { recursive: true, force: true });
     },
     done() {
       rmSync(root, { recursive: true, force: true });

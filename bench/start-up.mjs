@@ -1,6 +1,5 @@
 // The start-up time of the command, and the time that recovery adds.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { medians, scratch } from './measure.mjs';
 
@@ -14,7 +13,7 @@ export function startUp() {
     status: () => box.ralph('status', 'small').ms,
   });
   box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'large', '-m', '100', '--', agent);
-  const events = lengthen(join(box.workspace, '.ralph/loops/large/journal.jsonl'), 10_000);
+  const events = lengthen(box.journal('large'), 10_000);
   const whole = medians(5, {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
     recovered: () => box.ralph('status', 'large').ms,

@@ -64,7 +64,7 @@ async function measure(box, ready, agent) {
       agent,
     );
     await until(() => existsSync(ready));
-    const journal = join(box.workspace, '.ralph/loops/x/journal.jsonl');
+    const journal = box.journal('x');
     child.kill('SIGINT');
     await until(() => readFileSync(journal, 'utf8').includes('"signal"'));
     child.kill('SIGINT');

@@ -84,9 +84,9 @@ describe('a copied workspace', () => {
 
 describe('ralph resume inside an agent', () => {
   it('starts a separate owner, which drives the inner loop to its end', async () => {
-    exits(await rig.does('run', 'inner', '--name', 'inner', '-m', '1', '--', 'true'), 1);
     const gate = rig.gate();
-    const resume = `${process.execPath} ${rig.command} resume inner -m 3 >/dev/null 2>&1 & read go <${gate.path}; echo '${DONE.trim()}'`;
+    const ralph = `${process.execPath} ${rig.command}`;
+    const resume = `{ ${ralph} run inner --name inner -m 1 -- true; ${ralph} resume inner -m 3; } >/dev/null 2>&1 & read go <${gate.path}; echo '${DONE.trim()}'`;
     const outer = rig.ralph(['run', 'outer', '--name', 'outer', '--', ...rig.plain(resume)]);
     await rig.loop('inner').journals('loop.ended', () => true, 2);
     gate.open();
