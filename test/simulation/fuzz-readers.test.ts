@@ -305,7 +305,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 const asText = (sample: unknown): string => (typeof sample === 'string' ? sample : JSON.stringify(sample));
 const textOf = ({ sample }: Reader): string => asText(sample);
 
-describe.each(Object.entries(READERS))('%s', (name, reader) => {
+// A busy machine takes ten times as long.
+describe.each(Object.entries(READERS))('%s', { timeout: 120_000 }, (name, reader) => {
   const path = (): string => join(folder, reader.file);
   const put = (content: string | Buffer): void => {
     rmSync(path(), { recursive: true, force: true });
