@@ -25,6 +25,7 @@ const FOLDERS = {
   config: ['config.ts', 'what a user can set: its shape, its validation and the policy that follows'],
   engine: ['engine.ts', 'the driver: carries out effects through ports and journals the results'],
   store: ['store.ts', 'where a loop is kept: folder, spec, lock, inbox, registry, kept environment'],
+  sandbox: ['sandbox.ts', 'what an agent in a sandbox sees of this machine, and how it asks its owner'],
   scm: ['scm.ts', 'what a loop does with version control: checkpoints, commits and other SCM tasks'],
   recovery: ['recovery.ts', 'what to do about steps and processes that a dead owner left behind'],
   worktree: ['worktree.ts', "a loop's own worktree: its place, its set-up, its merge"],

@@ -55,9 +55,32 @@ export interface AgentCall {
   readonly credentials: readonly string[];
   /** Other environment variables that determine the account: its settings folder, its server. */
   readonly account: readonly string[];
+  /** Its own files: a sandbox leaves them writable, except the settings in them. */
+  readonly files: readonly OwnFiles[];
+  /** Its settings, hooks and MCP servers in a workspace: a sandbox leaves them unchanged, since it executes them later. */
+  readonly projectFiles: readonly string[];
   /** The file that a login writes; null if it is kept where no other program can look. */
   readonly login: LoginFile | null;
 }
+
+export interface OwnFiles {
+  /** The environment variable that names the folder, and the folder below the home without it. */
+  readonly folder: { readonly variable: string | null; readonly below: string };
+  /** The folder or file in it; absent for the folder itself. */
+  readonly path?: string;
+  /** Its own program, which it unpacks there if it is missing: never writable. */
+  readonly isProgram?: true;
+  /** Files in it that it obeys the next time it is started: settings, hooks, MCP servers, instructions. */
+  readonly settings: readonly string[];
+  /** Folders in it with such files; they are made if they are missing. */
+  readonly settingsFolders: readonly string[];
+}
+
+/** Of a folder that has none. */
+export const NO_SETTINGS: Pick<OwnFiles, 'settings' | 'settingsFolders'> = {
+  settings: [],
+  settingsFolders: [],
+};
 
 export interface LoginFile {
   /** The environment variable that names its folder, and the folder below the home without it. */

@@ -1,3 +1,4 @@
+import { NO_SETTINGS } from './agent.ts';
 import type { Agent } from './agent.ts';
 import { claudeTokens } from './claude.ts';
 import { jsonLines } from './json-lines.ts';
@@ -28,6 +29,17 @@ export const amp: Agent = {
     ],
     credentials: ['AMP_API_KEY'],
     account: ['AMP_URL'],
+    files: [
+      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'amp', ...NO_SETTINGS },
+      { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'amp', ...NO_SETTINGS },
+      {
+        folder: { variable: 'XDG_CONFIG_HOME', below: '.config' },
+        path: 'amp',
+        settings: ['settings.json', 'settings.jsonc', 'AGENTS.md'],
+        settingsFolders: ['plugins', 'tools'],
+      },
+    ],
+    projectFiles: ['.amp/settings.json', '.amp/settings.jsonc', '.amp/plugins', '.amp/tools'],
     login: {
       folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
       path: 'amp/secrets.json',

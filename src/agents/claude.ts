@@ -36,6 +36,21 @@ export const claude: Agent = {
     ],
     credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     account: ['CLAUDE_CONFIG_DIR', 'ANTHROPIC_BASE_URL'],
+    files: [
+      {
+        folder: { variable: 'CLAUDE_CONFIG_DIR', below: '.claude' },
+        settings: ['settings.json', 'settings.local.json', 'managed-settings.json', 'CLAUDE.md'],
+        settingsFolders: ['hooks', 'plugins', 'agents', 'commands', 'skills', 'rules', 'output-styles'],
+      },
+      // Not `~/.claude.json`: it has the user's MCP servers, and it need not be writable.
+    ],
+    projectFiles: [
+      '.claude/settings.json',
+      '.claude/settings.local.json',
+      '.claude/hooks',
+      '.claude/plugins',
+      '.mcp.json',
+    ],
     // On macOS it is in the keychain.
     login: {
       folder: { variable: 'CLAUDE_CONFIG_DIR', below: '.claude' },

@@ -37,6 +37,14 @@ export const codex: Agent = {
     answerFile: ANSWER,
     credentials: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
     account: ['CODEX_HOME', 'OPENAI_BASE_URL'],
+    files: [
+      {
+        folder: { variable: 'CODEX_HOME', below: '.codex' },
+        settings: ['config.toml', 'managed_config.toml', 'requirements.toml', 'hooks.json', 'AGENTS.md'],
+        settingsFolders: ['hooks', 'rules', 'prompts', 'skills', 'plugins', 'agents'],
+      },
+    ],
+    projectFiles: ['.codex/config.toml', '.codex/hooks.json', '.codex/hooks', '.codex/rules'],
     login: {
       folder: { variable: 'CODEX_HOME', below: '.codex' },
       path: 'auth.json',

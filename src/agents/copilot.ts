@@ -1,3 +1,4 @@
+import { NO_SETTINGS } from './agent.ts';
 import { join } from 'node:path';
 import { textOf } from '../files/files.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
@@ -38,6 +39,20 @@ export const copilot: Agent = {
     ],
     credentials: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY'],
     account: ['COPILOT_HOME', 'COPILOT_PROVIDER_BASE_URL'],
+    files: [
+      {
+        folder: { variable: 'COPILOT_HOME', below: '.copilot' },
+        settings: ['mcp-config.json', 'lsp-config.json', 'copilot-instructions.md'],
+        settingsFolders: ['hooks', 'agents', 'skills', 'installed-plugins'],
+      },
+      {
+        folder: { variable: 'XDG_CACHE_HOME', below: '.cache' },
+        path: 'copilot',
+        isProgram: true,
+        ...NO_SETTINGS,
+      },
+    ],
+    projectFiles: ['.github/hooks', '.github/copilot', '.copilot/mcp-config.json', '.vscode/mcp.json'],
     // Kept in the keyring of the system.
     login: null,
   },

@@ -33,6 +33,14 @@ export const gemini: Agent = {
     ],
     credentials: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     account: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
+    files: [
+      {
+        folder: { variable: null, below: '.gemini' },
+        settings: ['settings.json', 'trustedFolders.json', 'GEMINI.md', '.env'],
+        settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
+      },
+    ],
+    projectFiles: ['.gemini/settings.json', '.gemini/hooks', '.gemini/extensions', '.gemini/.env'],
     login: {
       folder: { variable: null, below: '.gemini' },
       path: 'oauth_creds.json',

@@ -1,3 +1,4 @@
+import { NO_SETTINGS } from './agent.ts';
 import type { Tokens } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
@@ -33,6 +34,38 @@ export const opencode: Agent = {
     ],
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
+    files: [
+      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'opencode', ...NO_SETTINGS },
+      { folder: { variable: 'XDG_STATE_HOME', below: '.local/state' }, path: 'opencode', ...NO_SETTINGS },
+      { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'opencode', ...NO_SETTINGS },
+      {
+        folder: { variable: 'XDG_CONFIG_HOME', below: '.config' },
+        path: 'opencode',
+        settings: ['opencode.json', 'opencode.jsonc', 'config.json', 'AGENTS.md'],
+        settingsFolders: [
+          'plugin',
+          'plugins',
+          'tool',
+          'tools',
+          'agent',
+          'agents',
+          'command',
+          'commands',
+          'skill',
+          'skills',
+        ],
+      },
+    ],
+    projectFiles: [
+      'opencode.json',
+      'opencode.jsonc',
+      '.opencode/opencode.json',
+      '.opencode/opencode.jsonc',
+      '.opencode/plugin',
+      '.opencode/plugins',
+      '.opencode/tool',
+      '.opencode/tools',
+    ],
     login: {
       folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
       path: 'opencode/auth.json',

@@ -33,6 +33,14 @@ export const qwen: Agent = {
     ],
     credentials: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'QWEN_API_KEY'],
     account: ['OPENAI_BASE_URL'],
+    files: [
+      {
+        folder: { variable: null, below: '.qwen' },
+        settings: ['settings.json', 'trustedFolders.json', 'QWEN.md', '.env'],
+        settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
+      },
+    ],
+    projectFiles: ['.qwen/settings.json', '.qwen/hooks', '.qwen/extensions', '.qwen/.env'],
     login: {
       folder: { variable: null, below: '.qwen' },
       path: 'oauth_creds.json',

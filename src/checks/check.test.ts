@@ -20,6 +20,7 @@ beforeEach(() => {
     log: join(folder, 'logs', 'check.log'),
     shownAs: 'check.log',
     timeoutMs: null,
+    maxBytes: null,
     graceMs: 1000,
   };
 });
@@ -83,6 +84,30 @@ describe('a check', () => {
     interrupt.abort();
     expect(await checking).toBeNull();
     expect(procfs.marked(spec.marker)).toEqual([]);
+  });
+
+  it.each([
+    ['never ends', 'yes & yes >&2; wait', 'y\n'.repeat(500)],
+    ['is over before anyone looks', 'yes | head -c 600; yes | head -c 600 >&2; exit 0', 'y\n'.repeat(500)],
+  ])(
+    'is ended at the output limit and keeps the beginning of its output, if it %s',
+    async (_, command, kept) => {
+      const result = await runCheck({ ...spec, command, maxBytes: 1000 }, procfs, never);
+      expect(result).toEqual({
+        code: null,
+        timedOut: false,
+        flooded: true,
+        durationMs: result?.durationMs,
+        log: 'check.log',
+      });
+      expect(log()).toBe(`${kept}\nOutput limit (1000 bytes)\n`);
+      expect(procfs.marked(spec.marker)).toEqual([]);
+    },
+  );
+
+  it('may print as much as its limit', async () => {
+    const command = 'yes | head -c 1000; exit 3';
+    expect(await runCheck({ ...spec, command, maxBytes: 1000 }, procfs, never)).toMatchObject({ code: 3 });
   });
 
   it('returns a result if the command deletes its log folder or stops its shim', async () => {

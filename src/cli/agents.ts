@@ -1,13 +1,13 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { surveyAgents } from '../views/survey.ts';
 import { columns } from './columns.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 
 /** `ralph agents`: lists the supported agents, their installed version and their command line. */
 export async function agents(options: { readonly json?: boolean }): Promise<number> {
   const all = await surveyAgents(startersEnvironment(process.env), process.cwd());
   if (options.json === true) {
-    print(`${JSON.stringify(all, null, 2)}\n`);
+    printJson(all, 2);
     return 0;
   }
   const rows = all.map(({ name, path, version, triedVersion, tells, calledAs, install }) => [

@@ -2,7 +2,8 @@ import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/cho
 import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
-import { insideRun, startersEnvironment } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { adviceOn } from '../config/advice.ts';
 import { noteOnOuterSettings } from '../config/outer-settings.ts';
@@ -12,6 +13,7 @@ import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from
 import { parseVariables } from '../config/values.ts';
 import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
+import { requireConsent } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
@@ -46,10 +48,11 @@ export async function begin(work: Work): Promise<number> {
   const workspace = workspaceOf(options);
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
-  const { settings, policy } = effective(files, flags, workspace);
+  const { settings, policy, notes } = effective(files, flags, workspace);
   const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
+  await requireConsent(read, workspace, options);
   if (options.verbose === true) printSettings(files, settings, env, view);
   const choice = withSettings(
     {
@@ -79,6 +82,7 @@ export async function begin(work: Work): Promise<number> {
       ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
+      ...notes,
       ...unused,
     ],
     prompt: work.prompt,
@@ -94,7 +98,7 @@ export async function begin(work: Work): Promise<number> {
     work.ended?.(result);
     report?.write(result);
   };
-  const parent = insideRun(process.env);
+  const parent = parentRun();
   if (parent === null) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);

@@ -3,7 +3,7 @@ import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { masked } from '../store/secrets.ts';
+import { maskOf } from '../store/mask.ts';
 import { startOwner } from '../owner/start-owner.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
@@ -35,9 +35,11 @@ export async function leaveToOwner(
   loop.close();
   const env = startersEnvironment(process.env);
   await startOwner(folder, env, parentRun);
-  const view = new Console(spec, options, (text) => masked(text, env));
+  // While the environment is kept: it is deleted when the loop ends.
+  const mask = maskOf(spec);
+  const view = new Console(spec, options, mask);
   const end = await followLoop(folder, view);
   const code = await finish(view, end, spec, options);
-  ended?.({ folder, spec, end: () => end });
+  ended?.({ folder, spec, mask, end: () => end });
   return code;
 }

@@ -81,7 +81,9 @@ function narrowed(widths: readonly number[], unbroken: readonly number[], width:
 }
 
 function longestPiece(text: string): number {
-  return Math.max(...text.split(new RegExp(`${BREAK.source}|\\s+`)).map((piece) => stringWidth(piece)));
+  const pieces = text.split(new RegExp(`${BREAK.source}|\\s+`));
+  // Not with a spread: a long list has more pieces than a call may have arguments.
+  return pieces.reduce((longest, piece) => Math.max(longest, stringWidth(piece)), 0);
 }
 
 /** The lines of a text that fit into a width, broken at spaces or after punctuation where possible. */

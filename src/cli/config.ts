@@ -1,11 +1,12 @@
 import { effective, provenance, type Setting } from '../config/effective.ts';
 import { isForOtherAgent } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment, TRUST } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
-import { columns } from './columns.ts';
+import { columns, terminalWidth, wrap } from './columns.ts';
+import { trustOf, trustSentence } from './consent.ts';
 import { flagSettings, type RunOptions } from './options.ts';
-import { print } from './print.ts';
+import { printJson, print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph config`: prints the settings in effect, and where each comes from. */
@@ -19,13 +20,18 @@ export async function config(options: RunOptions): Promise<number> {
   const settings = provenance(files, effective(files, flags, workspace)).map(
     ({ key, value, origin, place }): Setting => ({ key, value: withoutSecrets(value, env), origin, place }),
   );
+  const trust = trustOf(read, workspace);
+  const sentence = trustSentence(trust, process.env);
   if (options.json === true) {
+    // The JSON has settings only.
+    if (trust.open.length > 0 && sentence !== null && process.env[TRUST] !== '1') warn(`note: ${sentence}\n`);
     const entries = settings.map(({ key, value, origin, place }) => [key, { value, origin, place }]);
-    print(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+    printJson(Object.fromEntries(entries), 2);
     return 0;
   }
   const rows = settings.map(({ key, value, origin, place }) => [key, shown(value), place ?? origin]);
   print(columns([['SETTING', 'VALUE', 'FROM'], ...rows]));
+  if (sentence !== null) print(`\n${wrap(sentence, terminalWidth()).join('\n')}\n`);
   return 0;
 }
 

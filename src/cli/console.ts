@@ -10,6 +10,7 @@ import type { LoopState } from '../loop/state.ts';
 import { outputLines } from '../store/check-output.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import type { Mask } from '../store/mask.ts';
 import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
 import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
@@ -19,6 +20,7 @@ import { statusLine } from './status-line.ts';
 import { timeLeft } from './wait-text.ts';
 import type { ViewOptions } from './options.ts';
 import { textsOf } from './wording.ts';
+import { maskedEvent } from './masked-event.ts';
 import { ProviderLines } from './provider-lines.ts';
 import { paint, Screen } from './screen.ts';
 import { stamp } from './stamp.ts';
@@ -28,12 +30,15 @@ import { ofLimit } from '../loop/counted.ts';
 /** Characters of a prompt that `--verbose` shows. */
 const PREVIEW_CHARS = 200;
 
+/** Longer than any secret. */
+const MAX_SECRET_CHARS = 16 * 1024;
+
 /** How much is shown of the output of a failed check. */
 const CHECK_OUTPUT = { lines: 5, chars: 200 };
 
 export class Console implements LoopObserver {
   readonly #spec: OwnedLoop['spec'];
-  readonly #mask: (text: string) => string;
+  readonly #mask: Mask;
   readonly #options: ViewOptions;
   readonly #screen: Screen;
   readonly #lines: AgentLines;
@@ -46,14 +51,15 @@ export class Console implements LoopObserver {
   #hasHinted = false;
   #activeAt = Date.now();
 
-  /** `mask` removes secrets from the output of checks. */
-  constructor(spec: OwnedLoop['spec'], options: ViewOptions, mask: (text: string) => string) {
+  /** `mask` removes secrets from everything that is shown. */
+  constructor(spec: OwnedLoop['spec'], options: ViewOptions, mask: Mask) {
     this.#spec = spec;
     this.#mask = mask;
     this.#options = options;
     this.#lines = new AgentLines(lineOptions(options, process.stderr));
     this.#screen = new Screen({
       quiet: options.quiet === true,
+      mask,
       droppedText: `[… output dropped: the reader is too slow; all of it is in: ralph logs ${spec.name}]`,
       lostText: `the output of the agent is kept: ralph logs ${spec.name}`,
     });
@@ -66,8 +72,9 @@ export class Console implements LoopObserver {
     for (const line of this.#provider.lines(event)) this.status(line);
     if (this.#hidesAgent) return;
     this.#screen.words(this.#lines.words(event));
-    // The line about the end of the run says why it failed.
-    const shown = event.type === 'result' ? { ...event, error: null } : event;
+    if (event.type === 'text' || event.type === 'unknown') return;
+    // Masked before its lines are cut. The line about the end of the run says why it failed.
+    const shown = event.type === 'result' ? { ...event, error: null } : maskedEvent(event, this.#mask);
     for (const line of this.#lines.lines(shown)) this.line(line);
   }
 
@@ -115,8 +122,8 @@ export class Console implements LoopObserver {
 
   prompted(text: () => string): void {
     if (this.#options.verbose !== true) return;
-    // Twice the length, since a character may be two UTF-16 units.
-    const start = Array.from(text().slice(0, 2 * PREVIEW_CHARS));
+    // Twice the length, since a character may be two UTF-16 units, and room for a secret at the end.
+    const start = Array.from(this.#mask.text(text().slice(0, 2 * PREVIEW_CHARS + MAX_SECRET_CHARS)));
     this.detail(`Prompt: ${start.slice(0, PREVIEW_CHARS).join('')}`);
   }
 
@@ -129,15 +136,18 @@ export class Console implements LoopObserver {
   status(line: string): void {
     // A warning is no progress report.
     if (this.#options.quiet === true && !line.startsWith('warning: ')) return;
-    this.line(
-      `${stampIf(this.#options)}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${hideLikelyKeys(oneLine(line))}`,
-    );
+    this.line(`${stampIf(this.#options)}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(line)}`);
   }
 
   /** A line on stderr, with `--quiet` too. */
   line(text: string): void {
     this.#screen.line(text);
     if (this.#screen.isShared) this.#lines.broken();
+  }
+
+  /** A record of the loop for programs, without secrets. */
+  masked<T>(record: T): T {
+    return this.#mask.value(record);
   }
 
   close(): void {
@@ -156,7 +166,7 @@ export class Console implements LoopObserver {
     const width = process.stderr.isTTY ? (process.stderr.columns ?? Infinity) - 5 : Infinity;
     const chars = Math.max(20, Math.min(CHECK_OUTPUT.chars, width));
     const log = resolve(this.#spec.workspace, event.result.log);
-    for (const line of outputLines(log, { ...CHECK_OUTPUT, chars }, this.#mask))
+    for (const line of outputLines(log, { ...CHECK_OUTPUT, chars }, (text) => this.#mask.text(text)))
       this.line(`${stampIf(this.#options)}${paint('dim', `  |  ${line}`)}`);
     const hint = this.#spec.worktree === undefined || this.#hasHinted ? null : hintFor(event, state);
     if (hint === null) return;

@@ -1,12 +1,25 @@
+import { fstatSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 import { diffLoop } from '../commands/diff.ts';
 import { findLoop } from './loops.ts';
+import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph diff`: shows what a loop has changed, with the user's git configuration. */
-export function diff(
+export async function diff(
   name: string,
   what: string | null,
   options: { readonly stat?: boolean; readonly cwd?: string },
 ): Promise<number> {
-  return diffLoop(findLoop(workspaceOf(options), name), what, options.stat === true ? ['--stat'] : []);
+  const loop = findLoop(workspaceOf(options), name);
+  const more = options.stat === true ? ['--stat'] : [];
+  // A patch in a file is no output of the job, and has to be exact.
+  if (!obeysCommands() || fstatSync(1).isFile()) return diffLoop(loop, what, more);
+  const decoder = new StringDecoder('utf8');
+  const guard = new CommandGuard();
+  const code = await diffLoop(loop, what, more, (chunk) => {
+    process.stdout.write(guard.read(decoder.write(chunk)));
+  });
+  process.stdout.write(guard.end());
+  return code;
 }

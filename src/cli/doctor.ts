@@ -1,15 +1,22 @@
+import { realpathSync } from 'node:fs';
+import { readSettings } from '../config/read.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { examineMachine } from '../views/survey.ts';
+import { UserError } from '../user-error.ts';
+import { examineMachine, type Finding } from '../views/survey.ts';
 import { terminalWidth, wrap } from './columns.ts';
+import { trustOf, trustSentence } from './consent.ts';
 import { painter } from './line-options.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 
 /** `ralph doctor`: exits 1 if it finds a problem that prevents every loop from working. */
 export async function doctor(options: { readonly json?: boolean }): Promise<number> {
-  const findings = await examineMachine(startersEnvironment(process.env), process.cwd());
+  const findings = [
+    ...(await examineMachine(startersEnvironment(process.env), process.cwd())),
+    ...(await examineSettings(process.cwd())),
+  ];
   const isBad = findings.some(({ state }) => state === 'bad');
   if (options.json === true) {
-    print(`${JSON.stringify(findings, null, 2)}\n`);
+    printJson(findings, 2);
     return isBad ? 1 : 0;
   }
   const width = Math.max(...findings.map(({ what }) => what.length));
@@ -23,6 +30,24 @@ export async function doctor(options: { readonly json?: boolean }): Promise<numb
     for (const line of [`→ ${head}`, ...rest.map((one) => `  ${one}`)]) print(`${indent}${line}\n`);
   }
   return isBad ? 1 : 0;
+}
+
+/** Whether the settings of the workspace can be read and are trusted. */
+async function examineSettings(cwd: string): Promise<readonly Finding[]> {
+  const what = 'settings';
+  try {
+    const workspace = realpathSync(cwd);
+    const trust = trustOf(await readSettings(workspace), workspace);
+    const detail = trustSentence(trust, process.env);
+    if (detail === null) return [];
+    if (trust.open.length === 0) return [{ what, state: 'ok', detail, remedy: null }];
+    return [
+      { what, state: 'warning', detail, remedy: 'review and trust them: ralph trust --show; ralph trust' },
+    ];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return [{ what, state: 'warning', detail: error.message, remedy: 'correct the file' }];
+  }
 }
 
 const paint = painter(process.stdout);

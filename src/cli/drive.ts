@@ -5,9 +5,10 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
+import { describedLoop, sandboxLine } from './status.ts';
 import { Console, detailLine } from './console.ts';
 import type { ViewOptions } from './options.ts';
-import { print } from './print.ts';
+import { printJson } from './print.ts';
 import { paint } from './screen.ts';
 import { isError, summary } from './summary.ts';
 
@@ -25,7 +26,7 @@ export async function drive(
 async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   // A loop runs for hours and allocates little, so the young generation need not grow.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const view = new Console(loop.spec, options, (text) => loop.mask(text));
+  const view = new Console(loop.spec, options, loop.mask);
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
   const onTerminate = onSignal('SIGTERM');
@@ -35,6 +36,11 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
     if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
+    const { sandbox } = loop.state.policy;
+    if (sandbox !== null) {
+      view.status(sandboxLine(sandbox));
+      loop.describeWith(() => describedLoop(loop.folder.path));
+    }
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
@@ -79,7 +85,7 @@ export async function finish(
 /** Prints the result for a program; false if stdout does not take it. */
 function printRecord(view: Console, record: object): boolean {
   try {
-    print(`${JSON.stringify(record)}\n`);
+    printJson(view.masked(record));
     return true;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -1,10 +1,12 @@
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { hideSecrets } from '../store/secrets.ts';
+import { exitCodeFor, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
 /** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
 export function explainError(error: unknown): number {
   if (error instanceof UserError) {
-    warn(`ralph: error: ${error.message}\n`);
+    warn(`ralph: error: ${hideSecrets(error.message, startersEnvironment(process.env))}\n`);
     return error.exitCode;
   }
   if (
@@ -14,8 +16,9 @@ export function explainError(error: unknown): number {
     error.code.startsWith('E')
   ) {
     const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
-    warn(`ralph: error: ${path}${reasonOf(error)}\n`);
-    return isDiskFull(error) ? 3 : 2;
+    const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
+    warn(`ralph: error: ${isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`}\n`);
+    return exitCodeFor(error);
   }
   throw error;
 }

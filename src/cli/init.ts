@@ -6,15 +6,17 @@ import { writeSettings } from '../store/ralph-folder.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
 import { inDocumentNames } from '../config/aliases.ts';
+import { contentIn } from '../config/consent.ts';
 import { readSettings } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+import { keepConsent } from './consent.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface InitOptions {
@@ -99,7 +101,7 @@ async function printExistingSettings(
     const { shared, local, merged } = await readSettings(workspace);
     if (shared === null && local === null) return false;
     const shown = inNamesOf(merged.preset, merged);
-    print(`${JSON.stringify(withoutSecrets(shown, env), null, 2)}\n`);
+    printJson(withoutSecrets(shown, env), 2);
     const overlay = local === null ? '' : ' (with local overlay from settings.local.json)';
     print(`Loaded from ${shared === null ? LOCAL_SETTINGS_FILE : `${SETTINGS_FILE}${overlay}`}\n`);
   } catch (error) {
@@ -113,6 +115,7 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
   const { $schema, ...rest } = settings;
   const written = preset === null ? settings : { $schema, preset, ...rest };
   const { backup } = writeSettings(workspace, inNamesOf(preset ?? (await localPreset(workspace)), written));
+  trustWritten(workspace, written);
   print(`\nSettings written to ${SETTINGS_FILE}\n`);
   if (backup !== null) print(`The old settings are in ${backup}\n`);
   try {
@@ -123,6 +126,15 @@ async function finish(workspace: string, settings: Settings, preset: PresetName 
     warn(`note: ralph run still fails: ${reasonIn(error)}\n`);
   }
   print('Start a loop with: ralph run "your task" (show all settings with: ralph config)\n');
+}
+
+/** Trusts exactly what was written, not what is in the file by now. */
+function trustWritten(workspace: string, written: Settings): void {
+  try {
+    keepConsent(workspace, contentIn(SETTINGS_FILE, written));
+  } catch (error) {
+    warn(`note: ralph run will ask whether you trust these settings: ${reasonOf(error)}\n`);
+  }
 }
 
 /** The preset of document 001 keeps the names of its document. */

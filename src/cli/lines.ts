@@ -13,6 +13,7 @@ import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { loopName } from '../store/names.ts';
 import { hideKeys } from '../store/secrets.ts';
+import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
 import { nearMissLines, retryLine, runLines } from './run-lines.ts';
 import { waitText } from './wait-text.ts';
@@ -35,8 +36,13 @@ export function linesFor(
       return nearMissLines(event, state);
     case 'check.finished':
       return [checkLine(event, state, isVerbose), ...unclaimedLines(event, state)];
+    case 'evidence.examined':
+      return examinedLines(event, state);
+    case 'evidence.restored':
+      return restoredLines(event);
     case 'claim.rejected': {
       const { length } = event.failed;
+      if (event.because === 'protected-change') return [protectedRejection(event)];
       if (event.because === 'run-failed')
         return [
           'claim rejected: the agent says it is done, but its run did not succeed and no check confirms it',
@@ -60,6 +66,7 @@ export function linesFor(
     case 'control.received':
       return controlLines(event, state);
     case 'policy.changed':
+      if (event.by !== undefined) return limitLines(report);
       return [`settings changed: ${limitWords(givenLimits(policy))}`];
     case 'owner.changed':
       return ownerLines(state);
@@ -86,6 +93,7 @@ export function linesFor(
     case 'run.planned':
       return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
     case 'loop.created':
+    case 'start.recorded':
     case 'run.started':
     case 'checks.started':
     case 'claim.made':
@@ -95,6 +103,12 @@ export function linesFor(
     case 'child.ended':
       return [];
   }
+}
+
+/** The limits that an edit of `state.json` changed: anyone who can write the file can do that. */
+function limitLines({ limitChanges }: LoopReport): readonly string[] {
+  const last = limitChanges.at(-1);
+  return last === undefined ? [] : [`limits changed: ${limitChangeText(last)}`];
 }
 
 /** Says why the loop continues after its last check has passed. */
@@ -117,7 +131,7 @@ function checkLine(
   const took = inSeconds(result.durationMs);
   const before = event.iteration === 0 ? 'before the first iteration: ' : '';
   if (result.code === 0) return `${before}check passed: ${brief(command)} (exit 0, ${took})`;
-  const how = howItFailed(result.code, result.timedOut);
+  const how = howItFailed(result);
   const showsAction = isVerbose || policy.wording.showFailAction;
   const action = showsAction ? `, action=${policy.checks.commands[index]?.action ?? 'APPEND'}` : '';
   return `${before}check failed: ${brief(command)} (${how}${action}, ${took}) — ${result.log}`;

@@ -1,10 +1,12 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { maskOf } from '../store/mask.ts';
 import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
-import { TerminalSanitizer } from './terminal.ts';
+import { maskedEvent } from './masked-event.ts';
+import { Outlet } from './outlet.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
@@ -24,6 +26,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   process.stdout.on('error', leave);
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const isRaw = options.raw === true || options.stderr === true;
+  const mask = maskOf(loop.spec);
   let endedAt: number | null = null;
   // A run that has ended shows the time that it took, not the time until now.
   const lines = new AgentLines(lineOptions(options, process.stdout), () => endedAt ?? Date.now());
@@ -31,10 +34,18 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     const times = runTimes(loop, path);
     endedAt = times.endedAt;
     lines.begin(times.startedAt ?? undefined);
+    const outlet = new Outlet(mask, process.stdout.isTTY);
+    const show = (chunk: string | Buffer): void => void process.stdout.write(outlet.read(chunk));
     const read = isRaw
       ? null
-      : agentSink(loop.spec.agent.kind, path, (event) => show(Buffer.from(lines.all(event))));
-    return read ?? { take: show, end() {} };
+      : agentSink(loop.spec.agent.kind, path, (event) => show(lines.all(maskedEvent(event, mask))));
+    return {
+      take: (chunk) => (read === null ? show(chunk) : read.take(chunk)),
+      end() {
+        read?.end();
+        process.stdout.write(outlet.end());
+      },
+    };
   };
   const runs = runsOf(loop.folder);
   const { run: asked } = options;
@@ -63,13 +74,6 @@ function leave(error: NodeJS.ErrnoException): void {
 /** `7` and `0007` are the first run of the seventh iteration, `7.2` the second. */
 function isRun(name: string, wanted: string): boolean {
   return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
-}
-
-const view = new TerminalSanitizer();
-
-/** Prints the output as it is; on a terminal, without control sequences. */
-function show(chunk: Buffer): void {
-  process.stdout.write(process.stdout.isTTY ? view.read(chunk) : chunk);
 }
 
 function print(path: string, sink: LogSink): void {

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { shortList } from '../store/short-list.ts';
 import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
-import { summaryOf } from '../views/loop-summary.ts';
 import { columns } from './columns.ts';
 import { workspaceOf } from './workspace.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
+import { shownSummary } from './status.ts';
 import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
@@ -15,7 +15,7 @@ export function ls(options: {
   readonly cwd?: string;
 }): number {
   const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
-  if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+  if (options.json === true) printJson(loops.map(shownSummary), 2);
   else if (loops.length === 0) warn(`${options.all === true ? NONE_AT_ALL : NONE_HERE}\n`);
   else printTable(loops, options.all === true);
   mention(loops, options);
@@ -53,7 +53,7 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
     ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
     ...loops.map((loop) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
-        summaryOf(loop);
+        shownSummary(loop);
       return [
         name,
         status,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { readFileSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 
 void main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
@@ -28,6 +29,14 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
+  const requests = await sandboxRequests();
+  if (requests !== null && !args.some((word) => word === '--help' || word === '-h')) {
+    const [{ runInSandbox }, { explainError }] = await Promise.all([
+      import('./in-sandbox.ts'),
+      import('./errors.ts'),
+    ]);
+    return runInSandbox(args, requests).catch(explainError);
+  }
   // Shell prompts call `ralph status` often.
   const [command, name] = args;
   if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
@@ -40,6 +49,17 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
+}
+
+/**
+ * The folder for requests if this is a sandbox: where the variable is set and Ralph's state is hidden. Outside of it the
+ * state has the file that stands in the place of hidden ones.
+ */
+async function sandboxRequests(): Promise<string | null> {
+  const folder = process.env['RALPH_SANDBOX'];
+  if (folder === undefined || folder === '') return null;
+  const { stateFolder } = await import('../store/state-folder.ts');
+  return existsSync(join(stateFolder(), 'empty')) ? null : folder;
 }
 
 /** The version of the package, or `dev`. */

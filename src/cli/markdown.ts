@@ -1,4 +1,5 @@
 import { costText } from '../loop/report.ts';
+import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
 
 /** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */
@@ -12,11 +13,21 @@ export function markdown(result: LoopResult, folds: boolean): string {
     '',
     ...totalsTable(result),
     '',
+    ...noticeLines(result),
     ...(worktreePath === null ? [] : [`Worktree: \`${worktreePath}\``, '']),
     ...iterationsTable(iterations),
     '',
     ...failed.flatMap((check) => (folds ? foldedCheck(check) : failedCheck(check))),
   ].join('\n');
+}
+
+/** What a reader of the result should know before believing it. */
+function noticeLines({ evidence, limitChanges }: LoopResult): string[] {
+  const rows = [
+    ...evidenceRows({ evidence }).map(([, text]) => text),
+    ...limitChanges.map((change) => `limit changed: ${limitChangeText(change)}`),
+  ];
+  return rows.length === 0 ? [] : [...rows.map((row) => `- ${escaped(row)}`), ''];
 }
 
 function totalsTable({ totalIterations, totalCost, costIsKnown, totalDuration }: LoopResult): string[] {

@@ -2,7 +2,7 @@
 import { closest } from '../config/closest.ts';
 import { PROMPT_WAYS, type Settings } from '../config/config.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
-import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ViewOptions {
@@ -34,6 +34,7 @@ export interface LimitOptions extends ViewOptions {
   readonly inactivityTimeout?: string;
   readonly restartDelay?: string;
   readonly killGrace?: string;
+  readonly checkpointMaxFile?: string;
 }
 
 export interface RunOptions extends LimitOptions {
@@ -49,6 +50,8 @@ export interface RunOptions extends LimitOptions {
   readonly check?: readonly string[];
   readonly checkTimeout?: string;
   readonly baseline?: boolean;
+  readonly protect?: readonly string[];
+  readonly onProtectedChange?: string;
   readonly completionResponse?: string;
   readonly completionPromise?: string;
   readonly completionTag?: string;
@@ -56,13 +59,15 @@ export interface RunOptions extends LimitOptions {
   readonly doneFile?: string;
   readonly until?: string;
   readonly worktree?: boolean;
+  readonly sandbox?: boolean;
   readonly fresh?: boolean;
+  readonly trust?: boolean;
   readonly owner?: string;
 }
 
 /** The settings that the options of `ralph run` stand for. */
 export function flagSettings(options: RunOptions): Settings {
-  const { preset, agent, model, promptVia, check = [], dropEnv = [] } = options;
+  const { preset, agent, model, promptVia, check = [], dropEnv = [], protect, onProtectedChange } = options;
   const agentSettings = {
     name: agent,
     model,
@@ -82,7 +87,13 @@ export function flagSettings(options: RunOptions): Settings {
     checks: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
+    protect,
+    onProtectedChange:
+      onProtectedChange === undefined
+        ? undefined
+        : oneOf('--on-protected-change', onProtectedChange, ON_PROTECTED_CHANGE),
     worktree: options.worktree,
+    sandbox: options.sandbox,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };
@@ -99,9 +110,13 @@ export function viewSettings(options: ViewOptions): Settings {
   };
 }
 
+function size(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseSize(option, text);
+}
+
 /** The settings of the limits. */
 export function limitSettings(options: LimitOptions): Settings {
-  const { maxCost, maxOutput } = options;
+  const { maxCost } = options;
   return {
     maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
@@ -109,11 +124,12 @@ export function limitSettings(options: LimitOptions): Settings {
     maxUnchanged: whole('--max-unchanged', options.maxUnchanged, 0),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
     maxTokens: whole('--max-tokens', options.maxTokens, 1),
-    maxOutput: maxOutput === undefined ? undefined : parseSize('--max-output', maxOutput),
+    maxOutput: size('--max-output', options.maxOutput),
     iterationTimeout: time('--iteration-timeout', options.iterationTimeout),
     inactivityTimeout: time('--inactivity-timeout', options.inactivityTimeout),
     restartDelay: time('--restart-delay', options.restartDelay),
     killGrace: time('--kill-grace', options.killGrace),
+    checkpointMaxFile: size('--checkpoint-max-file', options.checkpointMaxFile),
   };
 }
 

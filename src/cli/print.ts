@@ -1,6 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { reasonOf, UserError } from '../user-error.ts';
 import { sanitize } from './terminal.ts';
+import { jsonWithoutCommands, obeysCommands, withoutCommands } from './workflow-commands.ts';
 
 /**
  * Prints to stdout, synchronously: Node's streams take longer to load than most commands take to run. Returns whether
@@ -10,6 +11,17 @@ export function print(text: string): boolean {
   return write(1, text);
 }
 
+/** Prints a value as JSON, on one line or indented. */
+export function printJson(value: unknown, indent?: number): boolean {
+  return print(`${jsonOf(value, indent)}\n`);
+}
+
+/** JSON that gives no commands to the runner of a CI job, even if its texts would. */
+export function jsonOf(value: unknown, indent?: number): string {
+  const json = JSON.stringify(value, null, indent);
+  return obeysCommands() ? jsonWithoutCommands(json) : json;
+}
+
 /** Prints to stderr. */
 export function warn(text: string): void {
   write(2, text);
@@ -17,7 +29,7 @@ export function warn(text: string): void {
 
 function write(descriptor: 1 | 2, text: string): boolean {
   // The text may contain output of agents.
-  let rest = Buffer.from(mayBeTerminal(descriptor) ? sanitize(text) : text);
+  let rest = Buffer.from(shownOn(descriptor, text));
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
@@ -30,6 +42,11 @@ function write(descriptor: 1 | 2, text: string): boolean {
     }
   }
   return true;
+}
+
+function shownOn(descriptor: 1 | 2, text: string): string {
+  if (mayBeTerminal(descriptor)) return sanitize(text);
+  return obeysCommands() ? withoutCommands(text) : text;
 }
 
 /** Also a terminal that was closed. */

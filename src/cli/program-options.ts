@@ -64,6 +64,13 @@ export function loopOptions(command: Command): Command {
   return viewOptions(command);
 }
 
+/** For the commands that create a loop. */
+export function trustOption(command: Command): Command {
+  return command
+    .optionsGroup('Task:')
+    .option('--trust', 'trust the settings files of the workspace as they are (the same as RALPH_TRUST=1)');
+}
+
 function taskOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the loop (default: derived from the task)')
@@ -86,7 +93,9 @@ function agentOptions(command: Command): Command {
     .option(
       '--prompt-via <way>',
       'how the agent gets the prompt: stdin, file or argument (default: as the agent expects it)',
-    );
+    )
+    .option('--sandbox', 'run the agent in a sandbox that can write only the workspace (docs/sandbox.md)')
+    .option('--no-sandbox', 'run the agent without a sandbox (default)');
 }
 
 function checkOptions(
@@ -104,7 +113,14 @@ function checkOptions(
       `maximum time per check (default ${defaults.checkTimeout}, 0 = unlimited)`,
     )
     .option('--baseline', `run the checks once before the first iteration, to report what failed before${on}`)
-    .option('--no-baseline', `do not run the checks before the first iteration${off}`);
+    .option('--no-baseline', `do not run the checks before the first iteration${off}`)
+    .option(
+      ...repeatable('--protect <glob>', 'files that the agent must not change, e.g. "test/**" (repeatable)'),
+    )
+    .option(
+      '--on-protected-change <what>',
+      'after a change of a protected file: warn, reject claims, or restore the file (default warn)',
+    );
 }
 
 /** The defaults that differ between the commands that start a loop. */
@@ -148,7 +164,11 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
       `maximum time without output per run${orUnlimited(defaults?.inactivityTimeout)}`,
     )
     .option('--restart-delay <time>', `delay between iterations${byDefault('0')}`)
-    .option('--kill-grace <time>', `time between SIGTERM and SIGKILL${byDefault('5s')}`);
+    .option('--kill-grace <time>', `time between SIGTERM and SIGKILL${byDefault('5s')}`)
+    .option(
+      '--checkpoint-max-file <size>',
+      `maximum size of untracked files in checkpoints${byDefault('100m')}`,
+    );
 }
 
 const UNLIMITED = 'unlimited';

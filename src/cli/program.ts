@@ -6,6 +6,7 @@ import type { InitOptions } from './init.ts';
 import type { ResumeOptions } from './resume.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
+import type { TrustOptions } from './trust.ts';
 import { closest } from '../config/closest.ts';
 import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
@@ -14,6 +15,7 @@ import {
   loopOptions,
   repeatable,
   runOptions,
+  trustOption,
   viewOptions,
   WORKSPACE,
 } from './program-options.ts';
@@ -116,6 +118,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   });
   program.addHelpText('after', HELP);
   program.hook('preAction', moveOldLoops);
+  program.hook('preAction', async (_, action) => {
+    const { refuseFromInside } = await import('./from-inside.ts');
+    refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
+  });
   const add: Add = (name, description) => program.command(name).description(description);
 
   program.commandsGroup('Run loops:');
@@ -137,9 +143,22 @@ async function moveOldLoops(): Promise<void> {
   if (jsonFilesIn(loopsFolder()).length > 0) await (await import('../store/old-layout.ts')).moveOldLoops();
 }
 
+/** The words of a command without `ralph`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}
+
+/** The words of all commands. */
+export function commandNames(): readonly string[] {
+  const leaves = (command: Command): readonly string[] =>
+    command.commands.length === 0 ? [nameOf(command)] : command.commands.flatMap(leaves);
+  return leaves(build(['help'], [], () => {}));
+}
+
 function startCommands(add: Add, { command, isCalled, done }: Call): void {
   const run = add('run [task]', 'run an agent until done (the default command)');
-  if (isCalled('run')) runOptions(run);
+  if (isCalled('run')) trustOption(runOptions(run));
   run
     .usage('[TASK] [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: RunOptions) => {
@@ -151,7 +170,7 @@ function startCommands(add: Add, { command, isCalled, done }: Call): void {
     'loop [task]',
     'run an agent until every check passes and the agent prints the completion word (for CI)',
   );
-  if (isCalled('loop')) loopOptions(loop);
+  if (isCalled('loop')) trustOption(loopOptions(loop));
   loop
     .usage('TASK --check COMMAND [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: LoopOptions) => {
@@ -310,6 +329,14 @@ function setupCommands(add: Add, { isCalled, done }: Call): void {
     .action(async (options: InitOptions) => {
       const { init } = await import('./init.ts');
       done(await init(options));
+    });
+  add('trust', 'trust the settings files of the workspace, as they are now')
+    .option('--show', 'show what they would run, and whether they are trusted')
+    .option('--revoke', 'trust them no longer')
+    .option(...WORKSPACE)
+    .action(async (options: TrustOptions) => {
+      const { trust } = await import('./trust.ts');
+      done(await trust(options));
     });
   const config = add('config', 'show the settings in effect, with the origin of each');
   if (isCalled('config')) runOptions(config, 'print JSON');

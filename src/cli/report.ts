@@ -5,7 +5,7 @@ import type { LoopResult } from '../views/loop-result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { markdown } from './markdown.ts';
 import { oneOf, type ViewOptions } from './options.ts';
-import { print, warn } from './print.ts';
+import { jsonOf, print, warn } from './print.ts';
 
 const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
 
@@ -59,8 +59,7 @@ export class Report {
 
   #write(result: LoopResult): void {
     const form = this.#form;
-    const text =
-      form === 'json' ? `${JSON.stringify(result, null, 2)}\n` : markdown(result, form === 'github');
+    const text = form === 'json' ? `${jsonOf(result, 2)}\n` : markdown(result, form === 'github');
     if (this.#file !== null) writeFileSync(this.#file, text);
     else if (this.#summaryFile !== null) appendFileSync(this.#summaryFile, text);
     else print(text);

@@ -1,8 +1,10 @@
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
 import { takeOver } from '../owner/take-over.ts';
+import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
-import { insideRun, startersEnvironment } from '../store/run-environment.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
 import { FLAGS, mergeSettings } from '../config/config.ts';
@@ -48,6 +50,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
   }
+  await refuseWithoutSandbox(found.state.policy, startersEnvironment(process.env), workspace);
   await requireWorktree(found.spec, startersEnvironment(process.env));
   const loop = await takeOver(workspace, name, {
     by: 'person',
@@ -60,7 +63,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (wording.resumeLine !== null && view.json !== true && view.quiet !== true)
     print(`${textsOf(wording).resumed(name)}\n`);
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
-  const parent = insideRun(process.env);
+  const parent = parentRun();
   if (parent === null) return drive(loop, view, ended);
   const { leaveToOwner } = await import('./child.ts');
   return leaveToOwner(loop, parent.run, view, ended);

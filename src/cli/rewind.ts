@@ -12,7 +12,7 @@ export async function rewind(
   options: { readonly cwd?: string },
 ): Promise<number> {
   const rewound = await finishing(() => rewindLoop(findLoop(workspaceOf(options), name), checkpoint));
-  const { change, files, back, repositories, copied, exact, copies } = rewound;
+  const { change, files, back, repositories, left, copied, exact, copies } = rewound;
   if (back === null) print(`the files already match checkpoint ${checkpoint}; nothing was changed\n`);
   else {
     print(`rewound the files of ${name} to checkpoint ${checkpoint}: ${change}\n`);
@@ -26,6 +26,10 @@ export async function rewind(
     const why = 'filters, line ends or permissions';
     print(`note: git cannot restore ${counted(copied, 'file')} exactly (${why}): exact copies are in\n`);
     print(`      ${copies}, and undoing the rewind uses them\n`);
+  }
+  for (const { path, isThere } of left) {
+    const outcome = isThere ? 'it was left as it is' : 'it cannot be restored';
+    print(`note: ${sanitize(oneLine(path))} is too large for checkpoints; ${outcome}\n`);
   }
   for (const path of repositories) {
     print(`note: ${path} is a separate git repository; its files were not changed\n`);

@@ -3,17 +3,24 @@
  *
  * 1. A reader that goes away (`| head -1`, a closed terminal) does not stop the loop.
  * 2. Output of the agent cannot move the cursor, change the title or clear the screen of a terminal.
+ * 3. Everything is masked here, whoever prints it.
  */
 import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';
 import { cannotPrint, READER_IS_GONE } from './print.ts';
-import { sanitize, TerminalSanitizer } from './terminal.ts';
+import type { Mask } from '../store/mask.ts';
+import { Outlet } from './outlet.ts';
+import { sanitize } from './terminal.ts';
+import { obeysCommands, withoutCommands } from './workflow-commands.ts';
 
 /** Colour for stderr. */
 export const paint: ReturnType<typeof painter> = painter(process.stderr);
 
 /** Bytes that may wait for a slow reader; more are dropped, so that memory does not grow. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
+
+/** How long the last word of an unfinished line waits for its rest. */
+const PAUSE_MS = 200;
 
 /** How long to wait for a reader that reads nothing at all. */
 const STALLED_READER_MS = 5000;
@@ -27,8 +34,10 @@ export class Screen {
   readonly #lostText: string;
   #hasExplained = false;
   readonly #droppedFrom = new Set<NodeJS.WriteStream>();
-  readonly #stdout = new TerminalSanitizer();
-  readonly #stderr = new TerminalSanitizer();
+  readonly #mask: Mask;
+  readonly #stdout: Outlet;
+  readonly #stderr: Outlet;
+  #pause: NodeJS.Timeout | null = null;
   #isStatusDrawn = false;
   #isStalled = false;
   #hasColour = false;
@@ -36,9 +45,11 @@ export class Screen {
   /** The same for stdout, where it is not shared with stderr. */
   #stdoutAtLineStart = true;
 
-  /** `droppedText` is printed in place of output that a reader was too slow for, `lostText` if stdout takes none. */
-  constructor(options: { readonly quiet: boolean; readonly droppedText: string; readonly lostText: string }) {
-    const { stderr, env } = process;
+  constructor(options: ScreenOptions) {
+    const { stdout, stderr, env } = process;
+    this.#mask = options.mask;
+    this.#stdout = new Outlet(options.mask, stdout.isTTY);
+    this.#stderr = new Outlet(options.mask, stderr.isTTY);
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.hasStatusLine =
       stderr.isTTY && !options.quiet && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;
@@ -50,32 +61,29 @@ export class Screen {
 
   /** The agent's words, on stdout. */
   words(text: string): void {
-    if (text === '') return;
-    this.#eraseStatus();
-    const shown = process.stdout.isTTY ? this.#stdout.read(text) : text;
-    this.#write(process.stdout, shown);
-    this.#hasColour ||= process.stdout.isTTY && shown.includes('\u001B');
-    if (shown === '') return;
-    if (this.isShared) this.#atLineStart = shown.endsWith('\n');
-    else this.#stdoutAtLineStart = shown.endsWith('\n');
+    if (text !== '') this.#words(this.#stdout.read(text));
+    this.#awaitRest(this.#stdout);
   }
 
   /** The agent's stderr, on ours. */
   errors(chunk: Buffer): void {
-    this.#eraseStatus();
-    const text = process.stderr.isTTY ? this.#stderr.read(chunk) : Buffer.from(chunk);
-    this.#write(process.stderr, text);
-    this.#hasColour ||= process.stderr.isTTY && text.includes('\u001B');
-    if (text.length > 0) this.#atLineStart = text.at(-1) === '\n' || text.at(-1) === 10;
+    this.#errors(this.#stderr.read(chunk));
+    this.#awaitRest(this.#stderr);
   }
 
   /** A separate line on stderr. */
   line(text: string): void {
+    this.#release();
     this.#eraseStatus();
     this.#resetColour();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
-    const shown = process.stderr.isTTY ? sanitize(text) : text;
+    const masked = this.#mask.text(text);
+    const shown = process.stderr.isTTY
+      ? sanitize(masked)
+      : obeysCommands()
+        ? withoutCommands(masked)
+        : masked;
     const reset = process.stderr.isTTY && shown.includes('\u001B') ? '\u001B[0m' : '';
     this.#write(process.stderr, `${shown}${reset}\n`);
   }
@@ -115,12 +123,47 @@ export class Screen {
 
   /** Erases the status line and ends unfinished lines. */
   close(): void {
+    if (this.#pause !== null) clearTimeout(this.#pause);
+    this.#release();
     this.#eraseStatus();
     this.#resetColour();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
     if (!this.#stdoutAtLineStart) this.#write(process.stdout, '\n');
     this.#stdoutAtLineStart = true;
+  }
+
+  #words(shown: string | Buffer): void {
+    if (shown.length === 0) return;
+    this.#eraseStatus();
+    this.#write(process.stdout, shown);
+    this.#hasColour ||= process.stdout.isTTY && shown.includes('\u001B');
+    if (this.isShared) this.#atLineStart = endsLine(shown);
+    else this.#stdoutAtLineStart = endsLine(shown);
+  }
+
+  #errors(shown: string | Buffer): void {
+    if (shown.length === 0) return;
+    this.#eraseStatus();
+    this.#write(process.stderr, shown);
+    this.#hasColour ||= process.stderr.isTTY && shown.includes('\u001B');
+    this.#atLineStart = endsLine(shown);
+  }
+
+  /** A word may be the beginning of a key; it is shown if its line does not go on soon. */
+  #awaitRest(outlet: Outlet): void {
+    if (!outlet.isHolding) return;
+    this.#pause ??= setTimeout(() => {
+      this.#words(this.#stdout.release());
+      this.#errors(this.#stderr.release());
+    }, PAUSE_MS).unref();
+    this.#pause.refresh();
+  }
+
+  /** Shows what is held back: something else follows now. */
+  #release(): void {
+    this.#words(this.#stdout.end());
+    this.#errors(this.#stderr.end());
   }
 
   /** The loop continues without a stdout; a person should know why the output is missing. */
@@ -151,6 +194,19 @@ export class Screen {
     this.#write(process.stderr, '\r\u001B[K');
     this.#isStatusDrawn = false;
   }
+}
+
+interface ScreenOptions {
+  readonly quiet: boolean;
+  readonly mask: Mask;
+  /** Printed in place of output that a reader was too slow for. */
+  readonly droppedText: string;
+  /** Printed if stdout takes nothing. */
+  readonly lostText: string;
+}
+
+function endsLine(shown: string | Buffer): boolean {
+  return shown.at(-1) === '\n' || shown.at(-1) === 10;
 }
 
 function isSharedOutput(): boolean {

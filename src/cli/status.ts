@@ -3,15 +3,18 @@ import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { maskOf } from '../store/mask.ts';
+import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
-import { print } from './print.ts';
+import { print, printJson } from './print.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
 export async function status(
@@ -21,7 +24,7 @@ export async function status(
   const workspace = workspaceOf(options);
   if (name === null) {
     const loops = readLoops(workspace);
-    if (options.json === true) print(`${JSON.stringify(loops.map(summaryOf), null, 2)}\n`);
+    if (options.json === true) printJson(loops.map(shownSummary), 2);
     else if (loops.length === 0)
       print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     // Loaded only here: the widths of characters take a large table.
@@ -29,9 +32,30 @@ export async function status(
     return 0;
   }
   const loop = findLoop(workspace, name);
-  if (options.json === true) print(`${JSON.stringify(summaryOf(loop), null, 2)}\n`);
-  else print(`${describe(loop).join('\n')}\n`);
+  if (options.json === true) printJson(shownSummary(loop), 2);
+  else print(`${maskOf(loop.spec).text(describe(loop).join('\n'))}\n`);
   return loop.owner === null ? 1 : 0;
+}
+
+/** The summary of a loop without secrets. */
+export function shownSummary(loop: LoopReading): LoopSummary {
+  return maskOf(loop.spec).value(summaryOf(loop));
+}
+
+/** A loop as `ralph status` shows it, for its own sandbox. */
+export function describedLoop(path: string): { readonly text: string; readonly summary: unknown } {
+  const loop = readLoopIn(path);
+  return { text: maskOf(loop.spec).text(describe(loop).join('\n')), summary: shownSummary(loop) };
+}
+
+/** What the sandbox of a loop is. */
+export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
+  const parts = [
+    checks ? 'sandbox: agent and checks' : 'sandbox: agent',
+    ...(write.length === 0 ? [] : [`also writable: ${write.join(', ')}`]),
+    ...(network ? [] : ['no network']),
+  ];
+  return parts.join('; ');
 }
 
 function describe(loop: LoopReading): readonly string[] {
@@ -54,11 +78,16 @@ function describe(loop: LoopReading): readonly string[] {
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
     ...report.checks.map(
       ({ command, result }) =>
-        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result.code, result.timedOut)}) — ${result.log}`}`,
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
     ),
+    ...evidenceRows(summary.record).map(
+      ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
+    ),
+    ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
@@ -84,6 +113,10 @@ function spendLines(loop: LoopReading): readonly string[] {
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Document 003 writes a minute as `60s`. */

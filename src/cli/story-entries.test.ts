@@ -233,7 +233,7 @@ describe('the story of a loop', () => {
       ]).slice(1),
     ).toEqual([
       'guidance from a person: use sqlite',
-      'limits changed: at most 20 iterations (requested by a person)',
+      'limits changed: at most 20 iterations, before: at most 10 iterations (ralph set, in iteration 1)',
       'received SIGINT, finishing the running step (press Ctrl-C again to stop it now)',
       'stopping now (requested by a person)',
     ]);

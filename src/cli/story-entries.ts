@@ -4,6 +4,7 @@ import { decide } from '../loop/decide.ts';
 import { ofLimit } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
+import { limitChanges } from '../loop/limit-changes.ts';
 import type { StopCause } from '../loop/outcome.ts';
 import { costText, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
@@ -11,6 +12,7 @@ import { loopName } from '../store/names.ts';
 import { hideLikelyKeys } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
+import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
 import { brief, givenLimits, linesFor } from './lines.ts';
 import { oneLine } from './terminal.ts';
@@ -103,7 +105,9 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'claim.rejected': {
       const [line = ''] = linesFor(event, after.state, after.report);
       // Without failed checks the line says what else was wrong.
-      return event.failed.length === 0 ? {} : { lines: [`${line}: ${event.failed.map(brief).join(', ')}`] };
+      return event.failed.length === 0 || event.because !== undefined
+        ? {}
+        : { lines: [`${line}: ${event.failed.map(brief).join(', ')}`] };
     }
     case 'timer.fired':
       return tellWait(event, before);
@@ -122,6 +126,9 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
       return { lines: [end, ...lines], facts: { durationMs, costUsd } };
     }
     case 'policy.changed':
+    case 'start.recorded':
+    case 'evidence.examined':
+    case 'evidence.restored':
     case 'iteration.started':
     case 'run.started':
     case 'run.output':
@@ -213,8 +220,12 @@ function tellControl(
       return { lines: [requested(line, control.by)] };
     case 'tell':
       return { lines: [`guidance from a person: ${control.text.trim().split('\n', 1)[0] ?? ''}`] };
-    case 'set':
-      return { lines: [requested(line)] };
+    case 'set': {
+      const changes = limitChanges(event, before.state);
+      // A limit that was set to its old value is a request all the same.
+      if (changes.length === 0) return { lines: [requested(line)] };
+      return { lines: [`limits changed: ${changes.map(limitChangeText).join('; ')}`] };
+    }
     case 'signal':
     case 'abort':
       return { lines };

@@ -1,12 +1,14 @@
 import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../journal/times.ts';
+import { maskOf, type Mask } from '../store/mask.ts';
+import type { Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { replay } from '../views/replay.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
 import { checkName } from './loops.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
 import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -22,15 +24,20 @@ interface StoryOptions {
 export function story(name: string, options: StoryOptions): number {
   checkName(name);
   const filter = filterFrom(options);
-  const show = options.json === true ? showJson : showText();
+  const tell = options.json === true ? showJson : showText();
+  let mask: Mask | null = null;
   const isVerbose = options.verbose === true;
   let hasReader = true;
   let isEmpty = true;
+  const show = (entry: StoryEntry, spec: Spec): boolean => {
+    mask ??= maskOf(spec);
+    return tell({ ...entry, text: mask.text(entry.text) });
+  };
   const loop = replay(workspaceOf(options), name, (event, before, after, spec) => {
     for (const entry of entriesFor(event, before, after, { spec, isVerbose }))
       if (hasReader && isWanted(entry, filter)) {
         isEmpty = false;
-        hasReader = show(entry);
+        hasReader = show(entry, spec);
       }
     return hasReader;
   });
@@ -38,7 +45,7 @@ export function story(name: string, options: StoryOptions): number {
   if (loop.trouble !== null) throw new UserError(loop.trouble);
   checkIteration(filter, name, loop.state.iteration);
   const now = entryForNow(summaryOf(loop), Date.now());
-  if (now !== null) show(now);
+  if (now !== null) show(now, loop.spec);
   else if (isEmpty)
     warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
   return 0;
@@ -72,8 +79,7 @@ function checkIteration({ iteration }: Filter, name: string, last: number): void
 /** Prints an entry; false if there is no reader any more. */
 type Show = (entry: StoryEntry) => boolean;
 
-const showJson: Show = ({ at, ...entry }) =>
-  print(`${JSON.stringify({ at: new Date(at).toISOString(), ...entry })}\n`);
+const showJson: Show = ({ at, ...entry }) => printJson({ at: new Date(at).toISOString(), ...entry });
 
 /** The time and the text of every entry, under the date where it changes. */
 function showText(): Show {

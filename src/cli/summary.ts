@@ -6,6 +6,7 @@ import type { WorktreeSummary } from '../views/worktrees.ts';
 import { counted } from '../loop/counted.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
+import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { brief } from './lines.ts';
 
 /** A label and its text. */
@@ -23,7 +24,9 @@ export function summary(
   const rows: readonly Row[] = [
     ...(isError(end) ? [] : [['result', end.reason] as const]),
     ['iterations', iterations(end)],
+    ...end.limitChanges.map((change): Row => ['limit', limitChangeText(change)]),
     ...checkRows(end),
+    ...evidenceRows(end),
     ...commitRows(end),
     ...leftoverRows(end),
     ...worktreeRows(end, work),
@@ -60,14 +63,20 @@ function iterations(end: EndRecord): string {
   return `${end.iterations}${limit}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`;
 }
 
-function checkRows({ failingChecks, fixedChecks, rejectedClaims, unclaimed }: EndRecord): readonly Row[] {
+function checkRows({
+  failingChecks,
+  fixedChecks,
+  rejectedClaims,
+  protectedClaims,
+  unclaimed,
+}: EndRecord): readonly Row[] {
   return [
-    ...failingChecks.map(({ command, exit, timedOut, log, failedBefore }): Row => {
-      const how = `${howItFailed(exit, timedOut)}${BEFORE.get(failedBefore) ?? ''}`;
+    ...failingChecks.map(({ command, exit, timedOut, flooded = false, log, failedBefore }): Row => {
+      const how = `${howItFailed({ code: exit, timedOut, flooded })}${BEFORE.get(failedBefore) ?? ''}`;
       return ['failing', `${brief(command)} (${how}) — ${log}`];
     }),
     ...fixedChecks.map((command): Row => ['fixed', `${brief(command)} (failed before the loop)`]),
-    ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims)] as const]),
+    ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims, protectedClaims)] as const]),
     ...(unclaimed ? [['note', UNCLAIMED] as const] : []),
   ];
 }
@@ -78,8 +87,11 @@ const BEFORE: ReadonlyMap<boolean | null, string> = new Map([
   [false, ', broken by the loop'],
 ]);
 
-function claims(count: number): string {
-  return `${counted(count, 'claim')} to be done, contradicted by ${count === 1 ? 'a check' : 'checks'}`;
+function claims(count: number, ofProtected: number): string {
+  const byChecks = `contradicted by ${count - ofProtected === 1 ? 'a check' : 'checks'}`;
+  const byFiles = 'because of changed protected files';
+  const why = ofProtected === 0 ? byChecks : ofProtected === count ? byFiles : `${byChecks} or ${byFiles}`;
+  return `${counted(count, 'claim')} to be done, ${why}`;
 }
 
 const UNCLAIMED =

@@ -1,21 +1,36 @@
+/**
+ * Makes text of agents, checks and repositories harmless and honest on a terminal.
+ *
+ * 1. It cannot control the terminal: escape sequences and control characters are removed, except colours.
+ * 2. It looks like what it is: characters that are invisible or reorder the text are shown as `<U+202E>`. Emoji and scripts
+ *    that need such characters keep them.
+ */
 import { StringDecoder } from 'node:string_decoder';
 
 /** `sanitize` for a stream: holds back characters and escape sequences that are cut until their rest arrives. */
 export class TerminalSanitizer {
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
+  #before = '';
 
   read(chunk: Buffer | string): string {
     const text = this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.write(chunk));
     const unfinished = UNFINISHED.exec(text)?.[0] ?? '';
     this.#rest = unfinished.length > MAX_UNFINISHED_LENGTH ? '' : unfinished;
-    return sanitize(text.slice(0, text.length - unfinished.length));
+    const shown = withoutControls(text.slice(0, text.length - unfinished.length));
+    const before = this.#before;
+    this.#before = (before + shown).slice(-CONTEXT_LENGTH);
+    return reveal(shown, before);
   }
 }
 
-/** Removes control characters and escape sequences, except colours, so that agents cannot control the terminal. */
+/** Removes control characters and escape sequences, except colours, and makes invisible characters visible. */
 export function sanitize(text: string): string {
-  return text.replaceAll(CONTROL, (match) => (COLOUR.test(match) && !CONCEALED.test(match) ? match : ''));
+  return reveal(withoutControls(text));
+}
+
+function withoutControls(text: string): string {
+  return text.replaceAll(CONTROL, (match) => (COLOUR.test(match) && !conceals(match) ? match : ''));
 }
 
 const MAX_UNFINISHED_LENGTH = 4096;
@@ -23,11 +38,62 @@ const MAX_UNFINISHED_LENGTH = 4096;
 const UNFINISHED = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?)?$/;
 // oxlint-disable-next-line no-control-regex -- as above
 const COLOUR = /^\u001B\[[0-9;]*m$/;
-/** The colour code for hidden text. */
-const CONCEALED = /[[;]8[;m]/;
 const CONTROL =
   // oxlint-disable-next-line no-control-regex -- as above
   /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|.)?|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F]/gs;
+
+/** Whether a colour code hides text: 8, unless it is the number of a colour (`38;5;8`). */
+function conceals(code: string): boolean {
+  const numbers = code.slice(2, -1).split(';').map(Number);
+  for (let at = 0; at < numbers.length; at++) {
+    if (numbers[at] === 8) return true;
+    const isColour = [38, 48, 58].includes(numbers[at] ?? 0);
+    if (isColour) at += numbers[at + 1] === 5 ? 2 : numbers[at + 1] === 2 ? 4 : 0;
+  }
+  return false;
+}
+
+/** Shows invisible characters as `<U+200B>`; `before` is what stands in front of the text. */
+export function reveal(text: string, before = ''): string {
+  if (!BEYOND_LATIN.test(text)) return text;
+  return text.replaceAll(INVISIBLE, (character: string, ...more: unknown[]) => {
+    const at = Number(more[0]);
+    const context = at < CONTEXT_LENGTH ? before + text.slice(0, at) : text.slice(at - CONTEXT_LENGTH, at);
+    return KEPT.some(({ after, is }) => is.test(character) && after.test(context))
+      ? character
+      : named(character);
+  });
+}
+
+function named(character: string): string {
+  return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+}
+
+/** As long as the sequence of a flag; most text has none of these characters. */
+const CONTEXT_LENGTH = 16;
+// oxlint-disable-next-line no-control-regex -- all characters up to there
+const BEYOND_LATIN = /[^\u0000-\u00AC\u00AE-\u02FF]/;
+
+/** What has no shape of its own: joiners, fillers, variation selectors, tags, marks and overrides of the direction. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
+
+/** The scripts in which a joiner or non-joiner changes the shape of a letter. */
+const JOINED =
+  /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Tibetan}]$/u;
+
+/** Where an invisible character belongs to the one before it. */
+const KEPT: readonly { readonly is: RegExp; readonly after: RegExp }[] = [
+  // A family, a profession, a skin tone with a joiner.
+  { is: /\u200D/, after: /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier})\uFE0F?$/u },
+  { is: /[\u200C\u200D]/, after: JOINED },
+  // The coloured or plain form of a symbol.
+  { is: /[\uFE0E\uFE0F]/, after: /[\p{Emoji}\p{So}\p{Sm}]$/u },
+  { is: /[\uFE00-\uFE0D]/, after: /[\p{So}\p{Sm}\p{Script=Han}\p{Script=Myanmar}]$/u },
+  { is: /[\u{E0100}-\u{E01EF}]/u, after: /\p{Script=Han}$/u },
+  { is: /[\u180B-\u180F]/, after: /\p{Script=Mongolian}$/u },
+  // The flags of England, Scotland and Wales.
+  { is: /[\u{E0020}-\u{E007F}]/u, after: /\u{1F3F4}[\u{E0061}-\u{E007A}]{0,5}$/u },
+];
 
 /** Keeps text on one line. */
 export function oneLine(text: string): string {

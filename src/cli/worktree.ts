@@ -6,7 +6,7 @@ import { brief } from './lines.ts';
 import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
-import { print, warn } from './print.ts';
+import { print, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 interface Where {
@@ -17,7 +17,7 @@ interface Where {
 export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
   const trees = await listWorktrees(workspaceOf(options), startersEnvironment(process.env));
   if (options.json === true) {
-    print(`${JSON.stringify(trees, null, 2)}\n`);
+    printJson(trees, 2);
     return 0;
   }
   if (trees.length === 0) warn('no worktrees in this workspace; create one with: ralph run --worktree\n');

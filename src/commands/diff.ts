@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { guardDiff } from '../git/diff-programs.ts';
 import { nameBefore } from '../git/records.ts';
 import { writeTree } from '../git/tree.ts';
 import { runAttached } from '../process/attached.ts';
@@ -10,12 +11,14 @@ import { startersEnvironment } from '../store/run-environment.ts';
 
 /**
  * Shows with `git diff` what a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`,
- * `3..now`). The user's diff settings apply. Returns git's exit code.
+ * `3..now`). The user's diff settings apply, but no program that only the repository names. `show` gets the output, if it
+ * must not go to our stdout as it is. Returns git's exit code.
  */
 export async function diffLoop(
   loop: LoopReading,
   what: string | null,
   options: readonly string[],
+  show: ((chunk: Buffer) => void) | null = null,
 ): Promise<number> {
   const records = await recordsOf(loop);
   const [from, to] = ends(loop.spec.name, what, records);
@@ -24,10 +27,10 @@ export async function diffLoop(
     word === 'now' ? filesOf(loop, records) : recordNamed(loop.spec.name, word, records);
   const trees = [await treeOf(from), await treeOf(to)];
   const [program, ...more] = repository.command;
-  const code = await runAttached([program, ...more, 'diff', ...options, ...trees, '--', '.'], {
-    cwd: repository.folder,
-    env: startersEnvironment(process.env),
-  });
+  const guard = await guardDiff(repository);
+  const words = ['diff', ...guard.options, ...options, ...trees, '--', '.'];
+  const env = { ...startersEnvironment(process.env), ...guard.env };
+  const code = await runAttached([program, ...more, ...words], { cwd: repository.folder, env }, show);
   if (code === null) throw new UserError('git is required but not installed');
   return code;
 }

@@ -1,4 +1,4 @@
-import type { FailAction, PresetName, Until } from '../loop/policy.ts';
+import type { FailAction, OnProtectedChange, PresetName, Until } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 
 /**
@@ -20,6 +20,7 @@ export interface Settings {
   readonly inactivityTimeout?: Time | undefined;
   readonly restartDelay?: Time | undefined;
   readonly killGrace?: Time | undefined;
+  readonly checkpointMaxFile?: Size | undefined;
   readonly completionResponse?: string | undefined;
   readonly completionPromise?: string | undefined;
   readonly completionTag?: string | undefined;
@@ -29,11 +30,14 @@ export interface Settings {
   readonly checks?: readonly CheckSettings[] | undefined;
   readonly checkTimeout?: Time | undefined;
   readonly baseline?: boolean | undefined;
+  readonly protect?: readonly string[] | undefined;
+  readonly onProtectedChange?: OnProtectedChange | undefined;
   readonly outputTruncateChars?: number | undefined;
   readonly includeIterationCountInPrompt?: boolean | undefined;
   readonly agent?: AgentSettings | undefined;
   readonly scm?: ScmSettings | undefined;
   readonly worktree?: boolean | undefined;
+  readonly sandbox?: boolean | SandboxSettings | undefined;
   readonly setup?: readonly string[] | undefined;
   readonly setupTimeout?: Time | undefined;
   readonly streamAgentOutput?: boolean | undefined;
@@ -65,6 +69,13 @@ export interface AgentSettings {
   readonly env?: { readonly drop?: readonly string[] | undefined } | undefined;
 }
 
+export interface SandboxSettings {
+  readonly checks?: boolean | undefined;
+  readonly write?: readonly string[] | undefined;
+  readonly hide?: readonly string[] | undefined;
+  readonly network?: boolean | undefined;
+}
+
 export interface ScmSettings {
   readonly command?: string | undefined;
   readonly tasks?: readonly string[] | undefined;
@@ -72,7 +83,7 @@ export interface ScmSettings {
 }
 
 /** Where a value comes from; later origins override earlier ones. */
-export type Origin = 'default' | 'preset' | 'file' | 'local' | 'flag';
+export type Origin = 'default' | 'preset' | 'user' | 'file' | 'local' | 'flag';
 
 export const SETTINGS_FILE = '.ralph/settings.json';
 export const LOCAL_SETTINGS_FILE = '.ralph/settings.local.json';
@@ -91,6 +102,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   inactivityTimeout: '--inactivity-timeout',
   restartDelay: '--restart-delay',
   killGrace: '--kill-grace',
+  checkpointMaxFile: '--checkpoint-max-file',
   completionResponse: '--completion-response',
   completionPromise: '--completion-promise',
   completionTag: '--completion-tag',
@@ -100,11 +112,14 @@ export const FLAGS: Readonly<Record<string, string>> = {
   checks: '--check',
   checkTimeout: '--check-timeout',
   baseline: '--baseline',
+  protect: '--protect',
+  onProtectedChange: '--on-protected-change',
   'agent.name': '--agent',
   'agent.model': '--model',
   'agent.promptVia': '--prompt-via',
   'agent.env.drop': '--drop-env',
   worktree: '--worktree',
+  sandbox: '--sandbox',
   streamAgentOutput: '--stream-agent-output',
   emoji: '--emoji',
   timestamps: '--timestamps',

@@ -4,6 +4,8 @@ import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { describeProblem, resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
+import { combinedSandbox } from './sandbox.ts';
+import { userSettingsFile } from './user-settings.ts';
 import { policyInput, settingOf, settingsOf } from './policy.ts';
 import type { SettingsFiles } from './read.ts';
 import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './config.ts';
@@ -15,14 +17,16 @@ export function effective(files: SettingsFiles, flags: Settings, workspace: stri
   const preset = Object.values(presets).find(({ policy }) => policy.preset === name);
   // Some presets treat a limit of 0 as not given.
   const isUnset = preset?.iterations.zeroIsUnset === true && merged.maxIterations === 0;
+  const sandbox = combinedSandbox({ ...files, flag: flags.sandbox });
   const settings = {
     ...merged,
     ...(isUnset ? { maxIterations: files.merged.maxIterations } : {}),
     ...withAllDrops(merged, files.shared, files.local, flags),
+    sandbox: sandbox.sandbox,
   };
   const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
   const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
-  return { settings, flags: given, policy };
+  return { settings, flags: given, policy, notes: sandbox.notes };
 }
 
 /** Hidden variables add up over all layers, so that no layer can reveal what another one hides. */
@@ -36,6 +40,8 @@ export interface Effective {
   /** The flags that apply. */
   readonly flags: Settings;
   readonly policy: Policy;
+  /** What the user should know about them. */
+  readonly notes: readonly string[];
 }
 
 /** Every setting with its value and its origin. */
@@ -53,6 +59,8 @@ export function provenance(files: SettingsFiles, { settings, flags, policy }: Ef
   return Object.entries(values).map(([key, value]) => {
     if (inFlags.has(key)) return { key, value, origin: 'flag', place: FLAGS[key] ?? null };
     const isFromPreset = JSON.stringify(byPreset[key]) !== JSON.stringify(byDefault[key]);
+    if (key.startsWith('sandbox') && files.user?.sandbox !== undefined)
+      return { key, value, origin: 'user', place: userSettingsFile() };
     const origin = files.origin(key) ?? (isFromPreset ? 'preset' : 'default');
     if (origin === 'preset') return { key, value, origin, place: `preset ${policy.preset}` };
     const isDefaultUntil = key === 'until' && origin === 'default';

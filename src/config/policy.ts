@@ -4,6 +4,7 @@ import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
+import { sandboxPolicy } from './sandbox.ts';
 import { durationText, parseDuration, parseSize } from './values.ts';
 
 /** What the settings change in a policy. */
@@ -43,7 +44,10 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
+    evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
+    checkpointMaxFile: bytes(settings.checkpointMaxFile),
+    sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -88,6 +92,7 @@ export function settingsOf({
     inactivityTimeout: time(timeouts.inactivityMs),
     restartDelay: time(delay.afterOkMs),
     killGrace: time(timeouts.killGraceMs),
+    checkpointMaxFile: policy.checkpointMaxFile,
     completionResponse: wordOf('response-tag'),
     completionPromise: wordOf('promise-tag'),
     completionTag: wordOf('word'),
@@ -101,11 +106,18 @@ export function settingsOf({
     })),
     checkTimeout: time(checks.timeoutMs),
     baseline: checks.baseline,
+    protect: policy.evidence.protect,
+    onProtectedChange: policy.evidence.onProtectedChange,
     outputTruncateChars: checks.excerpt.chars,
     includeIterationCountInPrompt: prompt.sections.includes('iteration-count'),
     'scm.command': commit?.command ?? null,
     'scm.tasks': commit?.tasks ?? [],
     'scm.timeout': time(commit === null ? null : commit.timeoutMs),
+    sandbox: policy.sandbox !== null,
+    'sandbox.checks': policy.sandbox?.checks ?? null,
+    'sandbox.write': policy.sandbox?.write ?? null,
+    'sandbox.hide': policy.sandbox?.hide ?? null,
+    'sandbox.network': policy.sandbox?.network ?? null,
     setup: policy.worktree.setup,
     setupTimeout: time(policy.worktree.setupTimeoutMs),
   };
@@ -120,7 +132,9 @@ export function settingOf(field: string, settings: Settings): string | null {
     return DETECTOR_SETTINGS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
   if (field.startsWith('checks.commands'))
     return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
+  if (field.startsWith('evidence.')) return field.slice('evidence.'.length);
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
+  if (field.startsWith('sandbox')) return field;
   return FIELDS[field] ?? null;
 }
 
@@ -137,6 +151,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'timeouts.runMs': 'iterationTimeout',
   'timeouts.inactivityMs': 'inactivityTimeout',
   'timeouts.killGraceMs': 'killGrace',
+  checkpointMaxFile: 'checkpointMaxFile',
   'delay.afterOkMs': 'restartDelay',
   'delay.afterFailure.ms': 'restartDelay',
   'checks.timeoutMs': 'checkTimeout',

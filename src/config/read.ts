@@ -1,20 +1,29 @@
-/** Reads the settings files of a workspace. Errors name the file, line and column. */
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * Reads the settings files of a workspace. Errors name the file, line and column.
+ *
+ * 1. A file is read once: what is shown to the user, what the user trusts and what the loop uses are the same bytes.
+ * 2. Only a regular file in a real folder is read. A repository may contain links to anything and pipes that block.
+ */
+import { basename, dirname, join } from 'node:path';
+import { below } from '../files/below.ts';
+import { codeOf, readRegular, UnusableFile } from '../files/files.ts';
 import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { CHECK_ALIASES, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
 import { closest } from './closest.ts';
+import { readUserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
 export async function readSettings(workspace: string): Promise<SettingsFiles> {
   const shared = await readFile(workspace, SETTINGS_FILE);
   const local = await readFile(workspace, LOCAL_SETTINGS_FILE);
+  const user = await readUserSettings();
   const fileOf = (key: string): SettingsFile | null =>
     local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
   return {
+    user,
     shared: shared === null ? null : shared.settings,
     local: local === null ? null : local.settings,
     merged: mergeSettings(shared?.settings ?? {}, local?.settings ?? {}),
@@ -25,6 +34,8 @@ export async function readSettings(workspace: string): Promise<SettingsFiles> {
 }
 
 export interface SettingsFiles {
+  /** The user's own settings for all workspaces; null if there are none. */
+  readonly user: Settings | null;
   /** Null if there is no such file. */
   readonly shared: Settings | null;
   readonly local: Settings | null;
@@ -97,18 +108,28 @@ const MAX_SHOWN = 20;
 
 /** Null if the file does not exist. */
 function textOf(workspace: string, name: string): string | null {
-  const path = join(workspace, name);
   try {
-    // Reading a named pipe would block; a folder fails on its own.
-    if (!statSync(path).isFile() && !statSync(path).isDirectory()) throw new Error('it is not a file');
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const content = below(workspace, [dirname(name)], { make: false }, (folder) =>
+      readRegular(join(folder, basename(name)), MAX_BYTES),
+    );
+    return content?.toString('utf8').replace(/^\uFEFF/, '') ?? null;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && NOT_FOUND.has(error.code)) return null;
-    throw failure([`cannot read ${name}: ${reasonOf(error)}`]);
+    if (codeOf(error) === 'ENOENT') return null;
+    throw failure([
+      `cannot read ${name}: ${error instanceof UnusableFile ? reasonIn(error) : reasonOf(error)}`,
+    ]);
   }
 }
 
-const NOT_FOUND: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR']);
+/** The file is named by a path that is valid only while it is read. */
+function reasonIn({ path, reason }: UnusableFile): string {
+  const folder = dirname(SETTINGS_FILE);
+  const found = basename(path) === folder ? reason.replace(/^it/, folder) : reason;
+  return `${found}; settings must be in a regular file in a real folder`;
+}
+
+/** Far more than any settings need. */
+const MAX_BYTES = 1024 * 1024;
 
 /** Null for invalid JSON; `null` itself is valid. */
 function parse(text: string): { readonly content: unknown } | null {

@@ -1,6 +1,6 @@
 /** The schema of the settings: validates and describes every key. Loaded only to validate a file, since zod is large. */
 import * as z from 'zod';
-import { FAIL_ACTIONS, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { FAIL_ACTIONS, ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { CHECK_ALIASES, SETTING_ALIASES } from './aliases.ts';
 import { PROMPT_WAYS, type Settings } from './config.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
@@ -125,6 +125,16 @@ const scm = object({
   timeout: time().optional().describe('Maximum time per task (0 = unlimited). Default: 10m.'),
 });
 
+const paths = (): z.ZodType<readonly string[]> => list(text(), 'paths');
+const sandbox = object({
+  checks: yesOrNo.optional().describe('Also run checks and set-up commands in the sandbox. Default: false.'),
+  write: paths()
+    .optional()
+    .describe('Paths that are writable in addition to the workspace; `~` is the home folder. Default: none.'),
+  hide: paths().optional().describe('Paths that are hidden in addition. Default: none.'),
+  network: yesOrNo.optional().describe('Access to the network. Default: true.'),
+});
+
 const SETTINGS: z.ZodType<Settings> = object({
   $schema: z.string({ error: 'must be a string' }).optional().describe('Schema of this file, for editors.'),
   preset: oneOf(PRESET_NAMES)
@@ -146,18 +156,21 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe('Maximum cost of the loop, in dollars.'),
   maxTokens: positive.optional().describe('Maximum number of tokens that the loop may use.'),
-  maxOutput: size.optional().describe('Maximum output of one run.'),
+  maxOutput: size.optional().describe('Maximum output of one run, check, set-up command or SCM task.'),
   iterationTimeout: time().optional().describe('Maximum time per run (0 = unlimited).'),
   inactivityTimeout: time().optional().describe('Maximum time that a run may print nothing (0 = unlimited).'),
   restartDelay: time().optional().describe('Delay between two iterations.'),
   killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
+  checkpointMaxFile: size
+    .optional()
+    .describe('Size above which a file that git does not track is left out of checkpoints and commits.'),
   completionResponse: text().optional().describe('Completion word in `<response>…</response>`.'),
   completionPromise: text().optional().describe('Completion word in `<promise>…</promise>`.'),
   completionTag: text().optional().describe('Completion word in the final answer, as a whole word.'),
   donePattern: text()
     .optional()
     .describe("Regular expression (Python's syntax) that matches the agent's text when the work is done."),
-  doneFile: text().optional().describe('File that exists when the work is done.'),
+  doneFile: text().optional().describe('File in the workspace that exists when the work is done.'),
   until: oneOf(UNTILS)
     .optional()
     .describe(
@@ -172,6 +185,16 @@ const SETTINGS: z.ZodType<Settings> = object({
     .describe(
       'Run the checks once before the first iteration, to report which failed before the loop. Default in `ralph loop`: true.',
     ),
+  protect: list(text(), 'globs')
+    .optional()
+    .describe(
+      'Globs, relative to the workspace, of files that the agent must not change, e.g. `test/**`, `check.sh`. Files that did not exist when the loop started do not count. Needs git.',
+    ),
+  onProtectedChange: oneOf(ON_PROTECTED_CHANGE)
+    .optional()
+    .describe(
+      'What happens when the agent changes or deletes a protected file: `warn` (the reports and the next prompt say so), `reject` (claims to be done are rejected too), or `restore` (the file is put back before the checks run). Default: `warn`.',
+    ),
   outputTruncateChars: positive
     .optional()
     .describe("Maximum number of characters of a failed check's output in the prompt."),
@@ -184,6 +207,12 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe(
       'Run the loop in its own git worktree, on its own branch. Without `scm.tasks` Ralph commits every iteration whose checks passed there, with the task as the message.',
+    ),
+  sandbox: z
+    .union([yesOrNo, sandbox], { error: 'must be true, false or an object' })
+    .optional()
+    .describe(
+      'Run the agent in a sandbox (docs/sandbox.md): it can write only the workspace and its own files. An object switches it on with options.',
     ),
   setup: list(text(), 'strings')
     .optional()

@@ -247,6 +247,18 @@ export class Engine implements Driver {
         this.append({ type: 'probe.finished', key: effect.key, phase: effect.phase, ...found });
         return;
       }
+      case 'examine': {
+        const found = await workspace.examine(effect);
+        this.append({ type: 'evidence.examined', key: effect.key, ...found });
+        return;
+      }
+      case 'restore': {
+        // What is put back must be known to have been changed.
+        this.sync();
+        const restoration = await workspace.restore(effect);
+        this.append({ type: 'evidence.restored', key: effect.key, ...restoration });
+        return;
+      }
       case 'run':
         return performRun(this, effect, task);
       case 'check': {

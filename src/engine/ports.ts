@@ -2,7 +2,16 @@ import type { RunReader } from '../agents/reader.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Effect } from '../loop/effect.ts';
-import type { Changes, CheckResult, Happening, LoopEvent, Probe, RunError } from '../loop/event.ts';
+import type {
+  Changes,
+  CheckResult,
+  Evidence,
+  Happening,
+  LoopEvent,
+  Probe,
+  Restoration,
+  RunError,
+} from '../loop/event.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import type { Clock } from './clock.ts';
@@ -34,6 +43,10 @@ export interface Driver {
 export interface Workspace {
   look(effect: EffectOf<'probe'>): Promise<Probe>;
   moveAside(markers: readonly string[]): void;
+  /** Compares the files that the evidence rests on with the start. */
+  examine(effect: EffectOf<'examine'>): Promise<Evidence>;
+  /** Puts changed protected files back. */
+  restore(effect: EffectOf<'restore'>): Promise<Restoration>;
   /** Gathers what the prompt's plan needs and writes the prompt where the run reads it. */
   writePrompt(effect: EffectOf<'run'>): Promise<WrittenPrompt>;
   /** Reads a run's output from the beginning; what the journal already knows of it was shown before. */
@@ -42,6 +55,8 @@ export interface Workspace {
   knownLimit(now: number): { readonly resetsAt: number; readonly message: string } | null;
   /** When a file last changed after a moment; null if none did. */
   changedAfter(moment: number): Promise<number | null>;
+  /** Why the files of a run cannot be written: the disk is full; null if it is not. */
+  fullDisk(run: string): string | null;
   /** Null when it was interrupted. */
   check(effect: EffectOf<'check'>, graceMs: number, interrupt: AbortSignal): Promise<CheckResult | null>;
   /** Null when it was interrupted. */

@@ -10,7 +10,7 @@
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';
 import { decide } from '../loop/decide.ts';
-import type { OutputSnapshot, RunEnding, StrayProcess } from '../loop/event.ts';
+import type { OutputSnapshot, RunEnding, RunError, StrayProcess } from '../loop/event.ts';
 import { classify } from '../loop/failure.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
@@ -145,16 +145,26 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
   await finish(driver, live, reader, rest, (code) =>
-    endingFor(reason === 'exited' && watch.hasFlooded ? 'output' : reason, code, reader),
+    endingFor(
+      reason === 'exited' && watch.hasFlooded ? 'output' : reason,
+      code,
+      errorOf(driver, open, code, reader),
+    ),
   );
 }
 
-function endingFor(reason: Exclude<Reason, 'left'>, code: number | null, reader: RunReader): RunEnding {
+/** Nothing that failed on a full disk says anything about the agent. */
+function errorOf(driver: Driver, { id }: Run, code: number | null, { error }: RunReader): RunError | null {
+  const message = code === 0 ? null : driver.ports.workspace.fullDisk(id);
+  return message === null ? error : { kind: 'disk-full', message };
+}
+
+function endingFor(reason: Exclude<Reason, 'left'>, code: number | null, error: RunError | null): RunEnding {
   switch (reason) {
     case 'exited':
     case 'finished':
     case 'hopeless':
-      return { how: 'exited', code, error: reader.error };
+      return { how: 'exited', code, error };
     case 'interrupted':
       return { how: 'interrupted' };
     case 'wall':

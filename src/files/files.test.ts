@@ -43,12 +43,12 @@ describe('reading', () => {
     ['a symbolic link', (path: string) => symlinkSync(victim, path)],
     ['a symbolic link', (path: string) => symlinkSync('/nowhere', path)],
     ['a FIFO', (path: string) => void execFileSync('mkfifo', [path])],
-    ['a folder', (path: string) => void mkdirSync(path)],
+    ['a folder', (path: string) => mkdirSync(path)],
     ['a device', (path: string) => symlinkSync('/dev/zero', path)],
   ])('refuses %s at once', (_, make) => {
     make(at('planted'));
     for (const way of ['read', 'append', 'lock', 'create'] as const) {
-      expect(() => closeSync(openRegular(at('planted'), way))).toThrow();
+      expect(() => closeSync(openRegular(at('planted'), way))).toThrow(at('planted'));
     }
     expect(() => readRegular(at('planted'))).toThrow(UnusableFile);
     expect(textOf(at('planted'))).toBeNull();
@@ -79,7 +79,7 @@ describe('replacing a file', () => {
     expect(readFileSync(victim, 'utf8')).toBe('precious');
     expect(lstatSync(at('state.json')).mode & 0o7777).toBe(0o600);
     mkdirSync(at('taken'));
-    expect(() => replaceFile(at('taken'), 'new')).toThrow();
+    expect(() => replaceFile(at('taken'), 'new')).toThrow('EISDIR');
     expect(readdirSync(folder).toSorted()).toEqual(['state.json', 'taken', 'victim']);
   });
 
@@ -140,6 +140,6 @@ describe('making folders', () => {
     makeFolders(at('a/b'), 0o700);
     makeFolders(at('a/b'), 0o755);
     expect([at('a'), at('a/b')].map((path) => lstatSync(path).mode & 0o777)).toEqual([0o700, 0o700]);
-    expect(() => makeFolders('/proc/none/such')).toThrow();
+    expect(() => makeFolders('/proc/none/such')).toThrow('ENOENT');
   });
 });

@@ -37,7 +37,7 @@ export async function prepareCommit(
   await updateIndex(repository, changes.map(indexEntry), inOwnIndex);
   await stage(repository, changes, stagedFile(folder));
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
-  const args = ['commit', '--cleanup=whitespace', '--message', message];
+  const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
 }
 
@@ -88,7 +88,7 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
 export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
   rmSync(indexFile(folder), { force: true });
   await followCommit(repository, stagedFile(folder), commit);
-  await execGit(repository, ['maintenance', 'run', '--auto', '--quiet']);
+  await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
 }
 
 /** HEAD, if it has moved since it was noted. */

@@ -1,7 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { exec } from '../process/exec.ts';
+import type { Execution } from '../process/exec.ts';
+import { execGit, GitError, type Repository } from './git.ts';
+import { isRepositoryOfItsOwn, withoutFilters, withoutNestedFilters } from './nested-filters.ts';
 
 /**
  * A hash of the tree of HEAD, the files that differ from it, and their contents: commits with the same files give the same
@@ -11,29 +13,21 @@ export async function fingerprint(
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  if (!isInRepository(workspace)) return null;
+  return isInRepository(workspace) ? hashOf({ command: ['git'], folder: workspace, env }) : null;
+}
+
+async function hashOf(own: Repository): Promise<string | null> {
+  const repository = await withoutNestedFilters(own);
+  const { folder } = repository;
   // Without locks, so that the agent's own git commands do not fail.
-  const options = { cwd: workspace, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } };
-  const statusNow = exec(
-    // Without fsmonitor, because that is a program of the user's choice.
-    [
-      'git',
-      '-c',
-      'core.fsmonitor=false',
-      'status',
-      '--porcelain=v2',
-      '--untracked-files=all',
-      '-z',
-      '--',
-      ':/',
-      ':(exclude,top,glob)**/.ralph/**',
-    ],
-    options,
-  );
-  const headNow = exec(['git', 'rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], options);
-  const [status, head] = [await statusNow, await headNow];
+  const run = (args: readonly string[]): Promise<Execution | null> =>
+    execGit(repository, args, { GIT_OPTIONAL_LOCKS: '0' }).catch(nullIfGitIsMissing);
+  const [status, head] = await Promise.all([
+    run(STATUS),
+    run(['rev-parse', '--quiet', '--verify', 'HEAD^{tree}']),
+  ]);
   if (status === null || status.code !== 0) return null;
-  const top = await topLevel(workspace, env);
+  const top = await topLevel(repository);
   // Before the first commit there is no tree.
   const hash = createHash('sha256')
     .update(head?.code === 0 ? head.stdout : '')
@@ -41,13 +35,18 @@ export async function fingerprint(
   const paths = changedPaths(status.stdout.toString('utf8'));
   let budget = MAX_BYTES;
   for (const path of paths) {
-    const file = join(top ?? workspace, path);
+    const file = join(top ?? folder, path);
     budget -= addContent(hash, file, budget);
-    // A submodule or another repository inside of this one.
+    // A submodule or another repository inside of this one, which must not bring programs of its own.
     // oxlint-disable-next-line no-await-in-loop -- rare, and the order counts
-    if (existsSync(join(file, '.git'))) hash.update((await fingerprint(file, env)) ?? '');
+    if (existsSync(join(file, '.git'))) hash.update(await nestedHash({ ...repository, folder: file }));
   }
   return hash.digest('hex');
+}
+
+async function nestedHash(repository: Repository): Promise<string> {
+  if (!(await isRepositoryOfItsOwn(repository))) return '';
+  return (await hashOf(await withoutFilters(repository))) ?? '';
 }
 
 /** Whether a folder is in a repository. Cheaper than running git. */
@@ -58,14 +57,29 @@ export function isInRepository(folder: string): boolean {
 /** The limit for all files together; files beyond it count by size and time only. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** By workspace: that of the loop, and the repositories inside of it. */
+const STATUS = [
+  'status',
+  '--porcelain=v2',
+  '--untracked-files=all',
+  '-z',
+  '--',
+  ':/',
+  ':(exclude,top,glob)**/.ralph/**',
+];
+
+function nullIfGitIsMissing(error: unknown): null {
+  if (error instanceof GitError) return null;
+  throw error;
+}
+
+/** By folder: that of the loop, and the repositories inside of it. */
 const knownTops = new Map<string, string | null>();
-async function topLevel(workspace: string, env: Readonly<Record<string, string>>): Promise<string | null> {
-  const known = knownTops.get(workspace);
+async function topLevel(repository: Repository): Promise<string | null> {
+  const known = knownTops.get(repository.folder);
   if (known !== undefined) return known;
-  const found = await exec(['git', 'rev-parse', '--show-toplevel'], { cwd: workspace, env });
-  const top = found?.code === 0 ? found.stdout.toString('utf8').replace(/\n$/, '') : null;
-  knownTops.set(workspace, top);
+  const found = await execGit(repository, ['rev-parse', '--show-toplevel']);
+  const top = found.code === 0 ? found.stdout.toString('utf8').replace(/\n$/, '') : null;
+  knownTops.set(repository.folder, top);
   return top;
 }
 

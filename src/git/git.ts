@@ -1,7 +1,11 @@
 /**
  * Runs git. Callers name the program as the user configured it (`git -c user.name=…`) and the folder to run it in.
  *
- * Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
+ * 1. The repository's configuration cannot make a command of Ralph run a program: no hook, no file system monitor, no
+ *    signature check, no fetch of missing objects. Only what a person would do with git themselves (`as: 'user'`: commits
+ *    and merges) runs with their hooks, signatures and merge drivers. Filters are the exception, because they define what git records;
+ *    those of nested repositories are switched off (`nested-filters.ts`).
+ * 2. Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +18,8 @@ export interface Repository {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly interrupt?: AbortSignal;
+  /** Files that git does not track and that are larger are left out of records; null or absent for none. */
+  readonly maxFileBytes?: number | null;
 }
 
 /** A git command failed; the message is for people. */
@@ -24,12 +30,14 @@ export async function execGit(
   { command, folder, env, interrupt }: Repository,
   args: readonly string[],
   extraEnv: Readonly<Record<string, string>> = {},
-  options: Pick<Parameters<typeof exec>[1], 'input' | 'stopAfterBytes' | 'timeoutMs'> = {},
+  { as = 'ralph', ...options }: GitOptions = {},
 ): Promise<Execution> {
   const [program, ...programOptions] = command;
-  const answer = await exec([program, ...programOptions, ...args], {
+  const isRalphs = as === 'ralph';
+  const guards = isRalphs ? [...NO_PROGRAMS, ...NO_HOOKS] : NO_PROGRAMS;
+  const answer = await exec([program, ...programOptions, ...guards, ...args], {
     cwd: folder,
-    env: { ...env, ...extraEnv },
+    env: { ...env, ...extraEnv, ...(isRalphs ? NO_FETCH : {}) },
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     ...options,
@@ -38,6 +46,36 @@ export async function execGit(
   if (answer === null) throw new GitError(`cannot run ${program} in ${folder}`);
   return answer;
 }
+
+export interface GitOptions extends Pick<
+  Parameters<typeof exec>[1],
+  'input' | 'stopAfterBytes' | 'timeoutMs' | 'isBackground'
+> {
+  /** Whose command it is; the user's runs with their hooks, signatures and merge drivers. */
+  readonly as?: 'ralph' | 'user';
+}
+
+/** Keep the repository's configuration from running programs. They override the user's own options, which come before. */
+const NO_PROGRAMS: readonly string[] = [
+  '--no-pager',
+  ...['core.fsmonitor=false', 'log.showSignature=false'].flatMap(setting),
+];
+
+/** Keep hooks from running, and git from entering submodules. Git 2.54 and later also have hooks in the configuration. */
+const NO_HOOKS: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  'hook.reference-transaction.enabled=false',
+  'hook.post-index-change.enabled=false',
+  'hook.post-checkout.enabled=false',
+  'submodule.recurse=false',
+].flatMap(setting);
+
+function setting(text: string): readonly string[] {
+  return ['-c', text];
+}
+
+/** Allows no protocol: a partial clone would fetch missing objects with programs of its configuration. */
+const NO_FETCH = { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' };
 
 /** Generous, because a big tree on a slow disk takes minutes. */
 const TIMEOUT_MS = 30 * 60 * 1000;

@@ -5,6 +5,7 @@
  * 2. The user's merge settings do not apply, because the commit already exists.
  */
 import { execGit, gitFailure, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
+import { withoutNestedFilters } from './nested-filters.ts';
 
 /** Returns null on success, otherwise the reason for people. */
 export async function moveBranch(
@@ -12,11 +13,12 @@ export async function moveBranch(
   { branch, from, to }: { readonly branch: string; readonly from: string; readonly to: string },
 ): Promise<string | null> {
   const before = await indexEntries(repository);
-  const env = withGitConfig(repository.env, { [`branch.${branch}.mergeOptions`]: '' });
+  const guarded = await withoutNestedFilters(repository);
+  const env = withGitConfig(guarded.env, { [`branch.${branch}.mergeOptions`]: '' });
   // By default git overwrites ignored files.
   const options = ['--ff-only', '--no-squash', '--commit', '--no-autostash', '--no-overwrite-ignore'];
   const args = ['merge', ...options, '--quiet', to];
-  const answer = await execGit({ ...repository, env }, args, { LC_ALL: 'C' });
+  const answer = await execGit({ ...repository, env }, args, { LC_ALL: 'C' }, { as: 'user' });
   const isMoved = (await resolveRevision(repository, `refs/heads/${branch}^{commit}`)) === to;
   if (answer.code === 0 && isMoved) return null;
   const { message } = gitFailure(['merge'], answer);

@@ -38,7 +38,7 @@ describe('a checkpoint', () => {
     const before = [at.status, at.git('rev-parse', 'HEAD'), at.git('ls-files', '--stage', '--debug')];
     await recordStart();
     at.write('b', '1');
-    expect(await takes(1)).toEqual({ ref: 'refs/ralph/it-1a2b3c4d/1', unread: [] });
+    expect(await takes(1)).toMatchObject({ ref: 'refs/ralph/it-1a2b3c4d/1', unread: [] });
     at.write('c', '1');
     await takes(2);
     expect(at.files('refs/ralph/it-1a2b3c4d/2')).toEqual(['.gitignore', 'a', 'b', 'c']);

@@ -2,7 +2,7 @@
  * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
  * (`rewind-1`). Each is a commit on top of the one before it, so the log of the last one shows the whole history.
  */
-import { execGit, gitFailure, resolveRevision, type Repository } from './git.ts';
+import { execGit, gitFailure, gitOutput, resolveRevision, type Repository } from './git.ts';
 import { ISOLATED, recordName, recordTree, withTree } from './tree.ts';
 
 /** Records the tree of an iteration; taken again, it replaces the record of the same name. */
@@ -12,24 +12,68 @@ export function takeCheckpoint(
   iteration: number,
   scratch: string,
 ): Promise<Checkpoint> {
-  return withTree(repository, scratch, async (tree, unread) => {
-    const ref = recordName(id, String(iteration));
-    await recordTree(repository, {
-      ref,
-      tree,
-      message: `ralph: ${name}, iteration ${iteration}`,
-      trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`],
-      on: await recordBefore(repository, id, iteration),
-    });
-    return { ref, unread };
-  });
+  const before = recordBefore(repository, id, iteration);
+  // It is awaited later.
+  before.catch(() => {});
+  return withTree(
+    repository,
+    scratch,
+    async (tree, { unread, large }) => {
+      const ref = recordName(id, String(iteration));
+      const on = await before;
+      await recordTree(repository, {
+        ref,
+        tree,
+        message: `ralph: ${name}, iteration ${iteration}`,
+        trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
+        on,
+      });
+      const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
+      return { ref, unread, large, fresh: large.filter((path) => !known.includes(path)) };
+    },
+    { keepsIndex: true },
+  );
 }
 
 interface Checkpoint {
   readonly ref: string;
   /** Files and folders that cannot be read: their current state is not recorded. */
   readonly unread: readonly string[];
+  /** Files that are left out because they are too large, in Latin-1. */
+  readonly large: readonly string[];
+  /** Those of them that the checkpoint before did not leave out. */
+  readonly fresh: readonly string[];
 }
+
+/** The lines that name the files which a record lacks because they were too large: a rewind to it must not touch them. */
+export function leftOutTrailers(paths: readonly string[]): readonly string[] {
+  return paths.map((path) => `${LEFT_OUT}: ${asciiJson(path)}`);
+}
+
+/** In ASCII, whatever the encoding of commit messages is. */
+function asciiJson(path: string): string {
+  return JSON.stringify(path).replaceAll(
+    /[\u007f-\u00ff]/g,
+    (one) => `\\u00${one.codePointAt(0)?.toString(16)}`,
+  );
+}
+
+/** The files that a record lacks because they were too large, in Latin-1. */
+export async function leftOutOf(repository: Repository, record: string | null): Promise<readonly string[]> {
+  if (record === null) return [];
+  const format = `--format=%(trailers:key=${LEFT_OUT},valueonly)`;
+  const listed = await gitOutput(repository, ['log', '-1', format, record]);
+  return listed.split('\n').flatMap((line) => {
+    try {
+      const path: unknown = JSON.parse(line);
+      return typeof path === 'string' ? [path] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const LEFT_OUT = 'Ralph-Left-Out';
 
 /** The loop that a record belongs to. */
 export interface Recorded {

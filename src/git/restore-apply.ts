@@ -5,12 +5,11 @@
  * recorded and it may have existed. Git can tell only once that `.gitignore` is restored. So the first pass postpones such
  * removals, and the second pass removes the files that turn out not to be ignored.
  */
-import { rmSync } from 'node:fs';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, prefixOf, type Repository } from './git.ts';
 import { RestoreError } from './restore-error.ts';
-import type { FileChange, RestorePlan } from './restore-plan.ts';
-import { ISOLATED, treeOfIndex, writeTree } from './tree.ts';
+import { treeWithChangesUndone, type FileChange, type RestorePlan } from './restore-plan.ts';
+import { ISOLATED, writeTree } from './tree.ts';
 
 export interface Applied {
   /** The tree that is there now. */
@@ -86,26 +85,4 @@ async function ignoredAmong(
     const name = names[index] ?? '';
     return ignored.has(name) && !tracked.has(name);
   });
-}
-
-/** A tree without these changes: the files are in it as they were before. */
-async function treeWithChangesUndone(
-  repository: Repository,
-  tree: string,
-  changes: readonly FileChange[],
-  scratch: string,
-): Promise<string> {
-  if (changes.length === 0) return tree;
-  const inScratch = { GIT_INDEX_FILE: scratch };
-  const input = Buffer.from(changes.map(({ before, path }) => `${before}\t${path}\0`).join(''), 'latin1');
-  try {
-    await gitOutput(repository, [...ISOLATED, 'read-tree', tree], inScratch);
-    const add = [...ISOLATED, 'update-index', '-z', '--index-info'];
-    const answer = await execGit(repository, add, inScratch, { input });
-    if (answer.code !== 0) throw gitFailure(['update-index'], answer);
-    return await treeOfIndex(repository, scratch);
-  } finally {
-    rmSync(scratch, { force: true });
-    rmSync(`${scratch}.lock`, { force: true });
-  }
 }

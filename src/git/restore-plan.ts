@@ -1,7 +1,17 @@
 /** What a restore has to change: the tree that is there, the tree that is wanted, and the files in which they differ. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { differences, GITLINK_MODE } from './differences.ts';
-import { GitError, gitOutput, prefixOf, resolveRevision, topOf, utf8, type Repository } from './git.ts';
+import {
+  execGit,
+  GitError,
+  gitFailure,
+  gitOutput,
+  prefixOf,
+  resolveRevision,
+  topOf,
+  utf8,
+  type Repository,
+} from './git.ts';
 import { blockedBy, kindOf } from './path-kind.ts';
 import { addToIndex, ISOLATED, removeFromIndex, treeOfIndex } from './tree.ts';
 
@@ -28,17 +38,29 @@ export interface FileChange {
   readonly before: string;
 }
 
-/** Plans the way from the tree in the index `scratch` to the record `to`. */
+/** Plans the way from the tree in the index `scratch` to the record `to`; files in `untouched` stay as they are. */
 export async function planRestore(
   repository: Repository,
-  { to, scratch }: { readonly to: string; readonly scratch: string },
+  {
+    to,
+    scratch,
+    untouched,
+  }: { readonly to: string; readonly scratch: string; readonly untouched: ReadonlySet<string> },
   tree: string,
 ): Promise<RestorePlan> {
   const wanted = await resolveRevision(repository, `${to}^{tree}`);
   if (wanted === null) throw new GitError(`the record ${to} is gone`);
-  const current = await withIgnoredFiles(repository, scratch, tree, wanted);
-  const target = await limitToWorkspace(repository, current, wanted, `${scratch}-target`);
-  const changes = await changesBetween(repository, current, target);
+  const current = await withIgnoredFiles(repository, { scratch, untouched }, tree, wanted);
+  const limited = await limitToWorkspace(repository, current, wanted, `${scratch}-target`);
+  const all = await changesBetween(repository, current, limited);
+  const isUntouched = ({ path }: FileChange): boolean => untouched.has(path);
+  const target = await treeWithChangesUndone(
+    repository,
+    limited,
+    all.filter(isUntouched),
+    `${scratch}-target`,
+  );
+  const changes = all.filter((change) => !isUntouched(change));
   const top = await topOf(repository);
   // In a sparse checkout the index has files that are not on disk.
   const isDone = ({ isRepository, isGone, path }: FileChange): boolean =>
@@ -63,7 +85,7 @@ async function changesBetween(
 /** Adds the files on disk that the record has too and that git ignores now, because the restore changes them. */
 async function withIgnoredFiles(
   repository: Repository,
-  scratch: string,
+  { scratch, untouched }: { readonly scratch: string; readonly untouched: ReadonlySet<string> },
   tree: string,
   wanted: string,
 ): Promise<string> {
@@ -71,7 +93,8 @@ async function withIgnoredFiles(
   const missing = changes.filter(({ isNew, isRepository }) => isNew && !isRepository);
   const top = await topOf(repository);
   const paths = missing.map(({ path }) => blockedBy(top, path));
-  const ignored = new Set(paths.filter((path) => kindOf(`${top}/${path}`) === 'file'));
+  const isIgnored = (path: string): boolean => !untouched.has(path) && kindOf(`${top}/${path}`) === 'file';
+  const ignored = new Set(paths.filter(isIgnored));
   if (ignored.size === 0) return tree;
   const list = `${scratch}-paths`;
   try {
@@ -99,6 +122,28 @@ async function limitToWorkspace(
     const part = await resolveRevision(repository, `${wanted}:${prefix.replace(/\/$/, '')}`);
     if (part !== null)
       await gitOutput(repository, [...ISOLATED, 'read-tree', `--prefix=${prefix}`, part], inScratch);
+    return await treeOfIndex(repository, scratch);
+  } finally {
+    rmSync(scratch, { force: true });
+    rmSync(`${scratch}.lock`, { force: true });
+  }
+}
+
+/** A tree without these changes: the files are in it as they were before. */
+export async function treeWithChangesUndone(
+  repository: Repository,
+  tree: string,
+  changes: readonly FileChange[],
+  scratch: string,
+): Promise<string> {
+  if (changes.length === 0) return tree;
+  const inScratch = { GIT_INDEX_FILE: scratch };
+  const input = Buffer.from(changes.map(({ before, path }) => `${before}\t${path}\0`).join(''), 'latin1');
+  try {
+    await gitOutput(repository, [...ISOLATED, 'read-tree', tree], inScratch);
+    const add = [...ISOLATED, 'update-index', '-z', '--index-info'];
+    const answer = await execGit(repository, add, inScratch, { input });
+    if (answer.code !== 0) throw gitFailure(['update-index'], answer);
     return await treeOfIndex(repository, scratch);
   } finally {
     rmSync(scratch, { force: true });

@@ -3,14 +3,17 @@
  *
  * 1. Nothing is lost: everything that is changed or removed is recorded first, files that git ignores now included. Files
  *    that git would not restore exactly are copied beside the record.
- * 2. HEAD, the branch and the index stay as they are. So do ignored files that the record does not have, `.ralph`, the
- *    checkouts of submodules, and everything outside of the workspace. A sparse checkout hides nothing.
+ * 2. HEAD, the branch and the index stay as they are. So do ignored files that the record does not have, files that are too
+ *    large for records, `.ralph`, the checkouts of submodules, and everything outside of the workspace. A sparse checkout
+ *    hides nothing.
  * 3. If something is in the way, git notices in advance and nothing is changed; otherwise the error names the files that
  *    are not as they should be.
  */
 import { rmSync } from 'node:fs';
 import { differingFromCopies, restoreExactCopies, saveExactCopies } from './exact-copies.ts';
-import { gitOutput, utf8, type Repository } from './git.ts';
+import { gitOutput, topOf, utf8, type Repository } from './git.ts';
+import { kindOf } from './path-kind.ts';
+import { leftOutOf } from './records.ts';
 import { applyRestore } from './restore-apply.ts';
 import { RestoreError } from './restore-error.ts';
 import { planRestore, type FileChange } from './restore-plan.ts';
@@ -20,12 +23,18 @@ import { withTree } from './tree.ts';
 /** Restores the files of a record. `keep` records the current tree before anything is changed. */
 export function restoreFiles(repository: Repository, order: RestoreOrder): Promise<Restored> {
   const { scratch, keep, copies } = order;
-  return withTree(repository, scratch, async (before) => {
-    const plan = await planRestore(repository, order, before);
+  return withTree(repository, scratch, async (before, { large }) => {
+    const untouched = new Set([...large, ...(await leftOutOf(repository, order.to))]);
+    const top = await topOf(repository);
+    const left = [...untouched].map((path) => ({
+      path: utf8(path),
+      isThere: kindOf(`${top}/${path}`) === 'file',
+    }));
+    const plan = await planRestore(repository, { ...order, untouched }, before);
     const repositories = plan.changes.filter(isNested).map(({ path }) => utf8(path));
     const inexact = await differingFromCopies(repository, copies.from);
     if (plan.pending.length === 0 && inexact.length === 0)
-      return { change: null, files: [], repositories, copied: 0, exact: 0 };
+      return { change: null, files: [], repositories, left, copied: 0, exact: 0 };
 
     await refuseFoldersInTheWay(repository, plan.changes);
     await keep(plan.current);
@@ -40,7 +49,7 @@ export function restoreFiles(repository: Repository, order: RestoreOrder): Promi
       (await changeBetween(repository, plan.current, tree)) ??
       `${exact.length} file${exact.length === 1 ? '' : 's'} changed`;
     const files = restoredFiles(plan.pending.filter(isRestored), exact);
-    return { change, files, repositories, copied, exact: exact.length };
+    return { change, files, repositories, left, copied, exact: exact.length };
   });
 }
 
@@ -60,6 +69,8 @@ export interface Restored {
   readonly files: readonly RestoredFile[];
   /** Nested repositories that differ from the record; their checkouts are left as they are. */
   readonly repositories: readonly string[];
+  /** Files that are too large for records, or were when the record was made; they are left as they are. */
+  readonly left: readonly { readonly path: string; readonly isThere: boolean }[];
   /** How many files were copied because git would not restore them exactly. */
   readonly copied: number;
   /** How many files were restored from such copies. */

@@ -116,7 +116,7 @@ describe('the tree of a workspace', () => {
     chmodSync(at.path('secret'), 0);
     chmodSync(at.path('data'), 0);
     const unprivileged = { ...at.repository(), command: unprivilegedGit() };
-    const [written, unread] = await withTree(unprivileged, at.scratch, async (...found) => found);
+    const [written, { unread }] = await withTree(unprivileged, at.scratch, async (...found) => found);
     chmodSync(at.path('data'), 0o755);
     const files = at.git('-c', 'safe.directory=*', 'ls-tree', '-r', '--name-only', written);
     expect([files, [...unread].toSorted()]).toEqual(['a\n', ['data/', 'secret']]);
@@ -155,7 +155,7 @@ describe('the tree of a workspace', () => {
 
   it('names the git command that failed', async () => {
     at.write('.git/index', 'broken');
-    await expect(tree()).rejects.toThrow(/^git add failed: /);
+    await expect(tree()).rejects.toThrow(/^git ls-files failed: /);
     await expect(treeOfIndex(at.repository(), at.path('.git/index'))).rejects.toThrow(
       /^git write-tree failed: /,
     );

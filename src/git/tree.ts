@@ -5,9 +5,10 @@
  * 2. The tree contains what git tracks or would track below the workspace; outside of the workspace it is as the index has
  *    it. Ignored files and `.ralph` folders are not in it.
  * 3. It works before the first commit, with any file name, and outside of a sparse checkout.
- * 4. Files that cannot be read are reported; failing to write is an error. Nothing is left out silently.
+ * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
+ *    is left out silently.
  */
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   execGit,
@@ -18,26 +19,97 @@ import {
   resolveRevision,
   type Repository,
 } from './git.ts';
+import { entriesIn, indexFile, stampOf, type IndexFile } from './index-file.ts';
+import { withoutNestedFilters } from './nested-filters.ts';
+import { fromTop, listUntracked } from './untracked.ts';
 
 /** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {
   return withTree(repository, scratch, async (tree) => tree);
 }
 
-/** Like `writeTree`, but keeps the tree's index in `scratch` for `use`, and passes the paths that cannot be read. */
+/**
+ * Like `writeTree`, but keeps the tree's index in `scratch` for `use`, and passes what the tree lacks. With `keepsIndex` the
+ * index also stays for the next look, so that git reads only the files that have changed since.
+ */
 export async function withTree<T>(
   repository: Repository,
   scratch: string,
-  use: (tree: string, unread: readonly string[]) => Promise<T>,
+  use: (tree: string, lacks: Lacking) => Promise<T>,
+  { keepsIndex = false }: { readonly keepsIndex?: boolean } = {},
 ): Promise<T> {
+  const kept = keptIndexes.get(scratch);
+  keptIndexes.delete(scratch);
   try {
-    await copyIndex(repository, scratch);
-    const unread = await addToIndex(repository, scratch, ['--all', '--ignore-errors', '--', '.']);
-    await removeFromIndex(repository, scratch, RALPH_FOLDERS);
-    return await use(await treeOfIndex(repository, scratch), unread);
+    const [index, untracked] = await Promise.all([indexFile(repository), listUntracked(repository)]);
+    const { recorded, large } = untracked;
+    if (kept !== undefined && isCurrent(kept, scratch, index)) {
+      rmSync(`${scratch}.lock`, { force: true });
+      // Ignored or too large by now: the user's index does not have them.
+      const now = new Set(recorded);
+      await forceRemove(
+        repository,
+        scratch,
+        kept.untracked.filter((path) => !now.has(path)),
+      );
+    } else await copyIndex(repository, scratch);
+    const unread = await addAll(repository, scratch, large);
+    if (index?.mayHaveRalph === true) await removeFromIndex(repository, scratch, RALPH_FOLDERS);
+    const tree = await treeOfIndex(repository, scratch);
+    // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
+    if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + recorded.length)
+      keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: recorded });
+    return await use(tree, { unread, large: await fromTop(repository, large) });
   } finally {
-    rmSync(scratch, { force: true });
+    if (!keptIndexes.has(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
+  }
+}
+
+/** What a tree lacks. All paths are from the top of the repository. */
+export interface Lacking {
+  /** Files and folders that cannot be read. */
+  readonly unread: readonly string[];
+  /** Files that are too large, in Latin-1. */
+  readonly large: readonly string[];
+}
+
+/** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
+interface KeptIndex {
+  /** The stamp of the user's index that it is a copy of. */
+  readonly of: string;
+  readonly stamp: string;
+  readonly untracked: readonly string[];
+}
+
+/** By scratch file. */
+const keptIndexes = new Map<string, KeptIndex>();
+
+function isCurrent({ of, stamp }: KeptIndex, scratch: string, index: IndexFile | null): boolean {
+  try {
+    return index?.stamp === of && stampOf(Buffer.from(scratch).toString('latin1')) === stamp;
+  } catch {
+    return false;
+  }
+}
+
+/** Adds everything in the workspace but Ralph's own files and these, and returns the paths that cannot be read. */
+async function addAll(
+  repository: Repository,
+  scratch: string,
+  except: readonly string[],
+): Promise<readonly string[]> {
+  const all = ['--all', '--ignore-errors'];
+  const paths = ['.', ...RALPH_FOLDERS.map((one) => one.replace(':(', ':(exclude,'))];
+  if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', ...paths]);
+  const list = `${scratch}-paths`;
+  try {
+    const lines = [...paths, ...except.map((path) => `:(exclude,literal)${path}`)];
+    writeFileSync(list, lines.map((line) => `${line}\0`).join(''), 'latin1');
+    const from = [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
+    return await addToIndex(repository, scratch, [...all, ...from]);
+  } finally {
+    rmSync(list, { force: true });
   }
 }
 
@@ -48,8 +120,9 @@ export async function addToIndex(
   what: readonly string[],
 ): Promise<readonly string[]> {
   const env = { GIT_INDEX_FILE: index, ...ENGLISH_MESSAGES };
+  const guarded = await withoutNestedFilters(repository);
   const add = (options: readonly string[]) =>
-    execGit(repository, [...ISOLATED, 'add', ...options, ...what], env);
+    execGit(guarded, [...ISOLATED, 'add', ...options, ...what], env);
   const added = await add(['--sparse']);
   // git before 2.34 does not know --sparse.
   const { code, stderr } = added.code === USAGE_ERROR ? await add([]) : added;
@@ -79,11 +152,16 @@ export async function removeFromIndex(
   index: string,
   pathspecs: readonly string[],
 ): Promise<void> {
-  const env = { GIT_INDEX_FILE: index };
-  const listed = await gitOutput(repository, ['ls-files', '--cached', '-z', '--', ...pathspecs], env);
-  if (listed === '') return;
+  const args = ['ls-files', '--cached', '-z', '--', ...pathspecs];
+  const listed = await gitOutput(repository, args, { GIT_INDEX_FILE: index });
+  await forceRemove(repository, index, listed.split('\0').slice(0, -1));
+}
+
+async function forceRemove(repository: Repository, index: string, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
   const args = [...ISOLATED, 'update-index', '--force-remove', '-z', '--stdin'];
-  const answer = await execGit(repository, args, env, { input: Buffer.from(listed, 'latin1') });
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  const answer = await execGit(repository, args, { GIT_INDEX_FILE: index }, { input });
   if (answer.code !== 0) throw gitFailure(args, answer);
 }
 
@@ -93,15 +171,11 @@ export async function treeOfIndex(repository: Repository, index: string): Promis
   return (await gitOutput(repository, args, { GIT_INDEX_FILE: index })).trim();
 }
 
-/** Settings for commands on a scratch index: no user programs, and no caches beside an index that is thrown away. */
+/** Settings for commands on a scratch index: no caches beside an index that is thrown away. */
 export const ISOLATED: readonly string[] = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
   'core.untrackedCache=false',
   'core.splitIndex=false',
   'advice.addEmbeddedRepo=false',
-  // Submodules are never touched.
-  'submodule.recurse=false',
   // A record with converted line ends is better than none.
   'core.safecrlf=false',
 ].flatMap((setting) => ['-c', setting]);
@@ -135,10 +209,14 @@ export async function recordTree(
 ): Promise<string> {
   const base = on ?? (await resolveRevision(repository, 'HEAD^{commit}'));
   const parent = base === null ? [] : ['-p', base];
-  const words = ['-m', message, ...(trailers.length === 0 ? [] : ['-m', trailers.join('\n')])];
-  const commit = await gitOutput(repository, ['commit-tree', tree, ...parent, ...words], RALPH_IDENTITY);
-  await gitOutput(repository, [...ISOLATED, 'update-ref', ref, commit.trim()]);
-  return commit.trim();
+  const paragraphs = [message, ...(trailers.length === 0 ? [] : [trailers.join('\n')])];
+  const args = ['commit-tree', tree, ...parent];
+  // Not as an argument: a list of files may be too long for one.
+  const answer = await execGit(repository, args, RALPH_IDENTITY, { input: `${paragraphs.join('\n\n')}\n` });
+  if (answer.code !== 0) throw gitFailure(args, answer);
+  const commit = answer.stdout.toString('latin1').trim();
+  await gitOutput(repository, [...ISOLATED, 'update-ref', ref, commit]);
+  return commit;
 }
 
 export interface NewRecord {

@@ -10,6 +10,7 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { differences, GITLINK_MODE } from './differences.ts';
+import { withoutNestedFilters } from './nested-filters.ts';
 import { unpublishedRepositories } from './nested.ts';
 import { execGit, GitError, gitFailure, gitOutput, resolveRevision, utf8, type Repository } from './git.ts';
 import { copyIndex, writeTree } from './tree.ts';
@@ -137,11 +138,8 @@ async function status(
   const options = ['--porcelain', '--no-renames', '--ignore-submodules=none', '-z'];
   // Without locks, so that other git commands do not fail meanwhile.
   const env = { GIT_OPTIONAL_LOCKS: '0', ...(index === null ? {} : { GIT_INDEX_FILE: index }) };
-  const found = await gitOutput(
-    repository,
-    ['-c', 'core.fsmonitor=false', 'status', ...options, ...args],
-    env,
-  );
+  const guarded = await withoutNestedFilters(repository);
+  const found = await gitOutput(guarded, ['status', ...options, ...args], env);
   const lines = found.split('\0').slice(0, -1);
   return lines.map((line) => {
     const path = line.slice(3);

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StrayProcess } from '../loop/event.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
-import { exitStatus, hasStarted } from '../process/shim.ts';
+import { NAMESPACE_FILE } from '../process/sandboxed.ts';
+import { exitStatus, shimPid } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -36,7 +37,7 @@ export class ProcessRun implements HostedRun {
   ) {
     this.receipt = birth;
     this.#folder = folder;
-    this.#swept = { shim: birth, marker, folder: cwd };
+    this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
     this.#release = release;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
@@ -65,8 +66,8 @@ export class ProcessRun implements HostedRun {
 
   async close(rest: 'read' | 'leave'): Promise<number | null> {
     await this.#letGo(rest);
-    // A shim that could not start the agent has its own exit code.
-    const isAgentStatus = hasStarted(this.#folder) || !existsSync(this.#folder);
+    // A shim that could not start the agent has its own exit code. On a full disk `started` may exist, but is empty.
+    const isAgentStatus = shimPid(this.#folder) !== null || !existsSync(this.#folder);
     return exitStatus(this.#folder) ?? (isAgentStatus ? this.#status : null);
   }
 

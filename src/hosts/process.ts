@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
+import type { Wrapper } from '../process/sandboxed.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -43,12 +44,15 @@ export interface ProcessSpec {
   /** The file for its stdin; null for empty input. */
   readonly stdin: string | null;
   readonly marker: Marker;
+  /** Puts the agent into a sandbox, called when the run is started with the path of its program; throws `NotStarted`. */
+  readonly sandbox?: ((program: string) => Promise<Wrapper>) | undefined;
 }
 
-function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
+async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun> {
   const { folder, cwd, env, marker, stdin } = spec;
   const argv = resolveCommand(spec);
   makeFolders(folder, PRIVATE_FOLDER);
+  const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
   const shim = startShim({
     folder,
     argv,
@@ -57,6 +61,7 @@ function start(spec: ProcessSpec, table: ProcessTable): HostedRun {
     stdin: stdin !== null && existsSync(stdin) ? stdin : null,
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
+    sandbox,
   });
   return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
 }

@@ -5,6 +5,7 @@ import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { fileOrText } from '../owner/prompt-source.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { resolveAliases, type Resolved } from '../config/aliases.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -130,7 +131,7 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     env,
     fresh: spec.fresh === true,
     worktree: spec.worktree === true,
-    parent: null,
+    parent: parentRun(),
     perform,
   };
 }
@@ -198,7 +199,7 @@ function readable(option: string, path: string): ReturnType<typeof fileOrText> {
 
 function policyOf({ content: spec, written }: Resolved<LoopSpec>, workspace: string): Policy {
   for (const key of TIMES) if (spec[key] !== undefined) parseDuration(key, String(spec[key]));
-  if (spec.maxOutput !== undefined) parseSize('maxOutput', String(spec.maxOutput));
+  for (const key of SIZES) if (spec[key] !== undefined) parseSize(key, String(spec[key]));
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
     throw new UserError('scm.command is required with scm.tasks, for example: "git"');
   const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : { ...check }));
@@ -228,6 +229,8 @@ const TIMES = [
   'checkTimeout',
   'setupTimeout',
 ] as const;
+
+const SIZES = ['maxOutput', 'checkpointMaxFile'] as const;
 
 /** Checks the types at run time, for programs in JavaScript. */
 function rejectWrongTypes(
@@ -294,6 +297,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   inactivityTimeout: true,
   restartDelay: true,
   killGrace: true,
+  checkpointMaxFile: true,
   completionResponse: true,
   completionPromise: true,
   completionTag: true,
@@ -302,9 +306,12 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   until: true,
   checkTimeout: true,
   baseline: true,
+  protect: true,
+  onProtectedChange: true,
   setup: true,
   setupTimeout: true,
   worktree: true,
+  sandbox: true,
   outputTruncateChars: true,
   includeIterationCountInPrompt: true,
   scm: true,

@@ -1,6 +1,7 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
 import { realpathSync } from 'node:fs';
 import { createLoop } from '../owner/create-loop.ts';
+import { refuseChange, refuseReplacing } from '../owner/refuse-change.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -12,13 +13,16 @@ import { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 
 export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
-  const owned = await createLoop(await requestOf(spec));
+  const request = await requestOf(spec);
+  if (request.name !== null) refuseReplacing(realpathSync(request.workspace), request.name);
+  const owned = await createLoop(request);
   return new Loop(owned, spec.signal, listener);
 }
 
 export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
   const workspace = realpathSync(spec.workspace ?? '.');
-  const { trouble, state } = readLoop(workspace, name);
+  const { trouble, state, spec: found } = readLoop(workspace, name);
+  refuseChange(`resumeLoop("${name}")`, found);
   if (trouble !== null) throw new UserError(trouble);
   if (state.outcome?.type === 'done')
     throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
@@ -32,5 +36,6 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
 /** Removes the worktree of a loop and its branch, merged or not; false if there is none. */
 export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
   const loop = readLoop(realpathSync(workspace), name);
+  refuseChange(`discardWorktree("${name}")`, loop.spec);
   return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
 }

@@ -14,7 +14,7 @@ export function isJournaled(event: SeenEvent): event is LoopEvent {
 }
 
 const JOURNALED =
-  /^(?:loop|policy|owner|iteration|run|checks|check|probe|claim|changes|commit|checkpoint|limit|timer|child|control)\./;
+  /^(?:loop|start|policy|owner|iteration|run|checks|check|probe|evidence|claim|changes|commit|checkpoint|limit|timer|child|control)\./;
 
 const MAX_EVENTS = 1000;
 /** A single event can be as long as a file. */

@@ -35,6 +35,9 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
       return event.policy === null || isValid(event.policy);
     case 'owner.changed':
       return true;
+    case 'start.recorded':
+      // After a run the tree may be another one.
+      return state.start === null && state.turn.iteration === 1 && state.turn.runs === 0;
     case 'iteration.started':
       return decided(`iteration:${event.iteration}`);
     case 'run.planned':
@@ -54,6 +57,10 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     }
     case 'probe.finished':
       return wants(event.key)?.type === 'probe';
+    case 'evidence.examined':
+      return wants(event.key)?.type === 'examine';
+    case 'evidence.restored':
+      return wants(event.key)?.type === 'restore';
     case 'claim.made':
       return decided(`claim:${event.iteration}`);
     case 'claim.accepted':

@@ -7,3 +7,17 @@ export function counted(count: number, noun: string, plural: string = `${noun}s`
 export function ofLimit(count: number, limit: number | null): string {
   return limit === null ? String(count) : `${count}/${limit}`;
 }
+
+/** A number of bytes as people read it: `500 bytes`, `20 KB`, `1.5 GB`. */
+export function sizeText(bytes: number): string {
+  const unit = UNITS.findLast(({ size }) => bytes >= size);
+  return unit === undefined
+    ? counted(bytes, 'byte')
+    : `${Number((bytes / unit.size).toFixed(1))} ${unit.name}`;
+}
+
+const UNITS = [
+  { name: 'KB', size: 2 ** 10 },
+  { name: 'MB', size: 2 ** 20 },
+  { name: 'GB', size: 2 ** 30 },
+];

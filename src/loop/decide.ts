@@ -6,15 +6,15 @@
  *
  * The order of one iteration:
  *
- *   control → baseline → already done? → limits → prompt → run → classify → checks → claim against evidence
- *           → commit → checkpoint → done? → limits → wait → control → …
+ *   control → baseline → already done? → limits → prompt → run → classify → evidence as at the start? → checks
+ *           → claim against evidence → commit → checkpoint → done? → limits → wait → control → …
  *
  * Invariants, verified by `test/simulation`:
  *   L1  The loop never starts more iterations than its limit allows.
  *   L2  An ended loop wants no effects, and after `loop.ended` it accepts only `loop.reopened`.
  *   L3  `done` needs an accepted claim and, unless the policy asks for the claim alone, checks that all passed after the
- *       last work run. Every run that produced work is checked. Only a failed check rejects a claim, or a failed run
- *       whose claim no check can confirm.
+ *       last work run. Every run that produced work is checked. Only a failed check rejects a claim, a failed run
+ *       whose claim no check can confirm, or L14.
  *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
  *   L5  Folding the journal gives the live state, at every index.
  *   L6  An effect that is carried out twice, or an event that is delivered twice, counts once.
@@ -27,12 +27,15 @@
  *   L12 A run that a usage limit, an outage or the driver cut short counts neither as an iteration nor as a failure.
  *   L13 Only work that passed its checks is committed, all of it is, and the agent is asked for a commit message only if
  *       there is something to commit.
+ *   L14 A loop that watches its evidence examines it after every run and before it judges a claim. Unless the policy only
+ *       warns, it accepts no claim while a protected file differs from the start.
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
 import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
+import { examineEvidence, rejectingFiles } from './evidence.ts';
 import { fatalOutcome } from './failure.ts';
 import {
   capAtDeadline,
@@ -88,6 +91,7 @@ function nextStep(state: LoopState): Effects {
     return (
       runBaseline(state) ??
       probe(state, 'before') ??
+      examineEvidence(state) ??
       runChecks(state) ??
       judgeClaim(state) ??
       keepCutShortWork(state) ??
@@ -108,6 +112,7 @@ function nextStep(state: LoopState): Effects {
   // After any other run.
   return (
     probe(state, 'after') ??
+    examineEvidence(state) ??
     runChecks(state) ??
     judgeClaim(state) ??
     commit(state) ??
@@ -209,10 +214,15 @@ function judgeClaim(state: LoopState): Effects | undefined {
   if (needed === 'never') {
     return record(key, { ...rejected, failed: [], because: 'run-failed' }, claimingMarkers(state));
   }
+  const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
+  const files = rejectingFiles(state);
+  if (files !== null) {
+    const why = { failed, because: 'protected-change', files } as const;
+    return record(key, { ...rejected, ...why }, claimingMarkers(state));
+  }
   if (needed === 'none' || passed) {
     return record(key, { type: 'claim.accepted', iteration, run, verified: passed && commands.length > 0 });
   }
-  const failed = commands.flatMap(({ command }, index) => (turn.checks[index]?.code === 0 ? [] : [command]));
   return record(key, { ...rejected, failed }, claimingMarkers(state));
 }
 

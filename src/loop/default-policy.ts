@@ -17,6 +17,7 @@ export const DEFAULT_POLICY: Policy = {
   keys: 'all',
   calls: 'autonomous',
   aliases: false,
+  sandbox: null,
   completion: {
     until: 'claim',
     detectors: [
@@ -35,6 +36,7 @@ export const DEFAULT_POLICY: Policy = {
     required: false,
     baseline: false,
   },
+  evidence: { protect: [], onProtectedChange: 'warn' },
   limits: {
     iterations: 10,
     timeMs: null,
@@ -53,7 +55,7 @@ export const DEFAULT_POLICY: Policy = {
     usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
   },
   prompt: {
-    sections: ['base', 'failed-checks', 'messages', 'guidance', 'nudge', 'how-to-claim'],
+    sections: ['base', 'failed-checks', 'evidence', 'messages', 'guidance', 'nudge', 'how-to-claim'],
     diff: { side: 'head', chars: null, marker: '' },
     continuation: null,
   },
@@ -65,7 +67,9 @@ export const DEFAULT_POLICY: Policy = {
     setupTimeoutMs: 30 * MINUTE,
   },
   checkpoint: true,
+  checkpointMaxFile: 100 * 2 ** 20,
   children: null,
+  stateEdits: false,
   // `timeout`, CI systems and service managers send SIGTERM and do not wait long.
   signals: { SIGINT: 'finish', SIGTERM: 'kill' },
   wording: wordings.default,

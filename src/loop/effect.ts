@@ -1,5 +1,5 @@
 import type { Phase } from './completion.ts';
-import type { Happening, Purpose } from './event.ts';
+import type { Happening, Purpose, StartRecord } from './event.ts';
 import type { Check, CommitPolicy } from './policy.ts';
 import type { PromptPlan } from './prompt.ts';
 
@@ -42,6 +42,10 @@ type EffectBody =
       /** Whether to wait first for a usage limit that another loop of the account hit; results in `limit.shared`. */
       readonly respectsSharedLimit: boolean;
     }
+  /** Compare the files that the evidence rests on with the start; results in `evidence.examined`. */
+  | { readonly type: 'examine'; readonly start: StartRecord }
+  /** Put changed protected files back; results in `evidence.restored`. */
+  | { readonly type: 'restore'; readonly start: StartRecord }
   /** Run one check; results in `check.finished`. Iteration 0 is the baseline. */
   | {
       readonly type: 'check';

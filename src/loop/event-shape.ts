@@ -40,6 +40,10 @@ const run = string;
 const ofRun = { iteration, run: nullable(string) };
 const strings = list(string);
 const error = nullable(string);
+const texts = rule(
+  'an object of strings',
+  (value) => isRecord(value) && Object.values(value).every((text) => typeof text === 'string'),
+);
 
 const tokens = fields({ input: number, output: number, cacheRead: number, cacheWrite: number });
 const cost = fields({ usd: number, source: oneOf(['reported', 'estimated']) });
@@ -202,9 +206,36 @@ const EVENT = variant('type', {
     messages: strings,
     fingerprint: nullable(string),
   }),
+  'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
+  'evidence.examined': fields({
+    key: string,
+    changed: list(
+      fields({
+        path: string,
+        how: oneOf(['changed', 'deleted']),
+        as: oneOf(['protected', 'check', 'test']),
+        part: optional(string),
+      }),
+    ),
+    more: count,
+    protected: count,
+    problem: error,
+  }),
+  'evidence.restored': fields({
+    key: string,
+    restored: strings,
+    more: count,
+    failed: list(fields({ path: string, reason: string })),
+    moreFailed: count,
+  }),
   'claim.made': fields({ ...ofRun, claim }),
   'claim.accepted': fields({ ...ofRun, verified: flag }),
-  'claim.rejected': fields({ ...ofRun, failed: strings }),
+  'claim.rejected': fields({
+    ...ofRun,
+    failed: strings,
+    because: optional(oneOf(['run-failed', 'protected-change'])),
+    files: optional(strings),
+  }),
   'changes.found': fields({ iteration, any: flag, committed: optional(flag), error }),
   'commit.made': fields({ iteration, commit: nullable(string), done: strings, error }),
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),

@@ -12,8 +12,10 @@ export type LoopEvent = Happening & { readonly at: number };
 export type Happening =
   /** The loop was created, with its first policy. */
   | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy }
-  /** The policy was replaced. */
-  | { readonly type: 'policy.changed'; readonly policy: Policy }
+  /** The policy was replaced; `by` is set if an edit of `state.json` did it, and absent for a person's new settings. */
+  | { readonly type: 'policy.changed'; readonly policy: Policy; readonly by?: 'state.json' }
+  /** The tree that the loop starts from is recorded; before the first run. Older journals lack it. */
+  | ({ readonly type: 'start.recorded' } & StartRecord)
   /** Another process drives the loop now; the loop had no owner since the previous event. */
   | { readonly type: 'owner.changed'; readonly owner: string }
   /** An iteration was started and charged. */
@@ -57,6 +59,10 @@ export type Happening =
     }
   /** What a probe found before or after a run. */
   | ({ readonly type: 'probe.finished'; readonly key: string; readonly phase: Phase } & Probe)
+  /** The files that the evidence rests on were compared with the start. */
+  | ({ readonly type: 'evidence.examined'; readonly key: string } & Evidence)
+  /** Changed protected files were put back. */
+  | ({ readonly type: 'evidence.restored'; readonly key: string } & Restoration)
   /** A detector opened a claim. */
   | {
       readonly type: 'claim.made';
@@ -71,13 +77,17 @@ export type Happening =
       readonly run: string | null;
       readonly verified: boolean;
     }
-  /** The evidence disagrees: these checks failed, or the run failed and no check could confirm its claim. */
+  /**
+   * The evidence disagrees: these checks failed, the run failed and no check could confirm its claim, or protected files
+   * (`files`) are not as they were at the start.
+   */
   | {
       readonly type: 'claim.rejected';
       readonly iteration: number;
       readonly run: string | null;
       readonly failed: readonly string[];
-      readonly because?: 'run-failed';
+      readonly because?: 'run-failed' | 'protected-change';
+      readonly files?: readonly string[];
     }
   /** Whether there is anything to commit, and what prevents a commit (`error`). */
   | ({ readonly type: 'changes.found'; readonly iteration: number } & Changes)
@@ -124,6 +134,51 @@ export type Happening =
    * stopped or aborted; absent in journals of older versions, which did so only after a stop.
    */
   | { readonly type: 'loop.reopened'; readonly policy: Policy | null; readonly finishesTurn?: boolean };
+
+/** The tree at the loop's start. Refs can be written by an agent, so the journal has the ids. */
+export interface StartRecord {
+  /** The id of the tree. */
+  readonly tree: string;
+  /** SHA-256 of the list of its files; absent if nothing was watched at the start. */
+  readonly files?: string;
+  /**
+   * Watched files whose content on disk git does not store as it is, by their path in Latin-1 from the top of the
+   * repository: the mode and the object of the exact content. Absent if there are none.
+   */
+  readonly exact?: Readonly<Record<string, string>>;
+}
+
+/** The files that the evidence rests on and that differ from the start. */
+export interface Evidence {
+  /** The first few, protected ones first. */
+  readonly changed: readonly ChangedEvidence[];
+  /** How many more there are. */
+  readonly more: number;
+  /** How many of all are protected. */
+  readonly protected: number;
+  /** Why they could not be compared; null if they were. */
+  readonly problem: string | null;
+}
+
+export interface ChangedEvidence {
+  /** Relative to the workspace, without control characters. */
+  readonly path: string;
+  readonly how: 'changed' | 'deleted';
+  /** Why it counts: the user protects it, a check runs it, or it is a test. */
+  readonly as: 'protected' | 'check' | 'test';
+  /** The part that was changed, for a file of which only a part counts: `scripts.test`. */
+  readonly part?: string;
+}
+
+/** What became of the changed protected files. */
+export interface Restoration {
+  /** The first few that are as they were at the start again, and how many more there are. */
+  readonly restored: readonly string[];
+  readonly more: number;
+  /** The first few that could not be put back, and why. */
+  readonly failed: readonly { readonly path: string; readonly reason: string }[];
+  readonly moreFailed: number;
+}
 
 /** What there is to commit. */
 export interface Changes {
@@ -260,9 +315,11 @@ export type ErrorKind =
   | 'other';
 
 export interface CheckResult {
-  /** Null if the check was killed at its timeout. */
+  /** Null if Ralph ended the check, at its timeout or at the output limit. */
   readonly code: number | null;
   readonly timedOut: boolean;
+  /** It printed more than it may; absent otherwise. */
+  readonly flooded?: true;
   readonly durationMs: number;
   /** Path of the whole output. */
   readonly log: string;

@@ -9,6 +9,7 @@ import { chargesAfter, chargesAfterReopening, NO_CHARGES } from './charge.ts';
 import { applyControl } from './control.ts';
 import { decide } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
+import { evidenceFeedback } from './evidence.ts';
 import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
@@ -59,6 +60,10 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return { ...inTurn({}), created: true, name: event.name, policy: upgraded(event.policy) };
     case 'policy.changed':
       return changePolicy(state, event.policy);
+    case 'start.recorded': {
+      const { type: _, at: __, ...start } = event;
+      return { ...state, start };
+    }
     case 'owner.changed':
       return { ...state, control: { ...state.control, signals: 0 } };
     case 'iteration.started':
@@ -82,6 +87,14 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       const { phase, markers, problem, messages, fingerprint } = event;
       const probed = inTurn({ [phase]: { markers, problem, messages, fingerprint } });
       return phase === 'before' ? { ...probed, progress: progressFrom(state.progress, fingerprint) } : probed;
+    }
+    case 'evidence.examined': {
+      const { changed, more, protected: count, problem } = event;
+      return inTurn({ evidence: { changed, more, protected: count, problem } });
+    }
+    case 'evidence.restored': {
+      const { restored, more, failed, moreFailed } = event;
+      return inTurn({ restoration: { restored, more, failed, moreFailed } });
     }
     case 'claim.made':
       return inTurn({ claim: { ...event.claim, verdict: 'open', verified: false } });
@@ -120,11 +133,11 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 
 function changePolicy(state: LoopState, written: Policy): LoopState {
   const policy = upgraded(written);
-  const { completion, checks } = state.policy;
+  const { completion, checks, evidence } = state.policy;
   const sameChecks = same(checks.commands, policy.checks.commands);
+  const sameRules = same(completion, policy.completion) && same(evidence, policy.evidence);
   // Results of other checks are no evidence, and a claim that was judged by other rules is judged again.
-  const turn =
-    sameChecks && same(completion, policy.completion) ? state.turn : { ...state.turn, ...NO_EVIDENCE };
+  const turn = sameChecks && sameRules ? state.turn : { ...state.turn, ...NO_EVIDENCE };
   return {
     ...state,
     policy,
@@ -229,10 +242,13 @@ function closeTurn(state: LoopState, run: Run): LoopState {
 function feedbackOf(state: LoopState, run: Run): Feedback {
   const { policy, turn, feedback } = state;
   const missed = missedClaim(state);
+  const { evidence: before } = feedback;
+  const evidence = turn.evidence === null ? before : evidenceFeedback(turn.evidence, turn.restoration);
   return {
     failed: turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed,
     error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
     ...(missed === null ? {} : { missed }),
+    ...(evidence === null || evidence === undefined ? {} : { evidence }),
   };
 }
 
@@ -299,6 +315,7 @@ export const INITIAL: LoopState = {
   now: 0,
   activeMs: 0,
   outcome: null,
+  start: null,
   iteration: 0,
   turn: FIRST_TURN,
   baseline: [],

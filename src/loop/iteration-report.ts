@@ -115,6 +115,9 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
     case 'owner.changed':
     case 'iteration.started':
     case 'run.started':
+    case 'start.recorded':
+    case 'evidence.examined':
+    case 'evidence.restored':
     case 'probe.finished':
     case 'changes.found':
     case 'commit.made':

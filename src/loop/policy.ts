@@ -16,8 +16,11 @@ export interface Policy {
   readonly calls: 'autonomous' | 'documented';
   /** Whether prompt files and check logs also appear beside the settings, under the names of document 001. */
   readonly aliases: boolean;
+  /** What the agent can see and change of the machine; null for everything that the user can. */
+  readonly sandbox: SandboxPolicy | null;
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
+  readonly evidence: EvidencePolicy;
   readonly limits: LimitsPolicy;
   readonly timeouts: TimeoutsPolicy;
   readonly delay: DelayPolicy;
@@ -27,10 +30,24 @@ export interface Policy {
   readonly worktree: WorktreePolicy;
   /** Record the whole tree after every iteration. */
   readonly checkpoint: boolean;
+  /** The size in bytes above which a file that git does not track is left out of records and commits. */
+  readonly checkpointMaxFile: number | null;
   readonly children: ChildrenPolicy | null;
+  /** Whether an edit of `max_iterations` in `state.json` changes the limit; anyone who can write the file can edit it. */
+  readonly stateEdits: boolean;
   readonly signals: SignalsPolicy;
   readonly wording: WordingPolicy;
   readonly exitCodes: ExitCodes;
+}
+
+export interface SandboxPolicy {
+  /** Whether checks and set-up commands run in it too. */
+  readonly checks: boolean;
+  /** Paths that are writable in addition; `~` is the home, and a relative path starts at the workspace. */
+  readonly write: readonly string[];
+  /** Paths that are hidden in addition. */
+  readonly hide: readonly string[];
+  readonly network: boolean;
 }
 
 export const PRESET_NAMES = ['default', 'conductor', 'ralph-cli', 'architect', 'swarm', 'promise'] as const;
@@ -79,6 +96,20 @@ export interface ChecksPolicy {
   /** Whether the checks run once before the first iteration, to know which failed already. */
   readonly baseline: boolean;
 }
+
+/**
+ * The files that a verdict rests on. Those that checks run and tests are always compared with the start; those that the
+ * user protects may also reject a claim, or be put back.
+ */
+export interface EvidencePolicy {
+  /** Globs relative to the workspace; only files that were there at the start count. */
+  readonly protect: readonly string[];
+  readonly onProtectedChange: OnProtectedChange;
+}
+
+/** After a change of a protected file: say so, reject the claim too, or put the file back before the checks. */
+export const ON_PROTECTED_CHANGE = ['warn', 'reject', 'restore'] as const;
+export type OnProtectedChange = (typeof ON_PROTECTED_CHANGE)[number];
 
 /** A command that must exit 0. */
 export interface Check {
@@ -144,6 +175,7 @@ export const SECTION_NAMES = [
   'how-to-claim',
   'failed-checks',
   'check-errors',
+  'evidence',
   'execution-error',
   'diff',
   'progress',

@@ -18,7 +18,7 @@ export function guidanceFor(
 }
 
 function sections(name: SectionName, state: LoopState, run: Run | null): readonly Section[] {
-  const { policy, turn, feedback, progress } = state;
+  const { policy, turn, feedback, progress, start } = state;
   const limit = policy.limits.iterations;
   const { iteration } = turn;
   const checks = policy.checks.commands.map(({ command }) => command);
@@ -29,6 +29,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     hint,
     code: result.code,
     timedOut: result.timedOut,
+    flooded: result.flooded === true,
     log: result.log,
     excerpt: policy.checks.excerpt,
   }));
@@ -51,6 +52,12 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
       return failed.map((check) => ({ kind: 'failed-check', ...check }));
     case 'check-errors':
       return failed.length === 0 ? [] : [{ kind: 'check-errors', isBaseline: iteration === 1, failed }];
+    case 'evidence': {
+      const { evidence } = feedback;
+      if (evidence === undefined || start === null) return [];
+      const rejects = policy.evidence.onProtectedChange !== 'warn';
+      return [{ kind: 'evidence', feedback: evidence, tree: start.tree, rejects }];
+    }
     case 'execution-error':
       return feedback.error === null ? [] : [{ kind: 'execution-error', message: feedback.error }];
     case 'diff':

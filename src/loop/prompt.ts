@@ -5,8 +5,10 @@
  */
 import type { NearMiss } from './completion.ts';
 import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
+import { evidenceSection } from './evidence-text.ts';
 import { describeNearMiss } from './near-miss.ts';
 import type { FailAction } from './policy.ts';
+import type { EvidenceFeedback } from './state.ts';
 
 export function renderPrompt(plan: PromptPlan, inputs: PromptInputs): string {
   return plan.sections.reduce((text, section) => apply(section, text, inputs), '');
@@ -46,6 +48,13 @@ export type Section =
       readonly kind: 'check-errors';
       readonly isBaseline: boolean;
       readonly failed: readonly FailedOutput[];
+    }
+  /** Files that the evidence rests on and that earlier runs changed. */
+  | {
+      readonly kind: 'evidence';
+      readonly feedback: EvidenceFeedback;
+      readonly tree: string;
+      readonly rejects: boolean;
     }
   /** Why the last run failed. */
   | { readonly kind: 'execution-error'; readonly message: string }
@@ -90,6 +99,7 @@ interface FailedOutput {
   readonly hint: string | null;
   readonly code: number | null;
   readonly timedOut: boolean;
+  readonly flooded?: boolean;
   readonly log: string;
   readonly excerpt: CheckExcerpt;
 }
@@ -133,6 +143,8 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
         : '## Errors from Previous Iteration';
       return append(text, [heading, ...errors].join('\n\n'));
     }
+    case 'evidence':
+      return append(text, evidenceSection(section.feedback, section.tree, section.rejects));
     case 'execution-error':
       return append(text, `## Execution Error\n\n${fenced('', excerpt(section.message, EXECUTION_ERROR))}`);
     case 'diff':
@@ -182,16 +194,21 @@ function place(action: FailAction, text: string, part: string): string {
 }
 
 function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs: PromptInputs): string {
-  const { index, command, code, timedOut, hint, log } = section;
+  const { index, command, code, hint, log } = section;
   return [
     code === null
-      ? `Guardrail "${command}" failed: ${timedOut ? 'it timed out' : 'its exit code is unknown'}.`
+      ? `Guardrail "${command}" failed: ${howEnded(section)}.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
     ...(hint === null ? [] : [`Hint: ${hint}`]),
     `Output file: ${inputs.checkLog?.[index] ?? log}`,
     'Output (truncated):',
     outputOf(section, inputs),
   ].join('\n');
+}
+
+function howEnded({ timedOut, flooded }: FailedOutput): string {
+  if (timedOut) return 'it timed out';
+  return flooded === true ? 'it exceeded the output limit' : 'its exit code is unknown';
 }
 
 function outputOf(failed: FailedOutput, inputs: PromptInputs): string {

@@ -4,8 +4,9 @@
  * all of them are asked for.
  */
 import { stopReason, type Outcome, type StopReason } from './outcome.ts';
-import type { CheckResult, LoopEvent, StrayProcess } from './event.ts';
+import type { CheckResult, Evidence, LoopEvent, Restoration, StrayProcess } from './event.ts';
 import { evolve, INITIAL } from './evolve.ts';
+import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
 import { addRun, NOTHING_SPENT } from './limits.ts';
 import { openRun } from './run.ts';
@@ -63,6 +64,15 @@ export interface LoopReport {
   /** What went wrong with the last commit or one of its tasks. */
   readonly commitError: string | null;
   readonly lastControl: 'person' | 'signal' | null;
+  /** Limits that were changed while the loop ran; the last few. */
+  readonly limitChanges: readonly LimitChange[];
+  /** What the last examination of the evidence found; null before the first. */
+  readonly evidence: Evidence | null;
+  /** Claims that were rejected because of a protected file. */
+  readonly protectedClaims: number;
+  /** The first few protected files that Ralph put back, and how often it put back one that is not among them. */
+  readonly restored: readonly string[];
+  readonly moreRestored: number;
 }
 
 export interface CheckReport {
@@ -107,7 +117,7 @@ function reportAfter(
   keep: number = KEPT_ITERATIONS,
 ): LoopReport {
   if (event.type === 'iteration.started') return withIteration(before, event, keep);
-  const after = inLoop(before, event);
+  const after = inLoop(before, event, state);
   const last = after.iterations.at(-1);
   // Events before the first iteration, such as the checks of the baseline, belong to none.
   if (last === undefined || ('iteration' in event && event.iteration !== last.iteration)) return after;
@@ -139,7 +149,7 @@ function withIteration(
 }
 
 /** What an event adds to the loop as a whole. */
-function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
+function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopReport {
   switch (event.type) {
     case 'loop.ended':
       return {
@@ -172,7 +182,8 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
       return {
         ...before,
         // A claim of a failed run is part of that failure.
-        rejectedClaims: before.rejectedClaims + (event.because === undefined ? 1 : 0),
+        rejectedClaims: before.rejectedClaims + (event.because === 'run-failed' ? 0 : 1),
+        protectedClaims: before.protectedClaims + (event.because === 'protected-change' ? 1 : 0),
         lastRejection: { iteration: event.iteration, failed: event.failed },
       };
     case 'commit.made': {
@@ -186,12 +197,32 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
         commitError: event.error ?? (event.done.length > 0 ? null : before.commitError),
       };
     }
-    case 'control.received':
-      return { ...before, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
+    case 'evidence.examined': {
+      const { changed, more, protected: count, problem } = event;
+      return { ...before, evidence: { changed, more, protected: count, problem } };
+    }
+    case 'evidence.restored': {
+      const names = event.restored.filter((path) => !before.restored.includes(path));
+      const all = [...before.restored, ...names];
+      const beyond = Math.max(0, all.length - KEPT_RESTORED) + event.more;
+      return {
+        ...before,
+        evidence: before.evidence === null ? null : withoutRestored(before.evidence, event),
+        restored: all.slice(0, KEPT_RESTORED),
+        moreRestored: before.moreRestored + beyond,
+      };
+    }
+    case 'policy.changed':
+    case 'control.received': {
+      const changes = [...before.limitChanges, ...limitChanges(event, state)].slice(-KEPT_CHANGES);
+      const known = { ...before, limitChanges: changes };
+      if (event.type === 'policy.changed') return known;
+      return { ...known, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
+    }
     case 'loop.created':
       return { ...before, startedAt: event.at };
     case 'iteration.started':
-    case 'policy.changed':
+    case 'start.recorded':
     case 'owner.changed':
     case 'run.started':
     case 'run.output':
@@ -208,7 +239,19 @@ function inLoop(before: LoopReport, event: LoopEvent): LoopReport {
   }
 }
 
+/** What is still changed after files were put back. */
+function withoutRestored(found: Evidence, { restored, more, failed, moreFailed }: Restoration): Evidence {
+  return {
+    ...found,
+    changed: found.changed.filter(({ as, path }) => as !== 'protected' || !restored.includes(path)),
+    more: Math.max(0, found.more - more),
+    protected: failed.length + moreFailed,
+  };
+}
+
 const KEPT_STRAYS = 20;
+const KEPT_RESTORED = 8;
+const KEPT_CHANGES = 10;
 
 const EMPTY_REPORT: LoopReport = {
   startedAt: null,
@@ -232,6 +275,11 @@ const EMPTY_REPORT: LoopReport = {
   lastCommit: null,
   commitError: null,
   lastControl: null,
+  limitChanges: [],
+  evidence: null,
+  protectedClaims: 0,
+  restored: [],
+  moreRestored: 0,
 };
 
 /** Before the first event. */

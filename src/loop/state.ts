@@ -3,12 +3,15 @@ import type {
   Changes,
   CheckResult,
   Cost,
+  Evidence,
   OutputSnapshot,
   Probe,
   Purpose,
   Receipt,
+  Restoration,
   RunClass,
   RunEnding,
+  StartRecord,
   Tokens,
 } from './event.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
@@ -27,6 +30,8 @@ export interface LoopState {
   /** Working time: excludes the time in which the loop rested, had ended or had no owner. */
   readonly activeMs: number;
   readonly outcome: Outcome | null;
+  /** The tree that the loop started from; null if it is not recorded, and the evidence is not watched. */
+  readonly start: StartRecord | null;
   /** Iterations charged so far. */
   readonly iteration: number;
   readonly turn: Turn;
@@ -72,6 +77,10 @@ export interface Turn {
   /** The run that does the work; null before it is planned. */
   readonly run: Run | null;
   readonly after: Probe | null;
+  /** Null until the evidence was examined. */
+  readonly evidence: Evidence | null;
+  /** Null until changed protected files were put back. */
+  readonly restoration: Restoration | null;
   readonly checksStarted: boolean;
   /** By index; null until the check has finished. */
   readonly checks: readonly (CheckResult | null)[];
@@ -159,6 +168,14 @@ export interface Feedback {
   readonly error: string | null;
   /** Absent if there was none. */
   readonly missed?: NearMiss;
+  /** Absent if the evidence is as it was at the start. */
+  readonly evidence?: EvidenceFeedback;
+}
+
+/** Files that the evidence rests on and that the agent has changed, and what Ralph did about the protected ones. */
+export interface EvidenceFeedback {
+  readonly found: Evidence;
+  readonly restoration: Restoration | null;
 }
 
 export interface FailedCheck {

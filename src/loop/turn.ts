@@ -15,6 +15,8 @@ export function runAgain(state: LoopState, ignoresSharedLimit = false): LoopStat
 
 /** What a new run or new rules reset: evidence, the claim, changes to commit and the wait for child loops. */
 export const NO_EVIDENCE = {
+  evidence: null,
+  restoration: null,
   checksStarted: false,
   checks: [],
   claim: null,

@@ -1,10 +1,14 @@
+import { DEFAULT_POLICY } from './default-policy.ts';
 import type { DelayPolicy, Policy, WordingPolicy } from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
+import { presets, type Preset } from './presets.ts';
 import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withExitCodes(withoutOutageIs(withWording(policy)));
+  return withSandbox(
+    withCheckpointMaxFile(withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy)))))),
+  );
 }
 
 /** Earlier versions had no texts of documents in the policy, or fewer. */
@@ -24,10 +28,38 @@ function withoutOutageIs(policy: Policy): Policy {
   return { ...policy, delay: rest };
 }
 
+/** Earlier versions recorded files of any size. */
+function withCheckpointMaxFile(policy: Policy): Policy {
+  const { checkpointMaxFile } = { ...DEFAULT_POLICY, ...policy };
+  return policy.checkpointMaxFile === checkpointMaxFile ? policy : { ...policy, checkpointMaxFile };
+}
+
+/** Earlier versions had no sandbox. */
+function withSandbox(policy: Policy): Policy {
+  const { sandbox }: Partial<Policy> = policy;
+  return sandbox === undefined ? { ...policy, sandbox: null } : policy;
+}
+
 /** Earlier versions had one exit code for all signals; a loop keeps the codes that it was started with. */
 function withExitCodes(policy: Policy): Policy {
   const written: Partial<ExitCodes> = policy.exitCodes;
   if (Object.keys(EXIT_CODES).every((rest) => rest in written)) return policy;
   const terminated = written.terminated ?? policy.exitCodes.stopped;
   return { ...policy, exitCodes: { ...EXIT_CODES, ...written, terminated } };
+}
+
+/** Earlier versions watched no evidence. */
+function withEvidence(policy: Policy): Policy {
+  const written: Partial<Policy> = policy;
+  if (written.evidence !== undefined) return policy;
+  return { ...policy, evidence: { protect: [], onProtectedChange: 'warn' } };
+}
+
+/** Earlier versions took edits of `state.json` in every preset. */
+function withStateEdits(policy: Policy): Policy {
+  const written: Partial<Policy> = policy;
+  if (written.stateEdits !== undefined) return policy;
+  // A later version may know more presets.
+  const known: Preset | undefined = presets[policy.preset];
+  return { ...policy, stateEdits: known?.policy.stateEdits ?? false };
 }

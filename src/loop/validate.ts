@@ -1,4 +1,5 @@
 /** Builds a policy from a preset and the user's changes, and validates it. Every policy passes through here. */
+import { globProblem } from './glob.ts';
 import { splitWords } from './words.ts';
 import { PHASES, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
@@ -7,6 +8,7 @@ import {
   COMMIT_MESSAGES,
   FAIL_ACTIONS,
   HOSTS,
+  ON_PROTECTED_CHANGE,
   PRESET_NAMES,
   SECTION_NAMES,
   SIGNAL_ACTIONS,
@@ -141,6 +143,14 @@ function contradictions(policy: Policy): readonly Problem[] {
       [],
     );
   }
+  const { protect, onProtectedChange } = policy.evidence;
+  if (protect.length === 0 && onProtectedChange !== 'warn') {
+    wrong(
+      'evidence.protect',
+      `a list of at least one glob (onProtectedChange is "${onProtectedChange}")`,
+      [],
+    );
+  }
   return problems;
 }
 
@@ -169,6 +179,12 @@ const pythonPattern: Rule = (value, field) => {
   return [
     { field, expected, got: `${show(value)}: ${translation.message} at position ${translation.position}` },
   ];
+};
+const glob: Rule = (value, field) => {
+  const expected = 'a glob relative to the workspace, such as test/**';
+  if (typeof value !== 'string') return [{ field, expected, got: show(value) }];
+  const problem = globProblem(value);
+  return problem === null ? [] : [{ field, expected, got: `${show(value)}: ${problem}` }];
 };
 const cutAt = { chars: nullable(whole(1)), marker: string };
 const excerpt = object({ side: oneOf(['head', 'tail']), ...cutAt });
@@ -210,6 +226,7 @@ const POLICY = object({
   keys: oneOf(['all', 'own']),
   calls: oneOf(['autonomous', 'documented']),
   aliases: flag,
+  sandbox: nullable(object({ checks: flag, write: list(nonBlank), hide: list(nonBlank), network: flag })),
   completion: object({
     until: oneOf(UNTILS),
     detectors: list(detector),
@@ -228,6 +245,7 @@ const POLICY = object({
     required: flag,
     baseline: flag,
   }),
+  evidence: object({ protect: list(glob), onProtectedChange: oneOf(ON_PROTECTED_CHANGE) }),
   limits: object({
     ...CHANGEABLE_LIMITS,
     // Some presets allow no iteration at all.
@@ -256,7 +274,9 @@ const POLICY = object({
   ),
   worktree: object({ path: nonBlank, branch: nonBlank, setup: list(nonBlank), setupTimeoutMs: limitMs }),
   checkpoint: flag,
+  checkpointMaxFile: nullable(whole(1)),
   children: nullable(object({ waitMs: whole(1), pollMs: whole(1) })),
+  stateEdits: flag,
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
   wording: object({
     iterationLimitReason: nullable(nonBlank),

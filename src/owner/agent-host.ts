@@ -18,14 +18,31 @@ import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
+import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { guardedHost, sandboxed } from './sandboxed-agent.ts';
 
-export function agentHost(loop: StartedLoop, perform: Performer | undefined, state: () => LoopState): Host {
+export function agentHost(
+  loop: StartedLoop,
+  perform: Performer | undefined,
+  state: () => LoopState,
+  say: (line: string) => void,
+): Host {
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
-  return perform === undefined
-    ? processHost((run) => asProcess(loop, run, environment(run), state()), processes)
-    : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
+  const { folder } = loop;
+  const host =
+    perform === undefined
+      ? guardedHost(
+          processHost(
+            (run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()),
+            processes,
+          ),
+          (run) => folder.run(run),
+          say,
+        )
+      : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
+  return { ...host, start: (run) => explained(() => host.start(run)) };
 }
 
 /** The agent's command line and the variables that are set for it, without secrets. */

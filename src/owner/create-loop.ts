@@ -23,10 +23,14 @@ import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
+import { forgetDeadCreations } from './dead-creations.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt } from './prompt-source.ts';
+import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
+import { UserError } from '../user-error.ts';
 import { asUserError } from './refusals.ts';
+import { refuseMarkers } from './refuse-markers.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
@@ -68,6 +72,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
     ...refuseEmptyPrompt(request),
     ...refuseOrphans(request),
   ];
+  await forgetDeadCreations();
   prepareWorkspace(workspace);
   const claimed = await claimName(request, notes);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];
@@ -83,10 +88,16 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
 }
 
 async function refuseRequest(request: LoopRequest): Promise<void> {
-  const { policy, workspace, env } = request;
+  const { policy, workspace, env, perform } = request;
+  if (policy.sandbox !== null && perform !== undefined)
+    throw new UserError(
+      'sandbox needs an agent that is a command: a function runs inside this program; drop sandbox, or name a command',
+    );
+  await refuseWithoutSandbox(policy, env, workspace);
   if (request.worktree === true) await refuseWorktree(policy, workspace, env);
   else await refuseCommit(policy, workspace, env);
   refuseSecrets(request);
+  refuseMarkers(policy, workspace);
 }
 
 function prepareWorkspace(workspace: string): void {
@@ -119,13 +130,16 @@ async function writeLoop(
   moveStaleMarkers(folder.desk, policy);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
-  const noRecord = wantsSetUp(spec, policy) ? null : await recordStart({ spec, folder, env, policy });
-  if (noRecord !== null) notes.push(noRecord);
+  const recorded = wantsSetUp(spec, policy)
+    ? null
+    : await recordStart({ spec, folder, env, policy, hasRun: false });
+  notes.push(...(recorded?.notes ?? []));
   if (request.parent !== null) announceChild(request.parent.folder, folder);
 
   const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
   // Without a record of the start there is no point in trying after every iteration.
-  loop.create(noRecord === null ? policy : { ...policy, checkpoint: false });
+  const hasRecord = recorded === null || recorded.isRecorded;
+  loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
   return loop;
 }
 

@@ -14,12 +14,14 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
-import type { Control, Happening } from '../loop/event.ts';
+import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
+import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
+import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { Inbox } from '../store/inbox.ts';
@@ -28,11 +30,14 @@ import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
-import { masked } from '../store/secrets.ts';
+import { Mask } from '../store/mask.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
+import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { priceFor } from './money.ts';
@@ -48,6 +53,7 @@ export class OwnedLoop {
   /** What the user should know before the loop begins. */
   readonly notes: readonly string[];
   readonly #loop: OwnedLoopSpec;
+  #mask: Mask | null = null;
   readonly #observers: LoopObserver[] = [];
   readonly #backlog = new Backlog();
   /** The account that pays for the agent. */
@@ -58,7 +64,9 @@ export class OwnedLoop {
   readonly #hadOwner: boolean;
   readonly #inbox: Inbox;
   readonly #stopSetUp = new AbortController();
+  readonly #packing = new Packing();
   #price: Price = () => null;
+  #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -87,14 +95,16 @@ export class OwnedLoop {
     return shownCommand(this.#loop, this.state);
   }
 
-  /** A text without the secrets of the loop's environment. */
-  mask(text: string): string {
-    return masked(text, this.#loop.env);
+  /** Masks the secrets of the loop's environment and of our own. */
+  get mask(): Mask {
+    this.#mask ??= new Mask(this.#loop.env, startersEnvironment(process.env));
+    return this.#mask;
   }
 
   /** Writes the first event of a new loop. */
-  create(policy: Policy): void {
+  create(policy: Policy, start: StartRecord | null): void {
     this.#append({ type: 'loop.created', name: this.spec.name, policy });
+    if (start !== null) this.#append({ type: 'start.recorded', ...start });
     this.#engine.sync();
   }
 
@@ -134,6 +144,7 @@ export class OwnedLoop {
     this.#projections.goLive();
     this.#inbox.prepare();
     const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
+    const stopAnswering = this.#answerSandbox();
     try {
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
@@ -144,8 +155,15 @@ export class OwnedLoop {
       return await this.#engine.run();
     } finally {
       stopWatching();
+      stopAnswering();
+      await this.#packing.end();
       this.close();
     }
+  }
+
+  /** Sets how the loop is described to `ralph status` in its sandbox. */
+  describeWith(describe: () => Described): void {
+    this.#describe = describe;
   }
 
   /**
@@ -174,7 +192,7 @@ export class OwnedLoop {
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
-      mask: (text) => this.mask(text),
+      mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
       remade: () => this.#makeDesk(),
     });
@@ -223,8 +241,14 @@ export class OwnedLoop {
       price: (model, tokens) => this.#price(model, tokens),
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
+      packing: this.#packing,
     });
-    const host = agentHost(this.#loop, perform, () => this.state);
+    const host = agentHost(
+      this.#loop,
+      perform,
+      () => this.state,
+      (line) => this.#say(line),
+    );
     const clock = systemClock(this.#projections.known.state.now);
     return new Engine(
       { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },
@@ -255,10 +279,15 @@ export class OwnedLoop {
 
   /** Records the start of a loop that commits only from now on; where that fails, every commit says so. */
   async #recordStart(): Promise<void> {
+    const hasRun = this.state.start !== null || this.#engine.report.runs > 0;
     try {
-      await recordStart({ ...this.#loop, policy: this.state.policy });
-    } catch {
-      // Each commit reports it.
+      const { start, notes } = await recordStart({ ...this.#loop, policy: this.state.policy, hasRun });
+      if (start !== null) this.#append({ type: 'start.recorded', ...start });
+      for (const note of hasRun ? [] : notes) this.#say(note);
+    } catch (error) {
+      // A loop that cannot protect what it shall protect does not begin; any other says so with each commit.
+      if (error instanceof UserError && !hasRun)
+        this.receive({ type: 'abort', message: error.message, as: 'bad-input' });
     }
   }
 
@@ -274,6 +303,16 @@ export class OwnedLoop {
     } catch {
       // The inbox may be removed and made again meanwhile; the next look comes within a second.
     }
+  }
+
+  #answerSandbox(): () => void {
+    if (this.state.policy.sandbox === null) return () => {};
+    return answerSandbox(makeRequestFolder(this.folder.desk), {
+      loop: this.spec.name,
+      tell: (text) => this.receive({ type: 'tell', text }),
+      describe: () => this.#describe(),
+      say: (line) => this.#say(line),
+    });
   }
 
   #say(line: string): void {

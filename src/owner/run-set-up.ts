@@ -1,4 +1,5 @@
 import type { LoopState } from '../loop/state.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { runEnvironment, setUpMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
 import {
@@ -26,8 +27,9 @@ export async function runSetUp(
     {
       commands: policy.worktree.setup,
       timeoutMs: policy.worktree.setupTimeoutMs,
+      maxBytes: policy.limits.outputBytes,
       cwd: treeOf(spec),
-      env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
+      ...(await inCheckSandbox(loop, policy, runEnvironment({ spec, folder, env, policy, run: '1.1' }))),
       marker: setUpMarker(spec),
       graceMs: policy.timeouts.killGraceMs,
       logs: setUpFolder(folder),

@@ -9,8 +9,12 @@ import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
+import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
+import { loopEvidence } from '../scm/evidence.ts';
+import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
@@ -20,8 +24,9 @@ import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
-import { reasonOf } from '../user-error.ts';
+import { systemErrorText } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
+import { explained } from './explained.ts';
 import { changedAfter } from './changed-after.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
@@ -29,6 +34,7 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const scm = loopScm(loop);
+  const evidence = loopEvidence(loop);
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name) }));
@@ -36,9 +42,11 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         messages: [],
-        fingerprint: wantsFingerprint ? await fingerprint(treeOf(spec), env) : null,
+        fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
       };
     },
+    examine: (effect) => evidence.examine(effect),
+    restore: (effect) => evidence.restore(effect),
     moveAside: (markers) => moveAside(folder.desk, markers),
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
@@ -62,6 +70,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       ),
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
+    fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => explained(() => check(loop, effect, graceMs, interrupt)),
     changes: (...effect) => explained(() => scm.changes(...effect)),
     commit: (...effect) => explained(() => scm.commit(...effect)),
@@ -81,6 +90,7 @@ export interface WorkspaceSpec extends PromptedLoop {
   /** The account that pays for the agent. */
   readonly account: string;
   readonly edits: Workspace['edits'];
+  readonly packing: Packing;
 }
 
 async function check(
@@ -100,12 +110,17 @@ async function check(
   const checking = {
     command: effect.check.command,
     cwd: treeOf(spec),
-    env: runEnvironment({ spec, folder, env, policy, run }),
+    ...(await inCheckSandbox(
+      { spec, folder, env },
+      policy,
+      runEnvironment({ spec, folder, env, policy, run }),
+    )),
     marker: checkMarker(spec, key),
     log,
     // A path relative to the workspace is wrong in a worktree.
     shownAs: spec.worktree === undefined ? relative(spec.workspace, copy) : copy,
     timeoutMs,
+    maxBytes: policy.limits.outputBytes,
     graceMs,
   };
   const result = await runCheck(checking, processes, interrupt);
@@ -123,13 +138,11 @@ function showOnDesk(folder: LoopFolder, log: string): void {
   }
 }
 
-/** Turns an error of the file system into the message with which the loop ends. */
-async function explained<T>(work: () => Promise<T>): Promise<T> {
+function fullDisk(own: string, work: string): string | null {
   try {
-    return await work();
+    refuseFullDisk(own, work);
+    return null;
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    const path = 'path' in error && typeof error.path === 'string' ? error.path : "the loop's folder";
-    throw new Error(`cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+    return error instanceof Error ? systemErrorText(error, null) : String(error);
   }
 }

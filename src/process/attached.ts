@@ -3,17 +3,26 @@ import { constants } from 'node:os';
 
 const ignore = (): void => {};
 
-/** Runs a program in the foreground, on our terminal. Resolves to its exit code, or to null if it cannot be started. */
+/**
+ * Runs a program in the foreground, on our terminal. Resolves to its exit code, or to null if it cannot be started. `show`
+ * gets its stdout, if it must not go to ours as it is.
+ */
 export function runAttached(
   argv: readonly [string, ...string[]],
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  show: ((chunk: Buffer) => void) | null = null,
 ): Promise<number | null> {
   const [program, ...args] = argv;
   // Ctrl-C is meant for the program in the foreground.
   process.on('SIGINT', ignore).on('SIGQUIT', ignore);
   return new Promise<number | null>((resolve) => {
-    const child = spawn(program, args, { ...options, stdio: 'inherit' });
+    const child = spawn(program, args, {
+      ...options,
+      stdio: ['inherit', show === null ? 'inherit' : 'pipe', 'inherit'],
+    });
+    if (show !== null) child.stdout?.on('data', show);
     child.once('error', () => resolve(null));
-    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+    // `close` follows the end of its stdout.
+    child.once('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
   }).finally(() => process.off('SIGINT', ignore).off('SIGQUIT', ignore));
 }

@@ -1,11 +1,15 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 
-/** Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started. */
+/**
+ * Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started, except
+ * where the system has no file descriptors, processes or memory left, which is an error.
+ */
 export function exec(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
   const { cwd, env, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes = Infinity, timeoutMs, interrupt } = options;
   const [program, ...args] = argv;
   const hasOwnGroup = timeoutMs !== undefined;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd,
       env,
@@ -13,20 +17,25 @@ export function exec(argv: readonly [string, ...string[]], options: ExecOptions)
       // In its own process group it does not receive Ctrl-C from the terminal.
       detached: hasOwnGroup,
     });
+    const refuse = (error: Error & { readonly code?: unknown }): void => {
+      clearTimeout(timeout);
+      if (EXHAUSTED.has(String(error.code))) reject(error);
+      else resolve(null);
+    };
+    // Before anything else: without file descriptors the child has no streams.
+    child.once('error', refuse);
+    if (options.isBackground === true) lowerPriority(child);
     // SIGTERM lets git remove its lock files.
     const terminate = (): void => signal(child, hasOwnGroup, 'SIGTERM');
     // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
     const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    if (child.pid === undefined) return;
     interrupt?.addEventListener('abort', terminate);
     if (interrupt?.aborted === true) terminate();
     // A program that exits without reading its input closes the pipe, which is not an error.
     child.stdin.on('error', () => {}).end(options.input ?? '');
     const output = collectOutput(child, { maxBytes, stopAfterBytes }, terminate);
     const finish = (code: number | null): void => resolve(output.result(code));
-    child.once('error', () => {
-      clearTimeout(timeout);
-      resolve(null);
-    });
     child.once('close', finish);
     child.once('exit', (code) => {
       clearTimeout(timeout);
@@ -54,6 +63,8 @@ export interface ExecOptions {
   readonly timeoutMs?: number;
   /** Terminates the program; with `timeoutMs`, its process group. */
   readonly interrupt?: AbortSignal;
+  /** Runs with the lowest priority. */
+  readonly isBackground?: boolean;
 }
 
 export interface Execution {
@@ -66,6 +77,16 @@ export interface Execution {
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const LINGER_MS = 200;
+/** The system has no room for another process; the program itself may be fine. */
+const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
+
+function lowerPriority({ pid }: ChildProcessWithoutNullStreams): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has already exited.
+  }
+}
 
 function signal({ pid }: ChildProcessWithoutNullStreams, isGroup: boolean, name: NodeJS.Signals): void {
   try {

@@ -1,26 +1,33 @@
 /**
- * Runs a command to completion behind the same shim as an agent and keeps its output in a log file: for checks and SCM
- * tasks.
+ * Runs a command to completion behind the same shim as an agent and keeps its output in a log file: for checks, set-ups and
+ * SCM tasks.
  *
- * 1. The log has the complete output: stdout, followed by stderr.
+ * 1. The log has the complete output, stdout followed by stderr, up to the limit. A command that prints more is ended.
  * 2. When the command is over (also by a timeout or an interrupt), so is everything that it started.
  * 3. A command that a dead owner left running is never adopted: recovery ends it (`recovery/recovery.ts`), and it runs
  *    again.
+ * 4. A full disk is no result: exit code 0 counts even if the log is incomplete, but a command that fails while its log
+ *    cannot be written has not failed. Then the error of the file system is thrown.
  */
 import {
   closeSync,
   existsSync,
-  mkdirSync,
-  openSync,
   readSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
-import { birthOf, exitStatus, startShim, type Shim, type ShimSpec } from './shim.ts';
+import { dirname, join } from 'node:path';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
+import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
+import { refuseFullDisk } from './full-disk.ts';
 
 /** Runs the command; null if it was interrupted. */
 export async function runLogged(
@@ -28,31 +35,38 @@ export async function runLogged(
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<LoggedResult | null> {
-  const { argv, log, cwd, env, marker, timeoutMs } = spec;
+  const { argv, log, cwd, env, marker } = spec;
   const startedAt = performance.now();
   // Every attempt has its own folder: a shim that starts too late finds its folder gone.
   const folder = `${log}.${process.pid}.${Math.round(startedAt * 1000)}`;
-  const stderr = `${folder}/stderr`;
-  mkdirSync(folder, { recursive: true });
-  mkdirSync(dirname(log), { recursive: true });
-  writeFileSync(log, '');
+  const output = { log, stderr: join(folder, 'stderr') };
+  makeFolders(dirname(log), PRIVATE_FOLDER);
+  makeFolders(folder, PRIVATE_FOLDER);
+  replaceFile(log, '', { mode: PRIVATE_FILE });
   try {
-    const command = { folder, argv, cwd, env: { ...env, [marker.name]: marker.value } };
-    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr });
+    const command = {
+      folder,
+      argv,
+      cwd,
+      env: { ...env, [marker.name]: marker.value },
+      sandbox: spec.sandbox,
+    };
+    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(shim, spec, table, interrupt);
-    // The command may have deleted untracked files, and its own log with them.
-    mkdirSync(dirname(log), { recursive: true });
-    appendFile(log, stderr);
+    const { ending, status } = await runToEnd(shim, folder, spec, output, table, interrupt);
+    const unwritten = errorOf(() => completeLog(output, ending, spec));
     if (ending === 'interrupted') return null;
-    const timedOut = ending === 'timed out';
-    if (timedOut) appendText(log, `\nTimeout (${(timeoutMs ?? 0) / 1000}s)\n`);
     const durationMs = Math.round(performance.now() - startedAt);
-    const code = timedOut ? null : (exitStatus(folder) ?? (existsSync(folder) ? null : status));
-    return { code, timedOut, durationMs };
+    if (ending !== 'ended') return { code: null, timedOut: false, [ENDED_BY[ending]]: true, durationMs };
+    const code = exitStatus(folder) ?? (isStatusOfCommand(folder) ? status : null);
+    if (code !== 0) {
+      if (unwritten !== null) throw unwritten;
+      refuseFullDisk(folder, cwd);
+    }
+    return { code, timedOut: false, durationMs };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -68,14 +82,35 @@ export interface LoggedCommand {
   readonly log: string;
   /** Null is unlimited. */
   readonly timeoutMs: number | null;
+  /** The maximum size of the output; null is unlimited. */
+  readonly maxBytes: number | null;
   readonly graceMs: number;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface LoggedResult {
-  /** Null if it timed out or could not be started. */
+  /** Null if Ralph ended it, or if it could not be started. */
   readonly code: number | null;
   readonly timedOut: boolean;
+  /** It printed more than it may; absent otherwise. */
+  readonly flooded?: true;
   readonly durationMs: number;
+}
+
+/** How a command failed: `exit code 1`, `timed out after 5 s`. */
+export function howEnded(
+  { code, timedOut, flooded }: LoggedResult,
+  { timeoutMs, maxBytes }: Pick<LoggedCommand, 'timeoutMs' | 'maxBytes'>,
+): string {
+  if (timedOut) return `timed out after ${(timeoutMs ?? 0) / 1000} s`;
+  if (flooded === true) return `printed more than ${maxBytes ?? 0} bytes (maxOutput)`;
+  return `exit code ${code ?? 'unknown'}`;
+}
+
+/** Whether the shim exits with the status of the command: it has started it, or its folder was deleted meanwhile. */
+function isStatusOfCommand(folder: string): boolean {
+  return shimPid(folder) !== null || !existsSync(folder);
 }
 
 /** A command that the system refuses to start (because it is too long, for example) counts as failed. */
@@ -92,22 +127,38 @@ function tryToStart(spec: ShimSpec): Shim | Error {
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
   shim: Shim,
-  { marker, cwd, timeoutMs, graceMs }: LoggedCommand,
+  folder: string,
+  { marker, cwd, timeoutMs, maxBytes, graceMs }: LoggedCommand,
+  output: Output,
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<{ readonly ending: Ending; readonly status: number | null }> {
   const birth = birthOf(shim, table);
-  const ending = await firstOf(shim.ended, timeoutMs, interrupt);
-  await stopRun({ shim: birth, marker, folder: cwd, graceMs }, table);
-  return { ending, status: await shim.ended };
+  const isFlooded = (): boolean => maxBytes !== null && sizeOf(output) > maxBytes;
+  const ending = await firstOf(
+    shim.ended,
+    { timeoutMs, isFlooded: maxBytes === null ? null : isFlooded },
+    interrupt,
+  );
+  const namespaceFile = join(folder, NAMESPACE_FILE);
+  await stopRun({ shim: birth, marker, folder: cwd, namespaceFile, graceMs }, table);
+  const status = await shim.ended;
+  // A command that printed too much and was quick has the same result as a slow one.
+  return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
 }
 
-type Ending = 'ended' | 'timed out' | 'interrupted';
+type Ending = 'ended' | 'timed out' | 'flooded' | 'interrupted';
+const ENDED_BY = { 'timed out': 'timedOut', flooded: 'flooded' } as const;
 
-function firstOf(ended: Promise<unknown>, timeoutMs: number | null, interrupt: AbortSignal): Promise<Ending> {
+function firstOf(
+  ended: Promise<unknown>,
+  { timeoutMs, isFlooded }: { readonly timeoutMs: number | null; readonly isFlooded: (() => boolean) | null },
+  interrupt: AbortSignal,
+): Promise<Ending> {
   return new Promise((resolve) => {
     const settle = (ending: Ending) => (): void => {
       clearTimeout(timer);
+      clearInterval(looks);
       interrupt.removeEventListener('abort', interrupted);
       resolve(ending);
     };
@@ -115,6 +166,12 @@ function firstOf(ended: Promise<unknown>, timeoutMs: number | null, interrupt: A
       timeoutMs === null
         ? undefined
         : setTimeout(() => settle('timed out')(), Math.min(timeoutMs, MAX_TIMER_MS));
+    const looks =
+      isFlooded === null
+        ? undefined
+        : setInterval(() => {
+            if (isFlooded()) settle('flooded')();
+          }, LOOK_EVERY_MS);
     const interrupted = settle('interrupted');
     interrupt.addEventListener('abort', interrupted);
     if (interrupt.aborted) interrupted();
@@ -124,20 +181,62 @@ function firstOf(ended: Promise<unknown>, timeoutMs: number | null, interrupt: A
 
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** How often the size of the output is looked at. */
+const LOOK_EVERY_MS = 200;
 
-function appendFile(to: string, from: string): void {
-  if (!existsSync(from)) return;
-  const source = openSync(from, 'a+');
-  const target = openSync(to, 'a');
-  const buffer = Buffer.allocUnsafe(64 * 1024);
-  for (let at = 0; ;) {
-    const count = readSync(source, buffer, 0, buffer.length, at);
-    if (count === 0) break;
-    writeSync(target, buffer, 0, count);
-    at += count;
+/** The files that a command writes. */
+interface Output {
+  readonly log: string;
+  readonly stderr: string;
+}
+
+function sizeOf({ log, stderr }: Output): number {
+  return sizeAt(log) + sizeAt(stderr);
+}
+
+function sizeAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Appends stderr, and a note if the command was ended. */
+function completeLog({ log, stderr }: Output, ending: Ending, { timeoutMs, maxBytes }: LoggedCommand): void {
+  // The command may have deleted untracked files, and its own log with them.
+  makeFolders(dirname(log), PRIVATE_FOLDER);
+  if (maxBytes !== null && ending === 'flooded') {
+    if (sizeAt(log) > maxBytes) truncateSync(log, maxBytes);
+    appendFile(log, stderr, maxBytes - sizeAt(log));
+    appendText(log, `\nOutput limit (${maxBytes} bytes)\n`);
+    return;
   }
-  closeSync(source);
-  closeSync(target);
+  appendFile(log, stderr, Infinity);
+  if (ending === 'timed out') appendText(log, `\nTimeout (${(timeoutMs ?? 0) / 1000}s)\n`);
+}
+
+function errorOf(work: () => void): unknown {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function appendFile(to: string, from: string, maxBytes: number): void {
+  if (!existsSync(from)) return;
+  const source = openRegular(from, 'append');
+  const target = openRegular(to, 'append');
+  const buffer = Buffer.allocUnsafe(64 * 1024);
+  try {
+    for (let at = 0; at < maxBytes;) {
+      const count = readSync(source, buffer, 0, Math.min(buffer.length, maxBytes - at), at);
+      if (count === 0) break;
+      // On a disk that is almost full, a part of it may fit.
+      at += writeSync(target, buffer, 0, count);
+    }
+  } finally {
+    closeSync(source);
+    closeSync(target);
+  }
 }
 
 function appendText(to: string, text: string): void {

@@ -15,7 +15,7 @@ export interface Stat {
 export function readStat(pid: number): Stat | null {
   // Most of these processes are gone, and checking is much cheaper than catching what `open` throws.
   if (!existsSync(`/proc/${pid}`)) return null;
-  const text = read(`/proc/${pid}/stat`);
+  const text = readText(`/proc/${pid}/stat`);
   if (text === null) return null;
   // The command may contain blanks and parentheses, so fields are counted from the last parenthesis.
   const end = text.lastIndexOf(')');
@@ -40,11 +40,21 @@ export function isAlive(stat: Stat | null): stat is Stat {
 
 /** The variables, each followed by a NUL; null if the process is gone or belongs to another user. */
 export function readEnvironment(pid: number): string | null {
-  return read(`/proc/${pid}/environ`);
+  return readText(`/proc/${pid}/environ`);
+}
+
+/** The arguments, each followed by a NUL; null if the process is gone. */
+export function readArguments(pid: number): string | null {
+  return readText(`/proc/${pid}/cmdline`);
 }
 
 export function workingDirectory(pid: number): string | null {
   return readLink(`/proc/${pid}/cwd`);
+}
+
+/** The PID namespace of a process; null if it is gone or belongs to another user. */
+export function namespaceOf(pid: number): string | null {
+  return readLink(`/proc/${pid}/ns/pid`);
 }
 
 export function listPids(): readonly number[] {
@@ -54,17 +64,17 @@ export function listPids(): readonly number[] {
 /** Threads have a folder in `/proc` too, which no listing shows. */
 export function isProcess(pid: number): boolean {
   if (!existsSync(`/proc/${pid}`)) return false;
-  return new RegExp(`^Tgid:\\s+${pid}$`, 'm').test(read(`/proc/${pid}/status`) ?? '');
+  return new RegExp(`^Tgid:\\s+${pid}$`, 'm').test(readText(`/proc/${pid}/status`) ?? '');
 }
 
 /** The pid that the kernel assigned last. */
 export function lastPid(): number {
-  return Number(read('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
+  return Number(readText('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
 }
 
 /** Seconds since the process started; `startTime` is in clock ticks since boot. */
 export function ageInSeconds(startTime: string): number {
-  const uptime = Number(read('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  const uptime = Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
   return uptime - Number(startTime) / TICKS_PER_SECOND;
 }
 
@@ -72,7 +82,7 @@ const TICKS_PER_SECOND = 100;
 
 let cachedBootId: string | null = null;
 export function bootId(): string {
-  cachedBootId ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+  cachedBootId ??= readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
   return cachedBootId;
 }
 
@@ -85,7 +95,8 @@ export function pidNamespace(): string {
 /** Shared by all reads: the files are small, and there are many. */
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-function read(path: string): string | null {
+/** The content of a file; null if there is none. */
+export function readText(path: string): string | null {
   let descriptor: number | null = null;
   try {
     descriptor = openSync(path, 'r');

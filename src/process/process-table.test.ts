@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { ps } from './ps.ts';
+import { startShim } from './shim.ts';
 import type { Marker } from './process-table.ts';
 
 let folder: string;
@@ -30,6 +31,13 @@ const kill = async (): Promise<void> => {
   await gone;
 };
 
+const childrenOf = (parent: number): readonly number[] =>
+  readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+
 describe.each([
   ['/proc', procfs],
   ['ps', ps],
@@ -48,6 +56,42 @@ describe.each([
     away.kill('SIGKILL');
     await gone;
     expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
+  });
+
+  it('lists the ancestors of a process, with shims and variables', async () => {
+    const run = join(folder, 'run with blanks');
+    mkdirSync(run);
+    const [stdout, stderr] = [join(run, 'out'), join(run, 'err')];
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      RALPH_RUN_ID: 'it-1.1',
+      RALPH_LOOP_FOLDER: run,
+      LAST: '1',
+    };
+    const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
+    const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr });
+    let inner: readonly number[] = [];
+    while (inner.length === 0) {
+      // oxlint-disable-next-line no-await-in-loop -- until the agent has started its child
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      inner = childrenOf(shim.pid).flatMap(childrenOf);
+    }
+    const found = table.ancestors(inner[0] ?? 0);
+    const at = found.findIndex(({ pid: one }) => one === shim.pid);
+    const [above] = found.slice(at + 1);
+    expect(at).toBeGreaterThan(0);
+    expect(above?.pid).toBe(process.pid);
+    expect(found[at]?.variable('RALPH_RUN_ID')).toBe('it-1.1');
+    expect(found[at]?.variable('RALPH_LOOP_FOLDER')).toBe(run);
+    expect(found[at]?.variable('RUN_ID')).toBe(null);
+    // The subshell of the shim has the same arguments until it becomes the agent.
+    expect(found.filter((one) => one.shim !== null).map((one) => one.pid)).toContain(shim.pid);
+    expect(found[at]?.shim?.startsWith(`${run} /usr/bin/env -i`)).toBe(true);
+    expect(found[0]?.shim).toBe(null);
+    expect(found[0]?.variable('RALPH_RUN_ID')).toBe(null);
+    expect(above?.shim).toBe(null);
+    for (const one of [...inner, shim.pid]) process.kill(one, 'SIGKILL');
+    await shim.ended;
   });
 
   it('finds a process by the complete marker in its environment', async () => {

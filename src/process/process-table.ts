@@ -12,13 +12,32 @@ export interface ProcessTable {
   markedByPrefix(marker: Marker): readonly number[];
   /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Sweep;
+  /** The parent of a process, its parent and so on, the nearest first. */
+  ancestors(pid: number): readonly Ancestor[];
 }
+
+/** A process above another one, as far as this user can look into it. */
+export interface Ancestor {
+  readonly pid: number;
+  /** The arguments of the shim of a run, joined by blanks; its folder is the first. Null if it is no shim. */
+  readonly shim: string | null;
+  /** The value of a variable in its environment; null if it has none or belongs to another user. */
+  variable(name: string): string | null;
+}
+
+/** The name of a shim: `$0` of its script. */
+export const SHIM_NAME = 'ralph-shim';
+
+/** More ancestors than any real process has; ends the walk also if pids are reused on the way. */
+export const MAX_ANCESTORS = 1000;
 
 export interface SweptRun {
   readonly shim: Birth;
   readonly marker: Marker;
   /** Its working directory. */
   readonly folder: string;
+  /** The file that identifies its PID namespace (`sandboxed.ts`); a run without a sandbox has none. */
+  readonly namespaceFile?: string;
 }
 
 /** An environment variable that every process of a run inherits. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   ageInSeconds,
   bootId,
@@ -5,13 +6,24 @@ import {
   isProcess,
   lastPid,
   listPids,
+  namespaceOf,
   pidNamespace,
+  readArguments,
   readEnvironment,
   readStat,
+  readText,
   workingDirectory,
   type Stat,
 } from './proc-files.ts';
-import type { Birth, ProcessTable, Stray, SweptRun } from './process-table.ts';
+import {
+  MAX_ANCESTORS,
+  SHIM_NAME,
+  type Ancestor,
+  type Birth,
+  type ProcessTable,
+  type Stray,
+  type SweptRun,
+} from './process-table.ts';
 
 /** The process table from `/proc`. */
 export const procfs: ProcessTable = {
@@ -47,27 +59,60 @@ export const procfs: ProcessTable = {
     const pids: number[] = [];
     const strays: Stray[] = [];
     const ownsGroup = ownsItsGroup(run.shim);
+    const namespace = run.namespaceFile === undefined ? null : liveNamespace(run.namespaceFile);
     let vanished = 0;
     for (const pid of mayBeYounger(run.shim)) {
       if (pid === run.shim.pid) continue;
-      const found = classify(pid, run, ownsGroup);
+      const found = classify(pid, run, ownsGroup, namespace);
       if (found === 'member') pids.push(pid);
       else if (found === 'vanished') vanished++;
       else if (found !== 'unrelated') strays.push(found);
     }
     return { pids, vanished, strays };
   },
+
+  ancestors(pid) {
+    const found: Ancestor[] = [];
+    for (let at = readStat(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
+      found.push(ancestor(at));
+      at = readStat(at)?.parent ?? 0;
+    }
+    return found;
+  },
 };
+
+function ancestor(pid: number): Ancestor {
+  // Of a shim: /bin/sh, -c, the script, its name, the folder.
+  const [, , , name, ...more] = utf8(readArguments(pid) ?? '').split('\0');
+  return {
+    pid,
+    shim: name === SHIM_NAME ? more.join(' ') : null,
+    variable(variable) {
+      const variables = `\0${readEnvironment(pid) ?? ''}`;
+      const at = variables.indexOf(`\0${variable}=`);
+      if (at < 0) return null;
+      const [value = ''] = variables.slice(at + variable.length + 2).split('\0', 1);
+      return utf8(value);
+    },
+  };
+}
+
+/** The files under `/proc` are read as Latin-1. */
+function utf8(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8');
+}
 
 function classify(
   pid: number,
   { shim, marker, folder }: SweptRun,
   ownsGroup: boolean,
+  namespace: string | null,
 ): 'member' | 'vanished' | 'unrelated' | Stray {
   const stat = readStat(pid);
   if (stat === null) return 'vanished';
   if (!isAlive(stat)) return 'unrelated';
   if (ownsGroup && stat.group === shim.pid && isYounger(stat, shim)) return 'member';
+  if (namespace !== null && namespaceOf(pid) === namespace) return 'member';
   const variables = settledEnvironment(pid);
   // It may have left a child; if it still exists, it belongs to another user.
   if (variables === null) return readStat(pid) === null ? 'vanished' : 'unrelated';
@@ -77,6 +122,20 @@ function classify(
   const isStray =
     mayBeStray(stat, shim) && !hasVariable(variables, `${marker.name}=`) && worksIn(pid, folder);
   return isStray ? { pid, command: stat.command } : 'unrelated';
+}
+
+/**
+ * The PID namespace that bubblewrap has written down, as long as its first process is alive: the kernel reuses the number
+ * of a namespace at once.
+ */
+function liveNamespace(file: string): string | null {
+  if (!existsSync(file)) return null;
+  const text = readText(file) ?? '';
+  const first = Number(/"child-pid": (\d+)/.exec(text)?.[1] ?? 0);
+  if (first === 0 || !isAlive(readStat(first))) return null;
+  const found = namespaceOf(first);
+  const written = /"pid-namespace": (\d+)/.exec(text)?.[1];
+  return found === pidNamespace() || (written !== undefined && found !== `pid:[${written}]`) ? null : found;
 }
 
 function withVariable(start: string): readonly number[] {

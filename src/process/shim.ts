@@ -10,24 +10,33 @@
  *    are discarded: the files contain only the agent's output.
  * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be distinguished from a SIGTERM, so the status is
  *    only a number.
+ * 5. Its own files are readable for this user only; the agent gets the umask of whoever started the loop.
+ * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/files.ts';
-import type { Birth, ProcessTable } from './process-table.ts';
+import { openRegular, readRegular } from '../files/files.ts';
+import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
+import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
-const SCRIPT = `
+const BEFORE = `
+ralph_umask=$RALPH_UMASK
+unset RALPH_UMASK
+umask 077
 set -C
 { echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
 trap : HUP INT QUIT TERM
-case "$RALPH_UMASK" in "" | *[!0-7]*) ;; *) umask "$RALPH_UMASK" ;; esac
 ralph_dir=$1
 shift
 exec 3>&2 2>/dev/null
-(exec "$@" 2>&3 3>&-)
+`;
+const RUN = `
+(umask "$ralph_umask"; exec "$@" 2>&3 3>&-)
 ralph_status=$?
+`;
+const AFTER = `
 echo $ralph_status >"$ralph_dir/exit"
 exit $ralph_status
 `;
@@ -35,14 +44,17 @@ exit $ralph_status
 /** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
 export function startShim(spec: ShimSpec): Shim {
   const descriptors = [
-    openSync(spec.stdin ?? '/dev/null', 'r'),
-    openSync(spec.stdout, 'a'),
-    openSync(spec.stderr, 'a'),
+    spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
+    openRegular(spec.stdout, 'append'),
+    openRegular(spec.stderr, 'append'),
   ];
   try {
-    const child = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-shim', spec.folder, ...spec.argv], {
+    const { sandbox = null } = spec;
+    const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
+    const argv = sandbox === null ? spec.argv : wrapped(sandbox, spec.argv);
+    const child = spawn('/bin/sh', ['-c', script, SHIM_NAME, spec.folder, ...argv], {
       cwd: spec.cwd,
-      env: spec.env,
+      env: { ...spec.env, RALPH_UMASK: umaskOf(spec.env) },
       stdio: descriptors,
       detached: true,
     });
@@ -51,7 +63,7 @@ export function startShim(spec: ShimSpec): Shim {
       startError = error;
     });
     if (child.pid === undefined)
-      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; check that this folder exists`);
+      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; ${hintFor(spec.cwd)}`);
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
@@ -59,6 +71,18 @@ export function startShim(spec: ShimSpec): Shim {
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
+}
+
+function hintFor(folder: string): string {
+  return existsSync(folder)
+    ? 'the system refuses to start another process; check its limits with: ulimit -a'
+    : 'check that this folder exists';
+}
+
+/** The agent's umask: the one in the environment, else the one of this process. The shim's own files are private. */
+function umaskOf(env: ShimSpec['env']): string {
+  const { RALPH_UMASK: given = '' } = env;
+  return /^[0-7]{1,4}$/.test(given) ? given : process.umask().toString(8);
 }
 
 export interface ShimSpec {
@@ -72,6 +96,8 @@ export interface ShimSpec {
   readonly stdin: string | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface Shim {

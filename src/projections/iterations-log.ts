@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../loop/event.ts';
+import type { CheckResult, LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
 import type { Outcome } from '../loop/outcome.ts';
@@ -75,9 +75,7 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'check.finished':
       return event.result.code === 0
         ? []
-        : [
-            `[CHECK] iteration ${event.iteration} exit=${event.result.timedOut ? 'timeout' : (event.result.code ?? 'unknown')} ${event.command}`,
-          ];
+        : [`[CHECK] iteration ${event.iteration} exit=${exitText(event.result)} ${event.command}`];
     case 'claim.rejected':
       return [`[REJECT] iteration ${event.iteration} claim rejected, failing checks: ${event.failed.length}`];
     case 'control.received':
@@ -93,6 +91,9 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'loop.reopened':
       return ['[RESUME] loop resumed'];
     case 'loop.created':
+    case 'start.recorded':
+    case 'evidence.examined':
+    case 'evidence.restored':
     case 'policy.changed':
     case 'owner.changed':
     case 'run.planned':
@@ -111,6 +112,11 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'child.ended':
       return [];
   }
+}
+
+function exitText({ code, timedOut, flooded }: CheckResult): string {
+  if (timedOut) return 'timeout';
+  return flooded === true ? 'output-limit' : String(code ?? 'unknown');
 }
 
 function runEntries(

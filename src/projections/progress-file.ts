@@ -6,6 +6,7 @@ import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { outputLine } from '../store/check-output.ts';
+import { howItFailed } from '../store/how-it-failed.ts';
 import type { GrowingFile } from './growing-file.ts';
 
 /** `progress.md`: document 002's account of every iteration, for people and for the next prompt. */
@@ -109,7 +110,7 @@ export function progressEntry(
     // A command of several lines would break the list.
     const item = `  - ${command.trim().replaceAll(/\s*\n\s*/g, ' ')}`;
     if (result.code === 0) return `${item}: PASS`;
-    const why = result.timedOut ? 'Timeout' : errorIn(result.log);
+    const why = result.timedOut || result.flooded === true ? howItFailed(result) : errorIn(result.log);
     return `${item}: FAIL${why === '' ? '' : ` — ${why}`}`;
   });
   return [

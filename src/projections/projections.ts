@@ -166,7 +166,7 @@ export class Projections implements JournalReader {
   }
 
   #noticeEdit(): void {
-    if (this.#isLive) this.#stateFile.noticeEdit();
+    if (this.#isLive && this.#known.state.policy.stateEdits) this.#stateFile.noticeEdit();
   }
 
   #append(): void {

@@ -13,8 +13,8 @@ import type { LoopReport } from '../loop/report.ts';
 import { preciseLocalTime, timeOfDay } from '../journal/times.ts';
 
 /**
- * `state.json`. People read it, and document 003 lets them change `max_iterations` in it by hand: such an edit is
- * noticed, kept until it is journaled, and then becomes the policy.
+ * `state.json`. People read it, and document 003 lets them change `max_iterations` in it by hand: where the policy allows
+ * it, such an edit is noticed, kept until it is journaled, and then becomes the policy.
  */
 export class StateFile {
   readonly #desk: Desk;
@@ -35,7 +35,8 @@ export class StateFile {
   /** Takes up the file that an earlier owner left; a person may have changed it since. */
   open({ created, policy }: LoopState): void {
     const written = readLimit(this.#path);
-    if (created && written !== null && written !== policy.limits.iterations) this.#editedLimit = written;
+    if (created && policy.stateEdits && written !== null && written !== policy.limits.iterations)
+      this.#editedLimit = written;
     this.#writtenLimit = written;
   }
 
@@ -75,7 +76,11 @@ export class StateFile {
     this.#editedLimit = null;
     if (limit === null || limit === policy.limits.iterations) return [];
     return [
-      { type: 'policy.changed', policy: { ...policy, limits: { ...policy.limits, iterations: limit } } },
+      {
+        type: 'policy.changed',
+        policy: { ...policy, limits: { ...policy.limits, iterations: limit } },
+        by: 'state.json',
+      },
     ];
   }
 }

@@ -10,7 +10,7 @@ import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { checkMarker, runMarker, setUpMarker, startersEnvironment } from '../store/run-environment.ts';
-import { userGit } from '../scm/start.ts';
+import { userGit } from '../scm/user-git.ts';
 import { tidyIndex } from '../scm/task-progress.ts';
 
 /** Ends everything that a loop without an owner may still have running, before it is archived or removed. */

@@ -6,23 +6,30 @@ import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
-import type { Repository } from '../git/git.ts';
+import { utf8, type Repository } from '../git/git.ts';
+import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
-import { startRef, userGit } from './start.ts';
+import type { Packing } from './packing.ts';
+import { startRef } from './start.ts';
+import { userGit } from './user-git.ts';
 
 interface LoopInGit extends StartedLoop {
   /** The current policy. */
   readonly policy: () => Policy;
 }
 
+interface CheckpointedLoop extends LoopInGit {
+  readonly packing: Packing;
+}
+
 /** Records the tree. A failure is reported and does not end the loop; null when interrupted. */
 export async function checkpoint(
-  loop: LoopInGit,
+  loop: CheckpointedLoop,
   { iteration, key }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
 ): Promise<Taken | null> {
@@ -32,8 +39,13 @@ export async function checkpoint(
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
   try {
     const scratch = join(folder.path, 'checkpoint-index');
-    const { ref, unread } = await takeCheckpoint(marked, spec, iteration, scratch);
-    return { ref, error: unread.length === 0 ? null : hideSecrets(unreadable(unread), env) };
+    const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, scratch);
+    loop.packing.consider(repository);
+    const problems = [
+      ...(unread.length === 0 ? [] : [unreadable(unread)]),
+      ...(fresh.length === 0 ? [] : [tooLarge(fresh.map(utf8), repository.maxFileBytes ?? 0)]),
+    ];
+    return { ref, error: problems.length === 0 ? null : hideSecrets(problems.join('; '), env) };
   } catch (error) {
     return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
   }
@@ -41,6 +53,11 @@ export async function checkpoint(
 
 function unreadable(paths: readonly string[]): string {
   return `git cannot read ${shortList(paths, MAX_NAMES)}; make them readable, or add them to .gitignore`;
+}
+
+function tooLarge(paths: readonly string[], limit: number): string {
+  const what = `left out of checkpoints and commits, larger than ${sizeText(limit)}: ${shortList(paths, MAX_NAMES)}`;
+  return `${what}; add them to .gitignore, or raise the limit with --checkpoint-max-file`;
 }
 
 const MAX_NAMES = 3;

@@ -8,7 +8,7 @@ import { UserError } from '../user-error.ts';
 import { withGitErrorsForUser } from './git.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { userGit } from './start.ts';
+import { userGit } from './user-git.ts';
 
 export interface LoopRecords {
   /** Git in the loop's tree, or in the workspace if that tree is gone. */

@@ -24,7 +24,8 @@ export function taskEnvironment(
 export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration: number): Repository {
   const marker = checkMarker(loop.spec, `commit:${iteration}`);
   const env = { ...taskEnvironment(loop, iteration), [marker.name]: marker.value };
-  return { command, folder: treeOf(loop.spec), env };
+  const { checkpointMaxFile } = loop.policy();
+  return { command, folder: treeOf(loop.spec), env, maxFileBytes: checkpointMaxFile };
 }
 
 /** Prefers a problem with the repository to the message of the command that failed because of it. */

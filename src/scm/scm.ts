@@ -14,7 +14,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { resolveRevision } from '../git/git.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
-import { runLogged } from '../process/logged.ts';
+import { howEnded, runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
 import { gitErrorIn } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
@@ -138,6 +138,7 @@ class ScmTasks {
     const { spec } = this.#loop;
     const { key, iteration, commit } = this.#effect;
     const log = join(this.#folder, `${checkSlug(commit.tasks, index)}.log`);
+    const limits = { timeoutMs: commit.timeoutMs, maxBytes: this.#loop.policy().limits.outputBytes };
     const result = await runLogged(
       {
         argv: [...program.command, ...args],
@@ -145,7 +146,7 @@ class ScmTasks {
         env: { ...taskEnvironment(this.#loop, iteration), ...extraEnv },
         marker: checkMarker(spec, key),
         log,
-        timeoutMs: commit.timeoutMs,
+        ...limits,
         graceMs: this.#graceMs,
       },
       processes,
@@ -153,11 +154,10 @@ class ScmTasks {
     );
     if (result === null) return 'interrupted';
     if (result.code === 0) return 'done';
-    const how = result.timedOut
-      ? `timed out after ${(commit.timeoutMs ?? 0) / 1000} s`
-      : `exit code ${result.code ?? 'unknown'}`;
     const reason = gitErrorIn(log, 3);
-    return { error: `SCM task "${task}" failed: ${how}${reason === '' ? '' : `: ${reason}`}` };
+    return {
+      error: `SCM task "${task}" failed: ${howEnded(result, limits)}${reason === '' ? '' : `: ${reason}`}`,
+    };
   }
 }
 

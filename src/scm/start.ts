@@ -2,16 +2,21 @@
 import { join } from 'node:path';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
-import { removeRecords, thinRecords } from '../git/records.ts';
+import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
 import { GitError, nonInteractiveEnv, resolveRevision, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, writeTree } from '../git/tree.ts';
+import { recordName, recordTree, withTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
+import type { StartRecord } from '../loop/event.ts';
+import { isWatching } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { readLoops } from '../store/read-loop.ts';
+import { shortList } from '../store/short-list.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
+import { startRecord } from './evidence.ts';
 import { scmProgram } from './program.ts';
+import { userGit } from './user-git.ts';
 
 /** Refuses a loop that could not commit, before it is created. */
 export async function refuseCommit(
@@ -48,39 +53,66 @@ export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[]
 }
 
 /**
- * Records the tree at the loop's start, unless it is already recorded. If that fails, a loop that commits cannot start,
- * because its own changes could not be distinguished; any other loop continues without, and the returned note says so.
+ * Records the tree at the loop's start, unless it is already recorded. If that fails, a loop that commits or protects files
+ * cannot start, because the changes of its agent could not be distinguished; any other loop continues without, and the
+ * returned note says so.
  */
-export async function recordStart(loop: StartSpec): Promise<string | null> {
-  const { spec, folder, env, policy } = loop;
+export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
+  const { spec, env, policy } = loop;
   if (!isInRepository(treeOf(spec)))
-    return 'not a git repository: no diffs, no checkpoints, no limit on iterations without progress';
+    return withoutRecord(
+      policy,
+      'not a git repository: no diffs, no checkpoints, no limit on iterations without progress',
+      treeOf(spec),
+    );
   const repository = userGit(policy, treeOf(spec), env);
   const ref = startRef(spec);
   try {
-    if ((await resolveRevision(repository, ref)) !== null) return null;
-    const tree = await writeTree(repository, join(folder.path, 'start-index'));
-    const message = `ralph: ${spec.name}, before its first iteration`;
-    await recordTree(repository, { ref, tree, message, trailers: [`Ralph-Loop: ${spec.name}`] });
-    return null;
+    const known = await resolveRevision(repository, `${ref}^{tree}`);
+    const tree = known ?? (await writeRecord(repository, loop, ref));
+    // After a run the ref may be the agent's, and only the journal knows the start.
+    return loop.hasRun
+      ? { start: null, notes: [], isRecorded: true }
+      : { ...(await startRecord(repository, tree, policy)), isRecorded: true };
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
-    return `no diffs, no checkpoints: ${error.message}`;
+    return withoutRecord(policy, `no diffs, no checkpoints: ${error.message}`, treeOf(spec));
   }
 }
 
-/** The configured SCM command if that is git, otherwise `git`. */
-export function userGit(
-  { commit }: Policy,
-  folder: string,
-  env: Readonly<Record<string, string>>,
-): Repository {
-  const program = commit === null ? null : scmProgram(commit, folder, env);
-  return {
-    command: program !== null && 'isGit' in program && program.isGit ? program.command : ['git'],
-    folder,
-    env: nonInteractiveEnv(env),
-  };
+/** Records the tree as it is now, and returns its id. */
+function writeRecord(repository: Repository, { spec, folder }: StartedLoop, ref: string): Promise<string> {
+  return withTree(repository, join(folder.path, 'start-index'), async (tree, { large }) => {
+    await recordTree(repository, {
+      ref,
+      tree,
+      message: `ralph: ${spec.name}, before its first iteration`,
+      trailers: [`Ralph-Loop: ${spec.name}`, ...leftOutTrailers(large)],
+    });
+    return tree;
+  });
+}
+
+export interface RecordedStart {
+  /** For the journal; null if there is none, or a run has started already. */
+  readonly start: StartRecord | null;
+  /** Whether there is a record for diffs and checkpoints. */
+  readonly isRecorded: boolean;
+  /** What the user should know. */
+  readonly notes: readonly string[];
+}
+
+/** Refuses a loop that is to protect files and cannot. */
+function withoutRecord(policy: Policy, note: string, folder: string): RecordedStart {
+  const { protect } = policy.evidence;
+  if (protect.length > 0)
+    throw new UserError(
+      `cannot protect ${shortList(protect, 3)} in ${folder} (${note.replace(/:.*/s, '')}): protected files are compared with the git tree at the start; run git init, or start without --protect`,
+    );
+  const unwatched = isWatching(policy)
+    ? ', changes of tests and of files that checks run are not noticed'
+    : '';
+  return { start: null, isRecorded: false, notes: [`${note}${unwatched}`] };
 }
 
 function commitsWithGit({ commit }: Policy, folder: string, env: Readonly<Record<string, string>>): boolean {
@@ -122,4 +154,6 @@ export function startRef({ id }: Spec): string {
 
 interface StartSpec extends StartedLoop {
   readonly policy: Policy;
+  /** Whether an agent has run already. */
+  readonly hasRun: boolean;
 }

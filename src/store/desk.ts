@@ -106,4 +106,4 @@ function copyEnd(from: string, to: string): void {
 }
 
 /** A longer log is of no use to a reader, and would be written twice. */
-const MAX_COPY_BYTES = 8 * 1024 * 1024;
+const MAX_COPY_BYTES = 1024 * 1024;

@@ -3,9 +3,11 @@ import { hideKeys } from './secrets.ts';
 import type { Spec } from './spec.ts';
 import { LoopFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
-import type { StrayProcess, Tokens } from '../loop/event.ts';
+import type { ChangedEvidence, StrayProcess, Tokens } from '../loop/event.ts';
+import { isWatching } from '../loop/evidence.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, restOf, type Outcome } from '../loop/outcome.ts';
+import type { LimitChange } from '../loop/limit-changes.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -30,9 +32,11 @@ export interface EndRecord {
   /** The checks that failed when they were last run. */
   readonly failingChecks: readonly {
     readonly command: string;
-    /** Null if it timed out or its exit code is unknown. */
+    /** Null if Ralph ended it or its exit code is unknown. */
     readonly exit: number | null;
     readonly timedOut: boolean;
+    /** It printed more than it may; absent otherwise. */
+    readonly flooded?: true;
     readonly log: string;
     /** Whether it failed before the first iteration too; null if it was not run then. */
     readonly failedBefore: boolean | null;
@@ -40,6 +44,12 @@ export interface EndRecord {
   /** The checks that failed before the first iteration and passed when they were last run. */
   readonly fixedChecks: readonly string[];
   readonly rejectedClaims: number;
+  /** Those of them that a changed protected file rejected. */
+  readonly protectedClaims: number;
+  /** The files that the verdict rests on, compared with the loop's start. */
+  readonly evidence: EvidenceRecord;
+  /** Limits that were changed while the loop ran. */
+  readonly limitChanges: readonly LimitChange[];
   /** Every check passed after the last iteration, but a limit or a lack of progress ended the loop without a claim. */
   readonly unclaimed: boolean;
   readonly commits: number;
@@ -74,6 +84,19 @@ export interface EndRecord {
   readonly next: string | null;
 }
 
+export interface EvidenceRecord {
+  /** False outside of git, in a loop without checks and protected files, and in a loop of an older version. */
+  readonly watched: boolean;
+  /** The first few files that differed when they were last compared, protected ones first. */
+  readonly changed: readonly ChangedEvidence[];
+  readonly more: number;
+  /** Why they could not be compared; null if they were. */
+  readonly problem: string | null;
+  /** Protected files that the agent changed and Ralph put back. */
+  readonly restored: readonly string[];
+  readonly moreRestored: number;
+}
+
 export function endRecord(state: LoopState, report: LoopReport, spec: Spec): EndRecord {
   const { outcome, policy, spent } = state;
   const charged = assumptions(state);
@@ -96,6 +119,9 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
       .filter(({ result }, index) => result.code === 0 && failedBefore(report, index) === true)
       .map(({ command }) => hideKeys(command)),
     rejectedClaims: report.rejectedClaims,
+    protectedClaims: report.protectedClaims,
+    evidence: evidenceRecord(state, report),
+    limitChanges: report.limitChanges,
     unclaimed: isUnclaimed(state, report),
     commits: report.commits,
     lastCommit: report.lastCommit,
@@ -118,8 +144,22 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
   };
 }
 
+function evidenceRecord(
+  { start, policy }: LoopState,
+  { evidence, restored, moreRestored }: LoopReport,
+): EvidenceRecord {
+  return {
+    watched: start !== null && isWatching(policy),
+    changed: evidence?.changed ?? [],
+    more: evidence?.more ?? 0,
+    problem: evidence?.problem ?? null,
+    restored,
+    moreRestored,
+  };
+}
+
 function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
-  return report.checks.flatMap(({ command, result: { code, timedOut, log } }, index) =>
+  return report.checks.flatMap(({ command, result: { code, timedOut, flooded, log } }, index) =>
     code === 0
       ? []
       : [
@@ -127,6 +167,7 @@ function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
             command: hideKeys(command),
             exit: code,
             timedOut,
+            ...(flooded === true ? { flooded } : {}),
             log,
             failedBefore: failedBefore(report, index),
           },

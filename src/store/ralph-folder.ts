@@ -4,7 +4,7 @@ import { SETTINGS_FILE } from '../config/config.ts';
 import { below } from '../files/below.ts';
 import { readRegular, UnusableFile } from '../files/files.ts';
 import { createFile, replaceFile } from '../files/replace-file.ts';
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { exitCodeFor, systemErrorText, UserError } from '../user-error.ts';
 
 /** Creates `.ralph` with a `.gitignore` that excludes everything but the settings that a team shares. */
 export function prepareFolder(workspace: string): void {
@@ -62,7 +62,5 @@ function unwritable(error: unknown, path: string): unknown {
       cause: error,
     });
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
-  return new UserError(`cannot write ${path}: ${reasonOf(error)}`, isDiskFull(error) ? 3 : 2, {
-    cause: error,
-  });
+  return new UserError(systemErrorText(error, path), exitCodeFor(error), { cause: error });
 }

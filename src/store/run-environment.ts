@@ -1,16 +1,18 @@
-import { basename, dirname, join } from 'node:path';
-import { loopsFolder, type LoopFolder } from './store.ts';
+import { basename, dirname } from 'node:path';
+import type { LoopFolder } from './store.ts';
 import { STATE, stateFolder } from './state-folder.ts';
 import type { Spec } from './spec.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 
 /** Set for every process of a run, so that orphans can be found. */
-const RUN_MARKER = 'RALPH_RUN_ID';
+export const RUN_MARKER = 'RALPH_RUN_ID';
 export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
 const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 /** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';
+/** `1` trusts the settings files of a workspace. It never reaches an agent, which must not trust what it wrote itself. */
+export const TRUST = 'RALPH_TRUST';
 
 /** A loop with the environment that it was started with. */
 export interface StartedLoop {
@@ -66,6 +68,7 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
     PARENT_RUN,
     LOOP_FOLDER,
     UMASK,
+    TRUST,
     'RALPH_LOOP',
     'RALPH_ITERATION',
     'RALPH_DONE_FILE',
@@ -88,11 +91,9 @@ function searchPath(path: string): string {
   return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
 }
 
-/** The run that this process belongs to and the state of its loop; null when a person started it. */
-export function insideRun(env: NodeJS.ProcessEnv): { readonly run: string; readonly folder: string } | null {
-  const run = env[RUN_MARKER] ?? '';
-  const [, id] = MARKED_RUN.exec(run) ?? [];
-  return id === undefined ? null : { run, folder: join(loopsFolder(), id) };
+/** The id of the loop that a run belongs to, from the run's marker; null if it is no marker. */
+export function loopIdOf(run: string): string | null {
+  return MARKED_RUN.exec(run)?.[1] ?? null;
 }
 
 /** The id of a loop, then a run or a step. */

@@ -22,11 +22,43 @@ export function redact(argv: readonly string[], env: Readonly<Record<string, str
 
 /** Masks the values of secret variables. */
 export function hideSecrets(text: string, env: Readonly<Record<string, string>>): string {
+  return hideValues(text, secretValues(env));
+}
+
+/** Masks these values; the longer ones come first. */
+export function hideValues(text: string, values: readonly string[]): string {
   let hidden = text;
-  for (const [name, value] of Object.entries(env)) {
-    if (value.length >= 8 && SECRET_NAME.test(name)) hidden = hidden.replaceAll(value, REDACTED);
-  }
+  for (const value of values) if (hidden.includes(value)) hidden = hidden.replaceAll(value, REDACTED);
   return hidden;
+}
+
+/**
+ * The values of secret variables, the longest first, since one may be a part of another. Also as they stand in JSON, and the
+ * single lines of a value with several, since much is shown line by line.
+ */
+export function secretValues(env: Readonly<Record<string, string>>): readonly string[] {
+  const known = VALUES.get(env);
+  if (known !== undefined) return known;
+  const secrets = Object.entries(env).flatMap(([name, value]) => (isSecret(name, value) ? [value] : []));
+  const lines = secrets.flatMap((value) => value.split(/\r?\n/));
+  const forms = [
+    ...secrets,
+    ...secrets.map((value) => JSON.stringify(value).slice(1, -1)),
+    ...lines.filter((line) => line.length >= MIN_SECRET_LENGTH),
+  ];
+  const values = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+  VALUES.set(env, values);
+  return values;
+}
+
+/** An environment has a hundred variables, and masking is asked for with every piece of output. */
+const VALUES = new WeakMap<object, readonly string[]>();
+
+/** Shorter values occur in other texts by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+function isSecret(name: string, value: string): boolean {
+  return value.length >= MIN_SECRET_LENGTH && SECRET_NAME.test(name);
 }
 
 const SECRET_VALUES = new RegExp(SECRET_VALUE, 'g');
@@ -38,15 +70,27 @@ export function hideKeys(text: string): string {
 
 /** The same for code and prose, where words like `token` are common: masks only what is assigned to them and looks like a key. */
 export function hideLikelyKeys(text: string): string {
-  return hideAssigned(text, KEY_ASSIGNED);
+  // Floods of output pass here; the search for these parts is several times faster than any pattern.
+  return PARTS_OF_KEYS.some((part) => text.includes(part)) ? hideAssigned(text, KEY_ASSIGNED) : text;
 }
 
 function hideAssigned(text: string, assigned: RegExp): string {
+  // Most texts have none, and one pass is cheaper than three.
+  if (!MAY_HAVE_KEY.test(text)) return text;
   return text
     .replaceAll(SECRET_VALUES, REDACTED)
     .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
     .replaceAll(assigned, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
 }
+
+/** What looks like a key outside of a command has at least one of these. */
+const PARTS_OF_KEYS = [':', '=', '-', '_', 'Bearer', 'Basic', 'AKIA'];
+
+/** Whether a text has anything that one of the patterns begins with. */
+const MAY_HAVE_KEY = new RegExp(
+  String.raw`${SECRET_WORD}|\b(?:Bearer|Basic)\s|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_]|\bAKIA|:\/\/[^\s/]*@`,
+  'i',
+);
 
 /** `https://bob:secret@host`. */
 const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
@@ -63,6 +107,12 @@ const KEY_ASSIGNED = new RegExp(
   'gi',
 );
 
+/** The end of a text in which a key may have begun: `Bearer ab`, `API_KEY=`, `https://bob:`, or any word. */
+export const UNFINISHED_KEY: RegExp = new RegExp(
+  String.raw`(?:\b(?:Bearer|Basic)\s+[\w+/=.~-]*|${SECRET_WORD}[\w-]*["']?(?:\s*[=:]\s*["']?[\w+/-]*)?|\w:/?/?[^\s@]*|[\w-]+)$`,
+  'i',
+);
+
 /** Whether a text contains what is almost certainly a key. */
 export function hasKey(text: string): boolean {
   return SECRET_VALUE.test(text);
@@ -71,7 +121,7 @@ export function hasKey(text: string): boolean {
 /** The name of a secret environment variable whose value the text contains; null if there is none. */
 export function secretIn(text: string, env: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(env)) {
-    if (value.length >= 8 && SECRET_NAME.test(name) && text.includes(value)) return name;
+    if (isSecret(name, value) && text.includes(value)) return name;
   }
   return null;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { createFile } from '../files/replace-file.ts';
-import { isDiskFull, reasonOf, UserError } from '../user-error.ts';
+import { exitCodeFor, reasonOf, UserError } from '../user-error.ts';
 import { STATE, stateFolder } from './state-folder.ts';
 
 /** Makes the state folder; returns a warning if it is in the workspace, where git has to ignore it. */
@@ -26,19 +26,23 @@ export function prepareState(workspace: string): readonly string[] {
 
 /** Git must not ignore the user's own files. */
 function refuseForeign(folder: string): void {
-  const isOwn = existsSync(join(folder, 'registry')) || readdirSync(folder).length === 0;
+  const isOwn =
+    existsSync(join(folder, 'registry')) || readdirSync(folder).every((name) => BEFORE_LOOPS.has(name));
   if (isOwn) return;
   throw new UserError(
     `${STATE} is ${folder}, which has other files in it; in a workspace it must be a folder of its own, for example .ralph-state`,
   );
 }
 
+/** What may be there before the first loop. */
+const BEFORE_LOOPS: ReadonlySet<string> = new Set(['.gitignore', 'trust']);
+
 /** The error for a state folder that cannot be written, such as a home that is read-only. */
 export function unwritable(error: unknown, path: string): unknown {
   if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) return error;
   return new UserError(
     `cannot write ${path}: ${reasonOf(error)}; Ralph keeps loops there, outside the workspace; set ${STATE} to a folder that can be written`,
-    isDiskFull(error) ? 3 : 2,
+    exitCodeFor(error),
     { cause: error },
   );
 }

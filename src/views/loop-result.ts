@@ -5,8 +5,7 @@ import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report } from '../loop/report.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { readEvents } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { hideKeys, masked } from '../store/secrets.ts';
+import { hideKeys } from '../store/secrets.ts';
 
 /** The result of a loop, with the names of document 002; times are in seconds. */
 export interface LoopResult {
@@ -30,6 +29,10 @@ export interface LoopResult {
   readonly reason: string;
   /** The exit code of the command. */
   readonly exitCode: number;
+  /** Tests, files that checks run and protected files that the agent changed or deleted. */
+  readonly evidence: EndRecord['evidence'];
+  /** Limits that were changed while the loop ran. */
+  readonly limitChanges: EndRecord['limitChanges'];
 }
 
 export interface LoopIteration {
@@ -53,15 +56,18 @@ export interface LoopIteration {
 }
 
 /** A loop that has ended or paused. */
-export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end'>;
+export type EndedLoop = Pick<OwnedLoop, 'folder' | 'spec' | 'end' | 'mask'>;
 
 /** The result of a loop, from its journal. */
 export function loopResult(loop: EndedLoop): LoopResult {
-  return resultOf(report(readEvents(loop.folder)), loop.end(), loop);
+  return resultOf(report(readEvents(loop.folder)), loop.mask.value(loop.end()), loop);
 }
 
-function resultOf(known: ReturnType<typeof report>, end: EndRecord, { spec, folder }: EndedLoop): LoopResult {
-  const environment = startersEnvironment(process.env);
+function resultOf(
+  known: ReturnType<typeof report>,
+  end: EndRecord,
+  { spec, folder, mask }: EndedLoop,
+): LoopResult {
   return {
     iterations: known.iterations.map((one) => ({
       iteration: one.iteration,
@@ -70,12 +76,13 @@ function resultOf(known: ReturnType<typeof report>, end: EndRecord, { spec, fold
       costIsKnown: one.costIsKnown,
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
-        const output = masked(excerpt(readExcerpt(folder.log(log), OUTPUT), OUTPUT), environment);
+        // Masked before it is cut, because a part of a secret cannot be recognised.
+        const output = excerpt(mask.text(readExcerpt(folder.log(log), OUTPUT)), OUTPUT);
         return { name: hideKeys(name), passed, output };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,
-      error: one.error,
+      error: mask.value(one.error),
     })),
     totalIterations: known.iterations.length,
     totalCost: known.totalCost,
@@ -88,6 +95,8 @@ function resultOf(known: ReturnType<typeof report>, end: EndRecord, { spec, fold
     outcome: known.outcome,
     reason: end.reason,
     exitCode: end.exitCode,
+    evidence: end.evidence,
+    limitChanges: end.limitChanges,
   };
 }
 

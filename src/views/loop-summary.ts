@@ -17,6 +17,8 @@ export interface LoopSummary {
   readonly status: Outcome['type'] | 'running' | 'paused' | 'crashed' | 'unreadable';
   readonly owner: number | null;
   readonly workspace: string;
+  /** Present if its agent runs in a sandbox. */
+  readonly sandbox?: true;
   readonly iterations: number;
   readonly iterationLimit: number | null;
   /** Why the loop is not running. */
@@ -64,6 +66,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     status,
     owner,
     workspace: spec.workspace,
+    ...(state.policy.sandbox === null ? {} : { sandbox: true as const }),
     iterations: record.iterations,
     iterationLimit: record.iterationLimit,
     reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),

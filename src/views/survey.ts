@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import type { Agent, AgentCall } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { probeSandbox } from '../sandbox/probe.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
@@ -74,6 +75,7 @@ export async function examineMachine(env: Environment, cwd: string): Promise<rea
     await examineGit(env, cwd),
     writable('workspace', cwd),
     writable('state folder', stateFolder()),
+    await examineSandbox(env, cwd),
     ...(await Promise.all(installed.map((agent) => examineAgent(agent, env, cwd)))),
     ...(installed.length > 0
       ? []
@@ -99,6 +101,17 @@ async function examineGit(env: Environment, cwd: string): Promise<Finding> {
         detail: 'not found',
         remedy: 'install git; without it, ralph has no diffs, no checkpoints and cannot detect progress',
       };
+}
+
+/** A warning only: loops work without it. */
+async function examineSandbox(env: Environment, cwd: string): Promise<Finding> {
+  const probe = await probeSandbox(env, cwd);
+  if (!probe.works) return { what: 'sandbox', state: 'warning', detail: probe.why, remedy: probe.remedy };
+  const detail =
+    probe.kind === 'bubblewrap'
+      ? `${probe.program} works${probe.unshareUser ? ' in a user namespace' : ''}`
+      : 'sandbox-exec is there; Ralph was not tested with it';
+  return { what: 'sandbox', state: probe.kind === 'bubblewrap' ? 'ok' : 'warning', detail, remedy: null };
 }
 
 function writable(what: string, folder: string): Finding {

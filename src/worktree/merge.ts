@@ -14,10 +14,12 @@ import type { Spec, Worktree } from '../store/spec.ts';
 import { changesSince } from '../git/changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from '../git/commit.ts';
 import { moveBranch } from '../git/move.ts';
+import { withoutNestedFilters } from '../git/nested-filters.ts';
 import { execGit, gitFailure, resolveRevision, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
+import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
@@ -138,7 +140,9 @@ class Merge {
       if (!existsSync(path)) return;
       throw new UserError(`${path} is no longer the worktree of "${spec.name}"`);
     }
-    const tree: Repository = { ...this.#here, folder: path };
+    // As the record of the start leaves them out, so does the commit.
+    const maxFileBytes = this.#loop.state.policy.checkpointMaxFile;
+    const tree: Repository = { ...this.#here, folder: path, maxFileBytes };
     const start = (await resolveRevision(tree, startRef(spec))) === null ? 'HEAD' : startRef(spec);
     const place = join(folder.path, 'merge');
     const now = await writeTree(tree, join(place, 'index'));
@@ -154,7 +158,7 @@ class Merge {
     if (problem !== null) throw new UserError(`cannot commit the uncommitted changes in ${path}: ${problem}`);
     const message = `ralph: ${spec.name}, uncommitted changes of the worktree`;
     const { args, env } = await prepareCommit(tree, changes, { folder: place, message });
-    const answer = await execGit(tree, args, env);
+    const answer = await execGit(tree, args, env, { as: 'user' });
     if (answer.code !== 0) {
       await cancelCommit(tree, place);
       const { message: reason } = gitFailure(args, answer);
@@ -172,7 +176,7 @@ class Merge {
     const trial = this.#trial;
     await addTree({ ...trial, folder: this.#here.folder }, { path: trial.folder, branch: null, at: from });
     const args = ['merge', '--no-edit', '-m', `Merge branch '${branch}'`, `refs/heads/${branch}`];
-    const answer = await execGit(trial, args);
+    const answer = await execGit(trial, args, {}, { as: 'user' });
     if (answer.code !== 0) throw await this.#conflict(into, gitFailure(args, answer).message);
     const commit = (await resolveRevision(trial, 'HEAD^{commit}')) ?? '';
     await this.#refuseOverwriting(from, commit);
@@ -200,9 +204,9 @@ class Merge {
   /** Git would refuse this too, but only after the checks, which may take long. */
   async #refuseOverwriting(from: string, commit: string): Promise<void> {
     const changed = new Set(
-      await nulSeparated(this.#here, ['diff', '--name-only', '-z', '--no-renames', from, commit]),
+      await nulSeparated(this.#here, ['diff-tree', '-r', '--name-only', '-z', '--no-renames', from, commit]),
     );
-    const top = { ...this.#here, folder: await topOf(this.#here) };
+    const top = await withoutNestedFilters({ ...this.#here, folder: await topOf(this.#here) });
     const status = await nulSeparated(top, [
       'status',
       '--porcelain',
@@ -223,10 +227,13 @@ class Merge {
     const { env, say, interrupt } = this.#request;
     const { policy } = state;
     const { path } = this.#worktree;
+    const cwd = join(this.#trial.folder, relative(path, this.#worktree.folder));
+    const loop = { spec, folder, env };
     const where = {
-      cwd: join(this.#trial.folder, relative(path, this.#worktree.folder)),
-      env: runEnvironment({ spec, folder, env, policy, run: '1.1' }),
+      cwd,
+      ...(await inCheckSandbox(loop, policy, runEnvironment({ ...loop, policy, run: '1.1' }), cwd)),
       marker: mergeMarker(spec),
+      maxBytes: policy.limits.outputBytes,
       graceMs: policy.timeouts.killGraceMs,
     };
     const { setup, setupTimeoutMs } = policy.worktree;
@@ -253,7 +260,7 @@ class Merge {
       }
       const output = masked(lastLines(log, 3), env);
       failures.push(
-        `failed     ${command} (${howItFailed(result.code, result.timedOut)})${output === '' ? '' : `: ${output}`} — ${log}`,
+        `failed     ${command} (${howItFailed(result)})${output === '' ? '' : `: ${output}`} — ${log}`,
       );
     }
     if (failures.length > 0) throw this.#checksFailed(failures);

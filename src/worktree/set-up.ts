@@ -10,7 +10,8 @@ import { objectId } from '../git/object-id.ts';
 import { GitError } from '../git/git.ts';
 import { changedFiles, recordSetUpTree, type SetUpTree } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
-import { runLogged } from '../process/logged.ts';
+import { howEnded, runLogged } from '../process/logged.ts';
+import type { Wrapper } from '../process/sandboxed.ts';
 import { processes } from '../process/process.ts';
 import type { Marker } from '../process/process-table.ts';
 import { lastLines } from '../store/excerpts.ts';
@@ -85,22 +86,20 @@ const SET_UP_TREE = fields({
 
 /** Runs the commands in order until one fails. */
 export async function setUp(
-  { commands, timeoutMs, logs, ...where }: SetUp,
+  { commands, timeoutMs, maxBytes, logs, ...where }: SetUp,
   say: (line: string) => void,
   interrupt: AbortSignal,
 ): Promise<SetUpEnding> {
   for (const [index, command] of commands.entries()) {
     const log = join(logs, `${checkSlug(commands, index)}.log`);
     say(`set-up started: ${command}`);
-    const spec = { ...where, argv: ['/bin/sh', '-c', command] as const, log, timeoutMs };
+    const spec = { ...where, argv: ['/bin/sh', '-c', command] as const, log, timeoutMs, maxBytes };
     // oxlint-disable-next-line no-await-in-loop -- commands run in order
     const result = await runLogged(spec, processes, interrupt);
     if (result === null) return 'interrupted';
     const took = `${(result.durationMs / 1000).toFixed(1)}s`;
     if (result.code !== 0) {
-      const how = result.timedOut
-        ? `timed out after ${(timeoutMs ?? 0) / 1000} s`
-        : `exit code ${result.code ?? 'unknown'}`;
+      const how = howEnded(result, spec);
       const output = masked(lastLines(log, 5), where.env);
       return {
         failed: `set-up failed: ${command} (${how})${output === '' ? '' : `: ${output}`} — ${log}; after changing the set-up commands in the settings, start over with: --fresh`,
@@ -114,10 +113,14 @@ export async function setUp(
 export interface SetUp {
   readonly commands: readonly string[];
   readonly timeoutMs: number | null;
+  /** The maximum output of each command; null is unlimited. */
+  readonly maxBytes: number | null;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly marker: Marker;
   readonly graceMs: number;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
   /** The folder for the logs. */
   readonly logs: string;
 }

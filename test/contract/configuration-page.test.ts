@@ -61,8 +61,36 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - A loop keeps the settings that it started with; \`ralph set\` and \`ralph resume\` change its limits.
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
   \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
+- \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. So
+  far it can have only \`sandbox\`. A repository's settings cannot weaken it ([sandbox.md](sandbox.md)).
 - The other presets have other defaults ([presets.md](presets.md)).
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
+
+## Trust
+
+Settings name programs that Ralph runs, so a repository that you have cloned could run anything. Ralph therefore uses the
+settings files of a workspace only with your consent.
+
+- \`ralph run\` and \`ralph loop\` show what the settings would run, and ask. The default answer is no, and exits 2. Without a
+  terminal on stdin and stdout, with \`CI\` set, or with \`--json\`, they do not ask and exit 2.
+- Ralph keeps the consent for this workspace (its real path) and this content, in \`trust/\` of its state folder. After a
+  change it shows the difference and asks again. Layout, order of keys, second names and settings of the display
+  (\`emoji\`, \`timestamps\`, \`outputLines\`, \`outputChars\`, \`streamAgentOutput\`) do not count as a change.
+- Consent is for the whole file, even if the command line replaces some of its values. A file that only has settings of the
+  display needs none, and neither does the command line: \`--check\`, \`ralph loop -c FILE\`, a command after \`--\`.
+- \`ralph trust\` trusts the files as they are without a question, \`ralph trust --show\` prints them in full,
+  \`ralph trust --revoke\` takes all consent for the workspace back. \`ralph config\` and \`ralph doctor\` say whether they are
+  trusted. What \`ralph init\` writes is trusted.
+- \`--trust\` and \`RALPH_TRUST=1\` give the same consent as an answer of yes. Ralph does not pass the variable on to agents and
+  checks, and an agent that calls Ralph cannot trust anything. It can start loops with the settings that you trust.
+- A loop keeps what it was created with: \`ralph resume\`, \`ralph worktree merge\` and loops in the background do not ask. The
+  library reads no settings files.
+- Consent is to these texts, not to what they call: if you trust \`npm test\`, you trust package.json.
+- A settings file must be a regular file in a real folder \`.ralph\`, not a symbolic link. With a state folder inside the
+  workspace, Ralph asks for every loop, because a repository could contain such a folder.
+- \`doneFile\` must be in the workspace.
+
+## Settings
 
 Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`. Sizes are numbers of bytes, or strings such as
 \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split('\n');
@@ -70,6 +98,8 @@ Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`.
 const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   until: 'both with checks, claim without',
   worktree: false,
+  'sandbox.checks': false,
+  'sandbox.network': true,
   streamAgentOutput: true,
   emoji: 'if the terminal supports it',
   timestamps: false,
@@ -94,7 +124,9 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
     if (part(one, 'deprecated') === true) return [];
     const key = path === '' ? name : `${path}.${name}`;
     const items = part(one, 'items');
-    const inner = [...settingsIn(one, key), ...settingsIn(items, `${key}[]`)];
+    const forms: unknown = part(one, 'anyOf');
+    const shapes: readonly unknown[] = Array.isArray(forms) ? forms : [one];
+    const inner = shapes.flatMap((shape) => settingsIn(shape, key)).concat(settingsIn(items, `${key}[]`));
     const isObject = part(one, 'type') === 'object';
     return [
       ...(isObject ? [] : [{ key, type: typeOf(one), description: String(part(one, 'description')) }]),
@@ -106,7 +138,9 @@ function settingsIn(schema: unknown, path = ''): readonly Described[] {
 function typeOf(schema: unknown): string {
   const values = part(schema, 'enum');
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(', ');
-  if (Array.isArray(part(schema, 'anyOf'))) return 'number or string';
+  const forms = part(schema, 'anyOf');
+  if (Array.isArray(forms))
+    return forms.some((form) => part(form, 'type') === 'object') ? 'boolean or object' : 'number or string';
   const type = part(schema, 'type');
   if (type === 'array') return 'list';
   if (type === 'string') return 'string';

@@ -34,9 +34,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['loop', 'files', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
   store: ['loop', 'files', 'process', 'journal', 'config', 'git', 'user-error.ts'],
+  sandbox: ['loop', 'files', 'process', 'agents', 'git', 'store', 'user-error.ts'],
   scm: ['loop', 'files', 'process', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
   recovery: ['loop', 'files', 'process', 'hosts', 'store', 'scm', 'user-error.ts'],
-  worktree: ['loop', 'files', 'process', 'checks', 'git', 'store', 'scm', 'recovery', 'user-error.ts'],
+  worktree: [
+    'loop',
+    'files',
+    'process',
+    'checks',
+    'git',
+    'store',
+    'sandbox',
+    'scm',
+    'recovery',
+    'user-error.ts',
+  ],
   projections: ['loop', 'files', 'journal', 'store', 'user-error.ts'],
   commands: [
     'loop',
@@ -124,7 +136,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|scm|worktree|owner|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

@@ -14,6 +14,11 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.touches('moving a marker');
       if (!life.isDead) world.moveAside(markers);
     },
+    examine: (effect) => life.takes(1, effect.key, () => world.examine()),
+    restore(effect) {
+      life.touches(effect.key);
+      return life.takes(1, effect.key, () => world.restore());
+    },
     writePrompt: ({ run }) =>
       life.takes(1, `the prompt of run ${run}`, () => {
         if (desk.promptLostAt === run) return { error: LOST };
@@ -28,6 +33,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     knownLimit: (now) => (desk.limit !== null && desk.limit.resetsAt > now ? desk.limit : null),
     // Walking a big tree takes time, and an agent may exit meanwhile.
     changedAfter: () => life.later(2, () => null),
+    fullDisk: () => null,
     check(effect, graceMs, interrupt) {
       life.touches(effect.key);
       const over = life.begin(effect.key);

@@ -35,7 +35,7 @@ export interface Tale {
  */
 export function play(
   input: PolicyInput,
-  script: Partial<WorldScript> & { world?: (world: FakeWorld) => void },
+  script: Partial<WorldScript> & { world?: (world: FakeWorld) => void; start?: boolean },
   controls: Moments = [],
   before: readonly LoopEvent[] = [],
 ): Tale {
@@ -44,6 +44,7 @@ export function play(
     checks: script.checks ?? [0],
     ...(script.problem === undefined ? {} : { problem: script.problem }),
     ...(script.changes === undefined ? {} : { changes: script.changes }),
+    ...(script.stubborn === undefined ? {} : { stubborn: script.stubborn }),
   });
   script.world?.(world);
   const journal: LoopEvent[] = [...before];
@@ -83,6 +84,7 @@ export function play(
     },
   );
   if (before.length === 0) driver.append({ type: 'loop.created', name: 'tale', policy: policyOf(input) });
+  if (script.start === true) driver.append({ type: 'start.recorded', tree: 'a1b2' });
 
   const tell = (): Tale => {
     driver.run();

@@ -184,6 +184,14 @@ export class ToyDriver {
             ...this.#world.look(effect),
           }),
         );
+      case 'examine':
+        return later(1, () =>
+          this.append({ type: 'evidence.examined', key: effect.key, ...this.#world.examine() }),
+        );
+      case 'restore':
+        return later(1, () =>
+          this.append({ type: 'evidence.restored', key: effect.key, ...this.#world.restore() }),
+        );
       case 'run':
         return this.#startRun(effect);
       case 'check':

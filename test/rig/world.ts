@@ -1,6 +1,14 @@
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Claim } from '../../src/loop/completion.ts';
-import type { Changes, CheckResult, OutputSnapshot, Probe, RunEnding } from '../../src/loop/event.ts';
+import type {
+  Changes,
+  CheckResult,
+  Evidence,
+  OutputSnapshot,
+  Probe,
+  Restoration,
+  RunEnding,
+} from '../../src/loop/event.ts';
 
 /**
  * A fake world for a loop: agents that work, make false claims, crash, hang and flood, flaky checks, files that appear. It
@@ -10,6 +18,8 @@ export class FakeWorld {
   clock: number;
   doneFile = false;
   waitFile = false;
+  /** Whether a protected file differs from the start. */
+  tampered = false;
   tree = 0;
   readonly busMessages: string[] = [];
   /** Every process that was ever started, by run. */
@@ -66,6 +76,7 @@ export class FakeWorld {
       if (leaves?.wait === true) this.waitFile = true;
       if (leaves?.message !== undefined) this.busMessages.push(leaves.message);
       if (leaves?.change === true) this.tree++;
+      if (leaves?.tampers !== undefined) this.tampered = leaves.tampers;
       process.script = { ...process.script, left: true };
     }
   }
@@ -109,6 +120,26 @@ export class FakeWorld {
     return { code, timedOut: code === null, durationMs: 10, log: 'check.log' };
   }
 
+  examine(): Evidence {
+    this.settle();
+    const changed = this.tampered
+      ? ([{ path: 'check.sh', how: 'changed', as: 'protected' }] as const)
+      : ([] as const);
+    return { changed, more: 0, protected: changed.length, problem: null };
+  }
+
+  restore(): Restoration {
+    const files = this.tampered ? ['check.sh'] : [];
+    const isStuck = this.#script.stubborn === true;
+    if (!isStuck) this.tampered = false;
+    return {
+      restored: isStuck ? [] : files,
+      more: 0,
+      failed: isStuck ? files.map((path) => ({ path, reason: 'a folder is in the way' })) : [],
+      moreFailed: 0,
+    };
+  }
+
   changes(): Changes {
     const found = pick(this.#script.changes ?? ['some'], this.#changes++);
     return {
@@ -146,6 +177,8 @@ export interface WorldScript {
   readonly changes?: readonly ('some' | 'none' | 'committed' | 'stuck')[];
   /** Why the marker file cannot be used. */
   readonly problem?: string;
+  /** Protected files cannot be put back. */
+  readonly stubborn?: boolean;
 }
 
 export interface RunScript {
@@ -162,6 +195,8 @@ export interface RunScript {
     readonly wait?: boolean;
     readonly message?: string;
     readonly change?: boolean;
+    /** Changes a protected file, or undoes that. */
+    readonly tampers?: boolean;
   };
   /** `leaves` has been applied. */
   readonly left?: boolean;

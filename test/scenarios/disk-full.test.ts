@@ -1,5 +1,5 @@
 /**
- * The workspace is a small file system in a mount namespace that disappears with its last process. The tests are
+ * The workspace, and mostly the state, is a small file system in a mount namespace that disappears with its last process. The tests are
  * skipped where mounting is not permitted, as in some containers.
  */
 import { spawnSync } from 'node:child_process';
@@ -60,6 +60,47 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
     expect(stage.calls).toBe(3);
   });
 
+  it('is no failure of the agent: its run is not charged and repeated', async () => {
+    const stage = openStage();
+    stage.plans(1, `${fillDisk}; exit 1`);
+    stage.plans(2, "echo '<promise>DONE</promise>'");
+    const lines = [
+      `$RALPH run -p work -m 1 --name it --max-failures 1 -- "$AGENT"; echo "run $?"`,
+      'rm big',
+      '$RALPH resume it; echo "resume $?"',
+      'cp .ralph/loops/it/state.json "$FAKE_PLAN/state.json"',
+    ];
+    const { stdout, stderr } = await onSmallDisk(stage, lines, { hasState: false });
+    expect(stdout).toContain('run 3\n');
+    expect(stderr.match(/^ralph: error: .*no space left on the disk.*$/gm)).toHaveLength(1);
+    expect(stdout).toContain('resume 0\n');
+    expect(stage.calls).toBe(2);
+    expect(JSON.parse(readFileSync(`${stage.plan}/state.json`, 'utf8'))).toMatchObject({
+      outcome: { type: 'done' },
+      current_iteration: 1,
+      total_failures: 0,
+    });
+  });
+
+  it('is no failure of a check: one that passes counts, one that fails ends the loop and is repeated', async () => {
+    const stage = openStage();
+    const checks = [`${fillDisk}; echo lost; rm big; : pass`, `[ -e ok ] || { ${fillDisk}; exit 1; }`];
+    const flags = checks.flatMap((check) => ['--check', check]);
+    const padding = await paddingTo(200, stage, flags);
+    stage.plans(2, "echo '<promise>DONE</promise>'");
+    const quoted = checks.map((check) => `--check '${check}'`).join(' ');
+    const { stdout, stderr } = await onSmallDisk(stage, [
+      `$RALPH run -p work -m 1 --name it ${quoted} --check 'true #${padding}' -- "$AGENT"; echo "run $?"`,
+      'rm big; touch ok',
+      '$RALPH resume it; echo "resume $?"',
+    ]);
+    expect(stdout).toContain('run 3\n');
+    expect(stderr.match(/^ralph: error: .*no space left on the disk.*$/gm)).toHaveLength(1);
+    expect(stderr).not.toContain('check failed');
+    expect(stdout).toContain('resume 0\n');
+    expect(stage.calls).toBe(2);
+  });
+
   it('keeps a loop from starting, and leaves nothing in its way later (T149)', async () => {
     const stage = openStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
@@ -89,19 +130,24 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
 const BLOCK = 4096;
 
 /** A text that, as a part of a check, puts the end of the journal at this offset of a block while the first agent runs. */
-async function paddingTo(offset: number, stage: Stage): Promise<string> {
-  stage.plans(1, 'wc -c < "$TASK_FOLDER/journal.jsonl" > "$FAKE_PLAN/size"');
-  await stage.run('-p', 'work', '-m', '1', '--check', 'true #');
+async function paddingTo(offset: number, stage: Stage, checks: readonly string[] = []): Promise<string> {
+  stage.plans(1, 'cat "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl | wc -c > "$FAKE_PLAN/size"');
+  await stage.run('-p', 'work', '-m', '1', ...checks, '--check', 'true #');
   const size = Number(readFileSync(`${stage.plan}/size`, 'utf8'));
   return 'x'.repeat((BLOCK + offset - (size % BLOCK)) % BLOCK);
 }
 
-/** Runs lines of shell in a workspace that is its own small file system. */
-function onSmallDisk(stage: Stage, lines: readonly string[]): Promise<Ended> {
+/** Runs lines of shell in a workspace that is its own small file system; with `hasState` the state is there too. */
+function onSmallDisk(
+  stage: Stage,
+  lines: readonly string[],
+  { hasState = true }: { readonly hasState?: boolean } = {},
+): Promise<Ended> {
   const script = [
     'mount -t tmpfs -o size=400k none "$PLACE"',
     'cd "$PLACE"',
     'git init --quiet',
+    ...(hasState ? ['mkdir .git/state', 'mount --bind .git/state "$XDG_STATE_HOME"'] : []),
     ...lines,
   ].join('\n');
   const env = { PLACE: stage.workspace, AGENT: stage.agent, SCRIPT: script };

@@ -283,11 +283,9 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(code).toBe(1);
     const log = 'runs/0001/checks/head_c_50000000_dev_zero_tr_0_x_false.log';
     expect(statSync(stage.file(log)).size).toBe(50_000_000);
-    expect(stage.read(`.ralph/loops/it/${log}`)).toMatch(
-      new RegExp(
-        `^\\[the last 8388608 of 50000000 bytes; all of it is in ${stage.file(log)}\\]\nx{8388608}$`,
-      ),
-    );
+    const [head = '', end = ''] = stage.read(`.ralph/loops/it/${log}`).split('\n');
+    expect(head).toBe(`[the last 1048576 of 50000000 bytes; all of it is in ${stage.file(log)}]`);
+    expect(end).toHaveLength(1_048_576);
     expect(stage.given(2, 'last').length).toBeLessThan(6000);
   });
 

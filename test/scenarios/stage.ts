@@ -28,10 +28,15 @@ import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { Ralph, type Ended } from './ralph.ts';
 
 /** Opens a stage for the current test, and closes it when the test ends. */
-export function openStage(): Stage {
-  const stage = new Stage();
+export function openStage(options: StageOptions = {}): Stage {
+  const stage = new Stage(options);
   onTestFinished(() => stage.close());
   return stage;
+}
+
+export interface StageOptions {
+  /** Whether every settings file is trusted, as most tests want; without it Ralph asks as it does for a user. */
+  readonly trust?: boolean;
 }
 
 const MARKER = 'RALPH_SCENARIO';
@@ -45,8 +50,10 @@ export class Stage {
   /** The folder that the test shares with the agent: the plans, and files of the test. */
   readonly plan: string = join(this.#folder, 'plan');
   readonly env: Record<string, string>;
+  /** The built command. */
+  readonly main: string = MAIN;
 
-  constructor() {
+  constructor({ trust = true }: StageOptions = {}) {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
       mkdirSync(join(this.#folder, folder), { recursive: true });
     }
@@ -55,6 +62,7 @@ export class Stage {
       PATH: process.env['PATH'] ?? '',
       HOME: join(this.#folder, 'home'),
       XDG_STATE_HOME: join(this.#folder, 'state'),
+      ...(trust ? { RALPH_TRUST: '1' } : {}),
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_SYSTEM: '/dev/null',
       FAKE_PLAN: this.plan,

@@ -120,10 +120,8 @@ describe('a desk', () => {
     expect(ls.stderr).toContain('note: .ralph/loops/it is not one of your loops');
     const all = ['status', 'resume', 'rm', 'logs', 'stop'].map((command) => stage.ralph(command, 'it').ended);
     for (const { code, stderr } of await Promise.all(all)) {
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: expect.stringContaining('.ralph/loops/it is not one of your loops') as string,
-      });
+      expect(code).toBe(2);
+      expect(stderr).toContain('.ralph/loops/it is not one of your loops');
     }
     const fresh = await stage.run(...work, '--preset', 'conductor', '-m', '1');
     expect(fresh.stderr).toContain(
@@ -284,16 +282,16 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
 });
 
 /** Waits until this many of the commands have ended. */
-function until(commands: readonly Ralph[], count: number): Promise<void> {
-  return new Promise((resolve) => {
-    let ended = 0;
-    for (const one of commands) {
-      void one.ended.then(() => {
-        ended++;
-        if (ended === count) resolve();
-      });
-    }
-  });
+async function until(commands: readonly Ralph[], count: number): Promise<void> {
+  const running = new Set(commands);
+  while (commands.length - running.size < count) {
+    const ends = [...running].map(async (one) => {
+      await one.ended;
+      return one;
+    });
+    // oxlint-disable-next-line no-await-in-loop -- one after the other, as they end
+    running.delete(await Promise.race(ends));
+  }
 }
 
 describe('a name', () => {
@@ -306,7 +304,8 @@ describe('a name', () => {
     await until(wanting, 9);
     stage.release();
     const ends = await Promise.all(wanting.map(({ ended }) => ended));
-    expect(ends.map(({ code }) => code).toSorted()).toEqual([0, ...Array<number>(9).fill(2)]);
+    expect(ends.filter(({ code }) => code === 0)).toHaveLength(1);
+    expect(ends.filter(({ code }) => code === 2)).toHaveLength(9);
     expect(stage.calls).toBe(1);
     expect(readdirSync(join(root(stage), 'loops'))).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
 import type { LoopEvent, OutputSnapshot, RunClass } from '../../src/loop/event.ts';
+import { isWatching } from '../../src/loop/evidence.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { FakeWorld } from '../rig/world.ts';
 import { must } from './plain.ts';
@@ -13,6 +14,8 @@ export class ClaimBooks {
   #markerSeen = false;
   /** How the last work run of this iteration ended. */
   #lastRun: RunClass | null = null;
+  /** The evidence was examined since the last work run ended, or since the probe before a run. */
+  isExamined = false;
   isAccepted = false;
   acceptedAt = 0;
 
@@ -35,6 +38,7 @@ export class ClaimBooks {
 
   runEnded(as: RunClass | null): void {
     this.reset();
+    this.isExamined = false;
     this.#lastRun = as;
   }
 
@@ -49,7 +53,10 @@ export class ClaimBooks {
   probed({ markers, phase }: Of<'probe.finished'>): void {
     this.#markerSeen = markers.includes('DONE');
     if (this.#markerSeen) must(this.#world.doneFile, 'L3', 'a probe finds a marker that does not exist');
-    if (phase === 'before') this.reset();
+    if (phase === 'before') {
+      this.reset();
+      this.isExamined = false;
+    }
   }
 
   made({ claim, run }: Of<'claim.made'>, outputs: ReadonlyMap<string, OutputSnapshot>): void {
@@ -64,12 +71,22 @@ export class ClaimBooks {
     const isTrusted = before.policy.completion.afterFailure === 'consider';
     if (run !== null && this.#lastRun === 'failure' && !isTrusted)
       must(this.passed(before) && this.#checks.size > 0, 'L3', 'the word of a failed run is believed');
+    this.mustBeExamined(before, 'a claim is accepted');
+    if (isProtecting(before))
+      must(!this.#world.tampered, 'L14', 'a claim is accepted although a protected file was changed');
     this.isAccepted = true;
     this.acceptedAt = at;
   }
 
+  mustBeExamined(state: LoopState, what: string): void {
+    if (state.start !== null && isWatching(state.policy))
+      must(this.isExamined, 'L14', `${what} and the evidence was not examined`);
+  }
+
   rejected({ because }: Of<'claim.rejected'>, { policy }: LoopState): void {
-    if (because === 'run-failed')
+    if (because === 'protected-change')
+      must(this.#world.tampered, 'L14', 'a claim is rejected although no protected file was changed');
+    else if (because === 'run-failed')
       must(this.#lastRun !== 'ok', 'L3', 'a claim is rejected although its run did not fail');
     else must([...this.#checks.values()].includes(false), 'L3', 'a claim is rejected without a failed check');
     // The policy may have changed since the probe.
@@ -77,4 +94,9 @@ export class ClaimBooks {
     if (this.#markerSeen && claimsByMarker)
       must(!this.#world.doneFile, 'L3', 'a rejected marker is not moved aside');
   }
+}
+
+/** Whether a changed protected file rejects claims. */
+function isProtecting({ start, policy: { evidence } }: LoopState): boolean {
+  return start !== null && evidence.protect.length > 0 && evidence.onProtectedChange !== 'warn';
 }

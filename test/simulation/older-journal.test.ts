@@ -28,14 +28,18 @@ it('L5 folds a journal of an earlier version to the same valid policy at every i
   expect(changes).toBeGreaterThan(0);
 });
 
-/** The event as a version wrote it that did not know `policy.wording` and `terminated`, and had `outageIs`. */
+/**
+ * The event as a version wrote it that did not know `policy.wording`, `terminated`, `stateEdits` and, where it has its
+ * default, `evidence`, and had `outageIs`.
+ */
 function asEarlier(event: LoopEvent): LoopEvent {
   if (!('policy' in event) || event.policy === null) return event;
-  const { wording: _, ...policy } = event.policy;
+  const { wording: _, stateEdits: __, evidence, ...policy } = event.policy;
+  const watched = evidence.protect.length === 0 ? {} : { evidence };
   const { terminated, ...exitCodes } = policy.exitCodes;
   const delay = { ...policy.delay, outageIs: 'failure' };
   // A loop of that version had one exit code for all signals.
   const codes = terminated === exitCodes.stopped ? exitCodes : policy.exitCodes;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an older version wrote has other fields
-  return { ...event, policy: { ...policy, delay, exitCodes: codes } } as object as LoopEvent;
+  return { ...event, policy: { ...policy, ...watched, delay, exitCodes: codes } } as object as LoopEvent;
 }

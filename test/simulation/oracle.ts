@@ -143,6 +143,13 @@ export class Oracle implements Observer {
         if (event.iteration > 0) this.#claims.checked(event.index, event.result.code === 0);
         else must(this.#iterations === 0 && event.index === before.baseline.length, 'L6', 'wrong baseline');
         return;
+      case 'evidence.examined':
+        must(this.#open === null, 'L4', 'the evidence is examined while a run is open');
+        this.#claims.isExamined = true;
+        return;
+      case 'evidence.restored':
+        must(before.policy.evidence.onProtectedChange === 'restore', 'L14', 'files are put back unasked');
+        return;
       case 'claim.made':
         return this.#claims.made(event, this.#lastOutput);
       case 'claim.accepted':
@@ -169,6 +176,7 @@ export class Oracle implements Observer {
         const closes = after.turn.iteration > before.turn.iteration;
         const checked = this.#claims.checkCount === before.policy.checks.commands.length;
         if (closes) must(!this.#unchecked || checked, 'L3', 'an iteration ends and its run was not checked');
+        if (closes) this.#claims.mustBeExamined(before, 'an iteration ends');
         if (closes) this.#iterationEnds(before);
         return;
       }
@@ -178,6 +186,7 @@ export class Oracle implements Observer {
         // Another policy may have other delays.
         this.#notBefore = 0;
         if (after.turn.claim === null && !after.turn.checksStarted) this.#claims.reset();
+        if (after.turn.evidence === null) this.#claims.isExamined = false;
         return;
       case 'commit.made':
         must(this.#claims.passed(before), 'L13', 'work is committed although a check failed');
@@ -193,6 +202,9 @@ export class Oracle implements Observer {
         return;
       case 'run.started':
         this.#spending.started(event.run);
+        return;
+      case 'start.recorded':
+        must(this.#planned.size === 0, 'L14', 'the start is recorded after a run');
         return;
       case 'loop.created':
       case 'child.started':

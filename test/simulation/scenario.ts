@@ -11,6 +11,9 @@ export interface Scenario {
   readonly checks: readonly (number | null)[];
   /** What there is to commit. */
   readonly changes: readonly ('some' | 'none' | 'committed' | 'stuck')[];
+  /** Whether the loop's start is recorded, and whether protected files cannot be put back. */
+  readonly isWatched: boolean;
+  readonly stubborn: boolean;
   readonly operator: readonly {
     readonly after: number;
     readonly control: Control;
@@ -92,16 +95,18 @@ const run: fc.Arbitrary<RunScript> = fc
     ms,
     output: spend,
     change: fc.boolean(),
+    tampers: fc.constantFrom(undefined, undefined, undefined, true, false),
     early: fc.boolean(),
     resetsInMs: fc.constantFrom(null, -500, 2000, 600_000),
   })
-  .map(({ kind, ms: length, output, change, early, resetsInMs }): RunScript => {
-    const more = { ms: length, output, leaves: { change } };
+  .map(({ kind, ms: length, output, change, tampers, early, resetsInMs }): RunScript => {
+    const left = { change, ...(tampers === undefined ? {} : { tampers }) };
+    const more = { ms: length, output, leaves: left };
     switch (kind) {
       case 'claims':
         return claims({ ...more, output: { ...output, claimEndsRun: early } });
       case 'done file':
-        return exits(0, { ...more, leaves: { change, done: true } });
+        return exits(0, { ...more, leaves: { ...left, done: true } });
       case 'crashes':
         return exits(1, more);
       case 'hangs':
@@ -115,9 +120,9 @@ const run: fc.Arbitrary<RunScript> = fc
       case 'asks':
         return exits(42, more);
       case 'asks by file':
-        return exits(0, { ...more, leaves: { change, wait: true } });
+        return exits(0, { ...more, leaves: { ...left, wait: true } });
       case 'asks by message':
-        return exits(0, { ...more, leaves: { change, message: 'wait_without_restart' } });
+        return exits(0, { ...more, leaves: { ...left, message: 'wait_without_restart' } });
       case 'limited and silent':
         return limited(resetsInMs, { ...more, ending: silentEnding });
       case 'fatal':
@@ -129,9 +134,9 @@ const run: fc.Arbitrary<RunScript> = fc
       case 'failed claim':
         return claims({ ...more, ending: failedEnding });
       case 'failed done file':
-        return exits(1, { ...more, leaves: { change, done: true } });
+        return exits(1, { ...more, leaves: { ...left, done: true } });
       case 'outage with done file':
-        return exits(1, { ...more, ending: outageEnding, leaves: { change, done: true } });
+        return exits(1, { ...more, ending: outageEnding, leaves: { ...left, done: true } });
       case 'gone':
         return exits(1, { ...more, ending: goneEnding });
       case 'unknown':
@@ -173,8 +178,10 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
       checkpoint: fc.boolean(),
       baseline: fc.boolean(),
       afterFailure: fc.constantFrom('consider', 'checks', 'checks', 'ignore'),
+      onProtectedChange: fc.constantFrom(null, null, 'warn', 'reject', 'restore'),
     })
-    .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...limits }) => {
+    .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...more }) => {
+      const { onProtectedChange, ...limits } = more;
       const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
       // Built by hand: `admits` validates it anyway, and validating it here too would take time.
       const base = presets[preset].policy;
@@ -185,6 +192,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
         ...base,
         completion: { ...base.completion, until, afterFailure },
         checks: { ...base.checks, commands: checks, baseline },
+        evidence: onProtectedChange === null ? base.evidence : { protect: ['check.sh'], onProtectedChange },
         limits: { ...base.limits, ...limits },
         timeouts: { ...base.timeouts, runMs: 100_000 },
         commit:
@@ -206,6 +214,8 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     minLength: 1,
     maxLength: 4,
   }),
+  isWatched: fc.constantFrom(true, true, true, false),
+  stubborn: fc.constantFrom(false, false, false, true),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
   timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
     maxLength: 2,

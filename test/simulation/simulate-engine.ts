@@ -65,9 +65,9 @@ class Simulation {
   #leftRun: string | null = null;
 
   constructor(scenario: EngineScenario) {
-    const { runs, checks, changes, promptLostAt, limitedForMs } = scenario;
+    const { runs, checks, changes, stubborn, promptLostAt, limitedForMs } = scenario;
     this.#scenario = scenario;
-    this.#world = new FakeWorld({ runs, checks, changes }, START);
+    this.#world = new FakeWorld({ runs, checks, changes, stubborn }, START);
     this.#oracle = new Oracle(this.#world);
     this.#interference = interferenceOf(scenario, this.#world);
     const limit = limitedForMs === null ? null : { resetsAt: START + limitedForMs, message: 'theirs' };
@@ -144,6 +144,7 @@ class Simulation {
     if (request?.type === 'loop.reopened') engine.append(request);
     if (events.length === 0) engine.append({ type: 'loop.created', name: 'simulated', policy });
     else engine.append({ type: 'owner.changed', owner: `owner-${events.length}` });
+    if (this.#scenario.isWatched) engine.append({ type: 'start.recorded', tree: 'a1b2' });
     if (request !== null && request.type !== 'loop.reopened') this.#inbox.unshift(request);
     this.#deliver(engine, life);
     const end = await this.#run(engine, life);

@@ -10,7 +10,8 @@ import type { Scenario } from './scenario.ts';
 /** Plays one history with the toy driver, including crashes, and checks it with the oracle. */
 export function simulate(scenario: Scenario): History {
   const { policy, runs, checks, changes } = scenario;
-  const world = new FakeWorld({ runs, checks, changes });
+  const { stubborn } = scenario;
+  const world = new FakeWorld({ runs, checks, changes, stubborn });
   const oracle = new Oracle(world);
   const journal: LoopEvent[] = [];
   const interference = interferenceOf(scenario, world);
@@ -23,6 +24,9 @@ export function simulate(scenario: Scenario): History {
     try {
       driver ??= new ToyDriver(journal, world, oracle, interference);
       if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
+      // A driver that crashed before it wrote this writes it now: no run has started yet.
+      if (scenario.isWatched && driver.state.start === null)
+        driver.append({ type: 'start.recorded', tree: 'a1b2' });
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
       if (rest === 'ended' && reopens-- > 0)

@@ -67,6 +67,8 @@ export class Rig {
       PATH: process.env['PATH'] ?? '',
       HOME: join(folder, 'home'),
       XDG_STATE_HOME: join(folder, 'state'),
+      // Most tests are not about consent to settings.
+      RALPH_TRUST: '1',
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_AUTHOR_NAME: 'rig',

@@ -1,0 +1,117 @@
+/**
+ * Consent to the settings files of a workspace: a repository must not run commands that its user has not seen.
+ *
+ * 1. What is shown, recorded and used are the settings of one read (`SettingsFiles`).
+ * 2. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
+ * 3. A process inside a run cannot consent, whatever its options and environment say.
+ */
+import { contentsOf, type SettingsContent } from '../config/consent.ts';
+import type { SettingsFiles } from '../config/read.ts';
+import { folderAt } from '../store/read-loop.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { TRUST } from '../store/run-environment.ts';
+import { prepareState } from '../store/state-place.ts';
+import { consentsFor, hasConsent, isProtected, recordConsent, type Consent } from '../store/trust.ts';
+import { UserError } from '../user-error.ts';
+import { print } from './print.ts';
+import { settingsText } from './trust-text.ts';
+import { visible } from './visible.ts';
+
+/** Returns if the user trusts the settings files of the workspace; asks where there is a terminal; throws otherwise. */
+export async function requireConsent(
+  files: SettingsFiles,
+  workspace: string,
+  { trust = false, json = false }: { readonly trust?: boolean; readonly json?: boolean },
+): Promise<void> {
+  const { open, consents } = trustOf(files, workspace);
+  if (open.length === 0) return;
+  if (parentRun() !== null) throw notFromInside(open, workspace);
+  if (trust || isTrustedByEnvironment(process.env)) {
+    keepConsent(workspace, open);
+    return;
+  }
+  // `node:tty` loads half of Node's networking, so it is loaded only for the question.
+  const { isatty } = await import('node:tty');
+  if (json || isCi(process.env) || !isatty(0) || !isatty(1)) throw notTrusted(open, workspace);
+  print(settingsText(open, workspace, consents));
+  const { askYesOrNo } = await import('./ask.ts');
+  if (!(await askYesOrNo('Trust these settings and let Ralph run what they name? [y/N] ')))
+    throw new UserError(
+      `you did not trust the settings of ${visible(workspace)}, so nothing was started; show all of them with: ralph trust --show`,
+    );
+  keepConsent(workspace, open);
+  print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
+}
+
+/** Which settings files need consent, and what the user has consented to before. */
+export function trustOf(files: SettingsFiles, workspace: string): Trust {
+  const contents = contentsOf(files);
+  if (contents.length === 0) return { contents, open: [], consents: [] };
+  const inside = parentRun();
+  const consents = [
+    // The children of a loop are started in its worktree, which has the settings of the workspace.
+    ...(inside === null ? [] : consentsOfLoop(inside.folder)),
+    ...(inside !== null || isProtected(workspace) ? consentsFor(workspace) : []),
+  ];
+  return { contents, open: contents.filter((one) => !hasConsent(one, consents)), consents };
+}
+
+export interface Trust {
+  /** Everything that needs consent. */
+  readonly contents: readonly SettingsContent[];
+  /** What of it has none. */
+  readonly open: readonly SettingsContent[];
+  readonly consents: readonly Consent[];
+}
+
+/** A sentence about the settings of a workspace; null if there are none that need consent. */
+export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv): string | null {
+  if (contents.length === 0) return null;
+  if (open.length === 0) return `${namesOf(contents)} ${areOrIs(contents)} trusted`;
+  const but = isTrustedByEnvironment(env)
+    ? `but ${TRUST}=1 is set`
+    : 'ralph run asks first (see: ralph trust --show)';
+  return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
+}
+
+function consentsOfLoop(folder: string): readonly Consent[] {
+  const loop = folderAt(folder);
+  return loop === null ? [] : consentsFor(loop.workspace);
+}
+
+/** Records consent where the loops of the workspace are kept. */
+export function keepConsent(workspace: string, contents: readonly SettingsContent[]): void {
+  prepareState(workspace);
+  recordConsent(workspace, contents);
+}
+
+function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {
+  return env[TRUST] === '1';
+}
+
+/** Nobody answers in CI, even if it has a terminal. */
+function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
+  return !['', '0', 'false'].includes(CI);
+}
+
+function notTrusted(open: readonly SettingsContent[], workspace: string): UserError {
+  const command = workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
+  return new UserError(
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask without a terminal, in CI or with --json; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
+  );
+}
+
+/** For commands that an agent or a check must not use. */
+function notFromInside(open: readonly SettingsContent[], workspace: string): UserError {
+  return new UserError(
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and an agent cannot trust settings; a person has to run in ${visible(workspace)}: ralph trust`,
+  );
+}
+
+export function namesOf(contents: readonly SettingsContent[]): string {
+  return contents.map(({ file }) => file).join(' and ');
+}
+
+function areOrIs(contents: readonly SettingsContent[]): string {
+  return contents.length === 1 ? 'is' : 'are';
+}

@@ -1,0 +1,77 @@
+/** What a person reads about changed evidence and changed limits. */
+import type { LoopEvent } from '../loop/event.ts';
+import { failuresOf, namesOf, withMore } from '../loop/evidence-text.ts';
+import type { LimitChange } from '../loop/limit-changes.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { EndRecord } from '../store/end-record.ts';
+import { limitWords } from './limit-words.ts';
+
+/** Says what an examination found, unless the one before it found the same. */
+export function examinedLines(
+  event: Extract<LoopEvent, { type: 'evidence.examined' }>,
+  { feedback }: LoopState,
+): readonly string[] {
+  const before = feedback.evidence?.found;
+  if (event.problem !== null)
+    return before?.problem === event.problem
+      ? []
+      : [`warning: cannot tell which files that verify the work were changed: ${event.problem}`];
+  const isKnown = namesOf(event) === (before === undefined ? '' : namesOf(before));
+  // A protected file that Ralph put back was changed again.
+  const isChangedAgain = event.protected > 0 && (feedback.evidence?.restoration ?? null) !== null;
+  return event.changed.length === 0 || (isKnown && !isChangedAgain)
+    ? []
+    : [`warning: files that verify the work were changed since the start: ${namesOf(event)}`];
+}
+
+export function restoredLines(event: Extract<LoopEvent, { type: 'evidence.restored' }>): readonly string[] {
+  const { restored, more, failed } = event;
+  return [
+    ...(restored.length === 0 ? [] : [`put back before the checks: ${withMore(restored, more)}`]),
+    ...(failed.length === 0 ? [] : [`warning: cannot put back ${failuresOf(event)}`]),
+  ];
+}
+
+/** The rejection of a claim because of protected files. */
+export function protectedRejection({
+  files = [],
+}: Pick<Extract<LoopEvent, { type: 'claim.rejected' }>, 'files'>): string {
+  const why =
+    files.length === 0
+      ? 'protected files cannot be compared with the start'
+      : `protected files are not as they were at the start: ${files.join(', ')}`;
+  return `claim rejected: the agent says it is done, but ${why}`;
+}
+
+/** What the final report and `ralph status` say about the evidence: the files that are changed, and those put back. */
+export function evidenceRows({
+  evidence,
+}: Pick<EndRecord, 'evidence'>): readonly (readonly [string, string])[] {
+  const { changed, more, problem, restored, moreRestored } = evidence;
+  return [
+    ...(problem === null ? [] : [['evidence', `not compared with the start: ${problem}`] as const]),
+    ...(changed.length === 0
+      ? []
+      : [
+          [
+            'evidence',
+            `files that verify the work were changed since the start: ${namesOf({ changed, more })}`,
+          ] as const,
+        ]),
+    ...(restored.length === 0
+      ? []
+      : [['restored', `changed since the start and put back: ${withMore(restored, moreRestored)}`] as const]),
+  ];
+}
+
+/** A changed limit: `at most 20 iterations instead of 10 (ralph set, in iteration 3)`. */
+export function limitChangeText({ limit, from, to, by, iteration }: LimitChange): string {
+  const words = (value: number | null): string =>
+    limitWords(
+      limit === 'unchanged'
+        ? { unchanged: value === null ? null : { nudge: null, end: value } }
+        : { [limit]: value },
+    );
+  const when = iteration === 0 ? 'before the first iteration' : `in iteration ${iteration}`;
+  return `${words(to)}, before: ${words(from)} (${by}, ${when})`;
+}

@@ -1,0 +1,56 @@
+import { readSettings } from '../config/read.ts';
+import { isProtected, revokeConsent } from '../store/trust.ts';
+import { stateFolder } from '../store/state-folder.ts';
+import { UserError } from '../user-error.ts';
+import { keepConsent, namesOf, trustOf } from './consent.ts';
+import { print, warn } from './print.ts';
+import { fullText, settingsText } from './trust-text.ts';
+import { visible } from './visible.ts';
+import { workspaceOf } from './workspace.ts';
+
+export interface TrustOptions {
+  readonly show?: boolean;
+  readonly revoke?: boolean;
+  readonly cwd?: string;
+}
+
+/** `ralph trust`: trusts the settings files of a workspace as they are now, shows them, or takes the trust back. */
+export async function trust(options: TrustOptions): Promise<number> {
+  const workspace = workspaceOf(options);
+  if (options.show === true && options.revoke === true)
+    throw new UserError('cannot specify both --show and --revoke');
+  if (options.show === true) return show(workspace);
+  if (options.revoke === true) {
+    print(
+      revokeConsent(workspace)
+        ? `The settings of ${visible(workspace)} are no longer trusted\n`
+        : `The settings of ${visible(workspace)} were not trusted; nothing to revoke\n`,
+    );
+    return 0;
+  }
+  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace);
+  if (contents.length === 0) {
+    print(`${visible(workspace)} has no settings that need trust\n`);
+    return 0;
+  }
+  if (open.length > 0) print(settingsText(open, workspace, consents));
+  keepConsent(workspace, open);
+  print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
+  if (!isProtected(workspace))
+    warn(
+      `note: ralph run still asks: the state folder ${visible(stateFolder())} is inside the workspace, where a repository could forge trust\n`,
+    );
+  return 0;
+}
+
+async function show(workspace: string): Promise<number> {
+  const { contents, open, consents } = trustOf(await readSettings(workspace), workspace);
+  if (contents.length === 0) print(`${visible(workspace)} has no settings that need trust\n`);
+  else if (open.length === 0) print(`The settings of ${visible(workspace)} are trusted.\n`);
+  // What has changed comes first.
+  const changed = open.filter(({ file }) => consents.some((one) => one.file === file));
+  if (changed.length > 0) print(settingsText(changed, workspace, consents, { full: true }));
+  if (open.length > changed.length) print(`The settings of ${visible(workspace)} are not trusted yet.\n`);
+  for (const one of contents) print(fullText(one));
+  return 0;
+}

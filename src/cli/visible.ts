@@ -1,0 +1,18 @@
+/**
+ * An untrusted text on one line, with nothing in it that a terminal hides, moves or reorders: control characters, line
+ * breaks, bidirectional overrides, invisible characters and blanks that only look like a space are written as escapes.
+ */
+export function visible(text: string): string {
+  return text.replaceAll(HIDDEN, (character) =>
+    character === ' ' ? character : (NAMED[character] ?? `\\u{${codeOf(character)}}`),
+  );
+}
+
+/** Everything of the categories Other and Separator, what Unicode calls ignorable, and the empty braille pattern. */
+const HIDDEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function codeOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0');
+}

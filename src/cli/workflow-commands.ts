@@ -1,0 +1,74 @@
+/**
+ * Keeps the output of agents and checks from giving commands to the runner of a CI job.
+ *
+ * GitHub's runner and Azure's agent read the stdout and stderr of a step line by line, ended by \n, \r or both. They obey
+ * `::command::` after leading white space of any kind, and `##[command]` and `##vso[command]` anywhere in a line. They
+ * compare texts by the rules of a language, which ignore invisible characters. A backslash is put in front of the part
+ * that makes a command of it: `\::add-mask::`, `##\[error]`.
+ */
+
+/** Whether this process prints into the log of a job that obeys commands. */
+export function obeysCommands(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env['GITHUB_ACTIONS'] === 'true' || /^true$/i.test(env['TF_BUILD'] ?? '');
+}
+
+/** A text, which starts a line, without commands. */
+export function withoutCommands(text: string): string {
+  const guard = new CommandGuard();
+  return guard.read(text) + guard.end();
+}
+
+/** JSON without commands, and with the same meaning: a `#` is written as an escape. */
+export function jsonWithoutCommands(json: string): string {
+  return json.replaceAll(ANYWHERE, (match) => match.replace(/#(?=[^#]*$)/, String.raw`\u0023`));
+}
+
+/** The same as `withoutCommands` for text that arrives in pieces. */
+export class CommandGuard {
+  #rest = '';
+  /** Whether the current line is blank so far. */
+  #isBlank = true;
+
+  read(piece: string): string {
+    const text = this.#rest + piece;
+    const held = UNFINISHED.exec(this.#mark(text))?.[0].length ?? 0;
+    this.#rest = held === 0 ? '' : text.slice(-held);
+    return this.#guarded(held === 0 ? text : text.slice(0, -held));
+  }
+
+  /** What is still held back; the current line goes on after it. */
+  end(): string {
+    const rest = this.#rest;
+    this.#rest = '';
+    // Half a command: whatever follows could complete it.
+    const half = rest === '' ? '' : `\\${rest}`;
+    if (rest !== '') this.#isBlank = false;
+    return half;
+  }
+
+  #guarded(text: string): string {
+    const marked = this.#mark(text);
+    const start = marked.length - text.length;
+    this.#isBlank = BLANK_END.test(marked);
+    return marked
+      .replaceAll(AT_LINE_START, (_, blanks: string) => `${blanks}\\:`)
+      .replaceAll(ANYWHERE, (match) => `${match.slice(0, -1)}\\[`)
+      .slice(start);
+  }
+
+  /** Puts a mark where the line has begun with something else. */
+  #mark(text: string): string {
+    return this.#isBlank ? text : `x${text}`;
+  }
+}
+
+/** What the comparison ignores. */
+const I = String.raw`[\p{Default_Ignorable_Code_Point}\p{Cf}\u0000-\u0008\u000E-\u001F\u007F-\u009F]{0,64}`;
+const BLANK = String.raw`[^\S\r\n]|[\p{Default_Ignorable_Code_Point}\p{Cf}\u0000-\u0009\u000B\u000C\u000E-\u001F\u007F-\u009F]`;
+const AT_LINE_START = new RegExp(String.raw`^((?:${BLANK})*):(?=${I}:)`, 'gmu');
+const ANYWHERE = new RegExp(`#${I}#${I}(?:v${I}s${I}o${I})?\\[`, 'giu');
+const UNFINISHED = new RegExp(
+  String.raw`(?:(?<=(?:^|[\r\n])(?:${BLANK})*):${I}|#${I}(?:#${I}(?:v${I}(?:s${I}(?:o${I})?)?)?)?)$`,
+  'iu',
+);
+const BLANK_END = new RegExp(String.raw`(?:^|[\r\n])(?:${BLANK})*$`, 'u');

@@ -1,0 +1,59 @@
+/** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox` so far. */
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { isRecord } from '../loop/shape.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+import type { Settings } from './config.ts';
+
+/** Null if there is no such file. */
+export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Promise<Settings | null> {
+  const path = userSettingsFile(env);
+  const text = textOf(path);
+  if (text === null) return null;
+  const content = parsed(text);
+  if (!isRecord(content)) throw failure(path, 'must be a JSON object, for example: {"sandbox": true}');
+  const unknown = Object.keys(content).find((key) => key !== 'sandbox' && key !== '$schema');
+  if (unknown !== undefined)
+    throw failure(path, `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox)`);
+  const { findSchemaProblems } = await import('./schema.ts');
+  const [problem] = findSchemaProblems(content);
+  if (problem !== undefined) {
+    const what = 'must' in problem ? problem.must : `is unknown; known keys are ${problem.known.join(', ')}`;
+    throw failure(path, `${problem.path} ${what}`);
+  }
+  return content;
+}
+
+export function userSettingsFile(env: NodeJS.ProcessEnv = process.env): string {
+  const configured = env['XDG_CONFIG_HOME'];
+  const base = configured !== undefined && isAbsolute(configured) ? configured : join(home(env), '.config');
+  return join(base, 'ralph', 'settings.json');
+}
+
+/** Loads `node:os` only when needed. */
+function home(env: NodeJS.ProcessEnv): string {
+  const stated = env['HOME'];
+  return stated === undefined || stated === '' ? process.getBuiltinModule('node:os').homedir() : stated;
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return null;
+    throw failure(path, `cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function failure(path: string, problem: string): UserError {
+  return new UserError(`failed to load settings: ${path}: ${problem}`);
+}

@@ -1,0 +1,79 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { Canaries } from '../../test/rig/hostile-repository.ts';
+import { guardDiff } from './diff-programs.ts';
+import { diffSince } from './diff.ts';
+import { fingerprint } from './fingerprint.ts';
+import { recordTree, writeTree } from './tree.ts';
+
+let at: GitFolder;
+let canaries: Canaries;
+beforeEach(() => {
+  at = GitFolder.begun();
+  canaries = new Canaries(join(at.folder, 'canaries'));
+});
+afterEach(() => at.close());
+
+it('does not fetch a missing object of a partial clone, which would run programs of the configuration', async () => {
+  at.write('lost', 'a line\n'.repeat(20));
+  at.commits();
+  const blob = at.git('rev-parse', 'HEAD:lost').trim();
+  for (const [key, value] of [
+    ['extensions.partialClone', 'origin'],
+    ['remote.origin.promisor', 'true'],
+    ['remote.origin.url', at.work],
+    ['remote.origin.uploadpack', canaries.add('uploadpack')],
+  ] as const)
+    at.git('config', key, value);
+  const tree = await writeTree(at.repository(), at.scratch);
+  await recordTree(at.repository(), { ref: 'refs/ralph/it/start', tree, message: 'start' });
+  const file = at.path(`.git/objects/${blob.slice(0, 2)}/${blob.slice(2)}`);
+  chmodSync(file, 0o600);
+  rmSync(file);
+  at.remove('lost');
+  at.write('moved', 'a line\n'.repeat(19));
+  // A search for renames needs the missing object.
+  await diffSince(at.repository(), 'refs/ralph/it/start', { scratch: at.scratch, bytes: 1000 });
+  expect(canaries.take()).toEqual([]);
+});
+
+it('runs the filters of the repository itself, and no filter of a repository inside of it', async () => {
+  at.write('.gitattributes', 'a filter=own\n');
+  at.git('config', 'filter.own.clean', canaries.add('own', 'cat'));
+  const inner = at.path('inner');
+  mkdirSync(inner);
+  at.git('-C', inner, 'init', '--quiet');
+  at.write('inner/b', '1');
+  at.git('-C', inner, 'add', 'b');
+  at.git('-C', inner, 'commit', '--quiet', '-m', 'b');
+  at.git('-c', 'advice.addEmbeddedRepo=false', 'add', 'inner');
+  at.write('inner/.gitattributes', '* filter=own\nc filter=new\n');
+  // The nested repository gives another meaning to a filter of the outer one.
+  for (const name of ['own', 'new'])
+    at.git('-C', inner, 'config', `filter.${name}.clean`, canaries.add('inner'));
+  at.write('inner/b', '2');
+  at.write('inner/c', '2');
+  at.write('a', '2');
+  canaries.take();
+  await writeTree(at.repository(), at.scratch);
+  expect(canaries.take()).toEqual(['own']);
+  const before = await fingerprint(at.work, at.env);
+  at.write('inner/b', '3');
+  expect(await fingerprint(at.work, at.env)).not.toBe(before);
+  expect(canaries.take()).not.toContain('inner');
+});
+
+it('guards a diff on a terminal from programs that the repository names, and lets those of the user run', async () => {
+  expect(await guardDiff(at.repository())).toEqual({ options: [], env: {} });
+  at.write('../.gitconfig', '[core]\n\tpager = delta\n[diff]\n\texternal = difft\n');
+  const env = { ...at.env, GIT_CONFIG_GLOBAL: join(at.folder, '.gitconfig') };
+  const guard = () => guardDiff({ ...at.repository(), env });
+  expect(await guard()).toEqual({ options: [], env: {} });
+  at.git('config', 'core.pager', 'evil');
+  at.git('config', 'diff.x.textconv', 'evil');
+  expect(await guard()).toEqual({ options: ['--no-textconv'], env: { GIT_PAGER: 'delta' } });
+  at.git('config', 'diff.x.command', 'evil');
+  expect(await guard()).toEqual({ options: ['--no-ext-diff', '--no-textconv'], env: { GIT_PAGER: 'delta' } });
+});

@@ -1,0 +1,51 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { packRecords } from './pack-records.ts';
+import { takeCheckpoint } from './records.ts';
+import { recordName } from './tree.ts';
+
+const IT = { id: 'it-1a2b3c4d', name: 'it' };
+let at: GitFolder;
+beforeEach(() => {
+  at = GitFolder.begun();
+});
+afterEach(() => at.close());
+
+const takes = (iteration: number) => takeCheckpoint(at.repository(), IT, iteration, at.scratch);
+const isLoose = (id: string) => existsSync(at.path(`.git/objects/${id.slice(0, 2)}/${id.slice(2)}`));
+const packs = () => readdirSync(at.path('.git/objects/pack')).filter((name) => name.endsWith('.pack'));
+const id = (revision: string) => at.git('rev-parse', revision).trim();
+
+it('packs the objects of records, and leaves those of the user loose, reachable or not', async () => {
+  at.write('b', 'by the loop');
+  await takes(1);
+  at.write('b', 'by the loop, again');
+  await takes(2);
+  at.write('staged', 'staged');
+  at.git('add', 'staged');
+  at.write('c', 'unreachable');
+  const unreachable = at.git('hash-object', '-w', 'c').trim();
+  const users = [id('HEAD'), id('HEAD:a'), id(':staged'), unreachable];
+  const ours = [`${recordName(IT.id, '1')}:b`, recordName(IT.id, '2'), `${recordName(IT.id, '2')}:b`].map(id);
+  expect([...users, ...ours].every(isLoose)).toBe(true);
+  expect(await packRecords(at.repository())).toBe(6);
+  expect([users.map(isLoose), ours.map(isLoose)]).toEqual([users.map(() => true), ours.map(() => false)]);
+  expect(at.git('show', `${recordName(IT.id, '1')}:b`)).toBe('by the loop');
+  at.git('fsck', '--strict');
+  // There is nothing left to pack.
+  expect([await packRecords(at.repository()), packs().length]).toEqual([0, 1]);
+  expect(readdirSync(at.path('.git/objects')).filter((name) => name.startsWith('ralph'))).toEqual([]);
+});
+
+it('leaves nothing behind when it is interrupted or an earlier process was killed, and runs no hook', async () => {
+  await takes(1);
+  at.write('.git/hooks/pre-auto-gc', '#!/bin/sh\n: >hook-was-here\n');
+  chmodSync(at.path('.git/hooks/pre-auto-gc'), 0o755);
+  mkdirSync(at.path('.git/objects/ralph-pack-999999999-1/pack'), { recursive: true });
+  const interrupted = { ...at.repository(), interrupt: AbortSignal.abort() };
+  await expect(packRecords(interrupted)).rejects.toThrow('git');
+  expect(readdirSync(at.path('.git/objects')).filter((name) => name.startsWith('ralph'))).toEqual([]);
+  expect(packs()).toEqual([]);
+  expect(existsSync(at.path('hook-was-here'))).toBe(false);
+});

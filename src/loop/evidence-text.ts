@@ -1,0 +1,75 @@
+import type { ChangedEvidence, Evidence, Restoration } from './event.ts';
+import type { EvidenceFeedback } from './state.ts';
+
+/** The changed files on one line: `check.sh, test/a.test.ts (deleted), package.json (scripts.test) and 12 more`. */
+export function namesOf({ changed, more }: Pick<Evidence, 'changed' | 'more'>): string {
+  return withMore(changed.map(nameOf), more);
+}
+
+/** A file, and what is special about it. */
+function nameOf({ path, how, part }: ChangedEvidence): string {
+  const notes = [...(part === undefined ? [] : [part]), ...(how === 'deleted' ? ['deleted'] : [])];
+  return notes.length === 0 ? path : `${path} (${notes.join(', ')})`;
+}
+
+/** The first names, and how many more there are. */
+export function withMore(names: readonly string[], more: number): string {
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** Why files could not be put back. */
+export function failuresOf({ failed, moreFailed }: Restoration): string {
+  return withMore(
+    failed.map(({ path, reason }) => `${path}: ${reason}`),
+    moreFailed,
+  );
+}
+
+/** The section of a prompt about changed evidence. `tree` is the id of the start, and `rejects` whether claims are rejected. */
+export function evidenceSection(
+  { found, restoration }: EvidenceFeedback,
+  tree: string,
+  rejects: boolean,
+): string {
+  const isBack = (path: string): boolean => restoration?.restored.includes(path) === true;
+  const left = found.changed.filter(({ as, path }) => as !== 'protected' || !isBack(path));
+  const hidden = Math.max(0, found.more - (restoration?.more ?? 0));
+  const isRejecting = rejects && left.some(({ as }) => as === 'protected');
+  return [
+    '## Files that verify the work',
+    ...(found.problem === null ? [] : ['', `Ralph could not compare them with the start: ${found.problem}.`]),
+    ...(left.length === 0 ? [] : ['', CHANGED, ...left.map(item), ...moreItem(hidden), '', undo(tree)]),
+    ...(isRejecting ? ['', REJECTING] : []),
+    ...(restoration === null ? [] : restored(restoration)),
+  ].join('\n');
+}
+
+const CHANGED = 'These files existed when the loop started, and earlier runs changed or deleted them:';
+const REJECTING =
+  'Protected files are among them: no claim to be done is accepted until they are as they were at the start.';
+
+function undo(tree: string): string {
+  return `The person who started the loop sees this list. Undo every change that the task does not need; \`git show ${tree}:./FILE\` prints a file as it was at the start.`;
+}
+
+function restored({ restored: back, more, failed, moreFailed }: Restoration): readonly string[] {
+  const names = back.map((path) => `- ${path}`);
+  return [
+    ...(back.length === 0
+      ? []
+      : ['', 'Ralph put these protected files back. Do not change them:', ...names, ...moreItem(more)]),
+    ...(failed.length === 0
+      ? []
+      : ['', `Ralph could not put back ${failuresOf({ restored: back, more, failed, moreFailed })}.`]),
+  ];
+}
+
+function item(file: ChangedEvidence): string {
+  const why = { protected: 'protected', check: 'used by a check', test: 'a test' } as const;
+  const part = file.part === undefined ? '' : ` (${file.part})`;
+  return `- ${file.path}${part}: ${file.how}, ${why[file.as]}`;
+}
+
+function moreItem(more: number): readonly string[] {
+  return more === 0 ? [] : [`- and ${more} more`];
+}

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { given, begun, exited, plain, wanted } from '../../test/rig/given.ts';
+import { nth, play, policyOf } from '../../test/rig/play.ts';
+import { claims, exits, limited } from '../../test/rig/world.ts';
+import type { LoopEvent } from './event.ts';
+import type { OnProtectedChange, Policy } from './policy.ts';
+import { renderPrompt } from './prompt.ts';
+import { report } from './report.ts';
+import { upgraded } from './upgraded.ts';
+import { resolvePolicy, type PolicyInput } from './validate.ts';
+
+const checks = { commands: [{ command: './check.sh', action: 'APPEND', hint: null }] } as const;
+const protecting = (onProtectedChange: OnProtectedChange): PolicyInput => ({
+  ...plain,
+  checks,
+  evidence: { protect: ['check.sh'], onProtectedChange },
+});
+const tampering = claims({ leaves: { tampers: true } });
+const types = (journal: readonly LoopEvent[]): readonly string[] => journal.map(({ type }) => type);
+
+describe('the evidence', () => {
+  it('is examined after every run, before the checks', () => {
+    const { journal } = play(protecting('warn'), { start: true, runs: [tampering] });
+    expect(types(journal)).toEqual([
+      'loop.created',
+      'start.recorded',
+      'iteration.started',
+      'run.planned',
+      'run.started',
+      'run.output',
+      'run.output',
+      'run.ended',
+      'evidence.examined',
+      'checks.started',
+      'check.finished',
+      'claim.made',
+      'claim.accepted',
+      'loop.ended',
+    ]);
+  });
+
+  it('is not examined without a record of the start, or if no verdict rests on files', () => {
+    const unrecorded = play(protecting('reject'), { runs: [tampering] });
+    const unchecked = play(plain, { start: true, runs: [tampering] });
+    for (const { journal, outcome } of [unrecorded, unchecked]) {
+      expect(types(journal)).not.toContain('evidence.examined');
+      expect(outcome?.type).toBe('done');
+    }
+  });
+
+  it('rejects a claim while a protected file is changed, and the next prompt says how to see the old one', () => {
+    const undone = claims({ leaves: { tampers: false } });
+    const { journal, outcome, started } = play(protecting('reject'), {
+      start: true,
+      runs: [tampering, undone],
+    });
+    expect(outcome).toMatchObject({ type: 'done', verified: true });
+    expect(journal.find(({ type }) => type === 'claim.rejected')).toMatchObject({
+      failed: [],
+      because: 'protected-change',
+      files: ['check.sh'],
+    });
+    const prompts = started.flatMap((effect) =>
+      effect.type === 'run' ? [renderPrompt(effect.plan, INPUTS)] : [],
+    );
+    expect(prompts[0]).not.toContain('verify');
+    expect(prompts[1]).toContain('- check.sh: changed, protected\n');
+    expect(prompts[1]).toContain('`git show a1b2:./FILE`');
+    expect(prompts[1]).toContain('no claim to be done is accepted until they are as they were at the start');
+  });
+
+  it('of a claim by the checks alone counts as well', () => {
+    const input = {
+      ...protecting('reject'),
+      completion: { until: 'checks', detectors: [] },
+      limits: { iterations: 2 },
+    };
+    const { outcome } = play(input, {
+      start: true,
+      runs: [exits(0, { leaves: { tampers: true } }), exits(0)],
+    });
+    expect(outcome?.type).toBe('iterations-exhausted');
+  });
+
+  it('is restored before the checks, once per run that changed it', () => {
+    const { journal, outcome } = play(protecting('restore'), {
+      start: true,
+      checks: [1, 1, 0],
+      runs: [tampering, claims(), tampering],
+    });
+    expect(outcome?.type).toBe('done');
+    const restoring = ['evidence.examined', 'evidence.restored', 'checks.started'];
+    expect(
+      types(journal).filter((type) => type.startsWith('evidence.') || type === 'checks.started'),
+    ).toEqual([...restoring, 'evidence.examined', 'checks.started', ...restoring]);
+    expect(report(journal)).toMatchObject({
+      restored: ['check.sh'],
+      moreRestored: 0,
+      evidence: { changed: [] },
+    });
+  });
+
+  it('that cannot be restored rejects the claim', () => {
+    const { outcome, journal } = play(
+      { ...protecting('restore'), limits: { iterations: 1, unchanged: null } },
+      { start: true, stubborn: true, runs: [tampering] },
+    );
+    expect(outcome?.type).toBe('iterations-exhausted');
+    expect(report(journal)).toMatchObject({
+      protectedClaims: 1,
+      evidence: { changed: [{ path: 'check.sh' }] },
+    });
+  });
+
+  it('that cannot be compared rejects the claim only where a change would', () => {
+    const broken = { changed: [], more: 0, protected: 0, problem: 'git is gone' };
+    const key = 'examine:1.1:after';
+    const after = (policy: PolicyInput) =>
+      wanted(
+        given(
+          { ...policy, checks: { commands: [] } },
+          { type: 'start.recorded', tree: 'a1b2' },
+          ...begun,
+          { type: 'run.output', run: '1.1', ...OUTPUT },
+          exited('1.1', 0),
+          { type: 'evidence.examined', key, ...broken },
+          { type: 'claim.made', iteration: 1, run: '1.1', claim: OUTPUT.claim },
+        ),
+      );
+    expect(after(protecting('reject'))).toMatchObject({ event: { type: 'claim.rejected', files: [] } });
+    expect(after(protecting('warn'))).toMatchObject({ event: { type: 'claim.accepted' } });
+  });
+
+  it('is examined before a marker of a run that was cut short is believed', () => {
+    const input = { ...protecting('reject'), limits: { iterations: 1, unchanged: null }, completion: {} };
+    const cut = limited(1000, { leaves: { done: true, tampers: true } });
+    const { journal } = play(input, { start: true, runs: [cut, exits(0)] });
+    const first = journal.find(({ type }) => type.startsWith('claim.') && type !== 'claim.made');
+    expect(first).toMatchObject({ type: 'claim.rejected', because: 'protected-change' });
+  });
+
+  it('is examined again if a person protects other files meanwhile', () => {
+    const once = { limits: { iterations: 1, unchanged: null } };
+    const policy = policyOf({ ...protecting('reject'), ...once });
+    const { journal, outcome } = play(
+      { ...protecting('warn'), ...once },
+      { start: true, runs: [tampering] },
+      [{ after: nth('claim.made'), event: { type: 'policy.changed', policy } }],
+    );
+    expect(journal.filter(({ type }) => type === 'evidence.examined')).toHaveLength(2);
+    expect(outcome?.type).not.toBe('done');
+  });
+
+  it('has a start that is recorded once, before the first run', () => {
+    const before = given(
+      protecting('warn'),
+      { type: 'start.recorded', tree: 'a' },
+      { type: 'start.recorded', tree: 'b' },
+    );
+    expect(before.start).toEqual({ tree: 'a' });
+    expect(given(protecting('warn'), ...begun, { type: 'start.recorded', tree: 'b' }).start).toBeNull();
+  });
+});
+
+describe('a policy', () => {
+  it('must protect something to reject or restore, with valid globs', () => {
+    const problem = (evidence: object): unknown => {
+      const resolution = resolvePolicy({ evidence });
+      return resolution.ok ? null : resolution.problems[0]?.field;
+    };
+    expect(problem({ onProtectedChange: 'reject' })).toBe('evidence.protect');
+    expect(problem({ protect: ['/etc'] })).toBe('evidence.protect[0]');
+    expect(problem({ protect: ['a'], onProtectedChange: 'shout' })).toBe('evidence.onProtectedChange');
+    expect(problem({ protect: ['a'], onProtectedChange: 'reject' })).toBeNull();
+  });
+
+  it('of an older journal takes edits of state.json only if its preset does', () => {
+    const older = (preset: string): unknown => {
+      const { stateEdits: _, evidence: __, ...rest } = policyOf({ preset, limits: { iterations: 3 } });
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an older version wrote has fewer fields
+      const { stateEdits, evidence } = upgraded(rest as Policy);
+      return { stateEdits, evidence };
+    };
+    const evidence = { protect: [], onProtectedChange: 'warn' };
+    expect(older('default')).toEqual({ stateEdits: false, evidence });
+    expect(older('swarm')).toEqual({ stateEdits: true, evidence });
+  });
+});
+
+const OUTPUT = {
+  offset: 1,
+  tokens: null,
+  cost: null,
+  steps: 0,
+  said: 'success',
+  claim: { by: 'promise-tag', text: '<promise>DONE</promise>' },
+  claimEndsRun: false,
+  limit: null,
+} as const;
+const INPUTS = {
+  base: 'work',
+  isSpecification: false,
+  diff: '',
+  progress: '',
+  messages: '',
+  checkOutput: {},
+} as const;

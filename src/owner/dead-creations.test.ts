@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keep, kept } from '../store/kept-environment.ts';
+import { takeLock } from '../store/lock.ts';
+import { thisProcess } from '../store/lock-owner.ts';
+import { registered, reserve } from '../store/registry.ts';
+import { LoopFolder } from '../store/store.ts';
+import { forgetDeadCreations } from './dead-creations.ts';
+
+let root: string;
+let state: string;
+let workspace: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-dead-')));
+  [state, workspace] = [join(root, 'state'), join(root, 'work')];
+  execFileSync('git', ['init', '--quiet', workspace]);
+  const who = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
+  git(...who, 'commit', '--quiet', '--allow-empty', '--message', 'start');
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', ['-C', workspace, ...args], { encoding: 'utf8' });
+const records = (): readonly string[] =>
+  git('for-each-ref', '--format=%(refname)', 'refs/ralph').split('\n').filter(Boolean);
+
+/** What a creator writes up to the record of the start. */
+function begin(name: string): LoopFolder {
+  const key = { id: `${name}-1`, name, workspace };
+  const folder = new LoopFolder(key, join(state, 'loops', key.id));
+  mkdirSync(folder.path, { recursive: true });
+  reserve(key, state);
+  keep(key.id, { env: { TOKEN: 'a secret' }, argv: [] }, state);
+  git('update-ref', `refs/ralph/${key.id}/start`, 'HEAD');
+  return folder;
+}
+
+describe('a loop whose creator died', () => {
+  it('loses its kept environment, its records, its folder and its name; others keep theirs', async () => {
+    const dead = begin('dead');
+    const started = begin('started');
+    writeFileSync(started.journal, 'x'.repeat(5000));
+    const now = begin('now');
+    const lock = await takeLock(now.lock, thisProcess());
+    // Of a loop that is gone, of one that has just begun, and of one that an earlier version still drives.
+    for (const id of ['stale-1', 'fresh-1', 'earlier-1']) keep(id, { env: {}, argv: [] }, state);
+    writeFileSync(join(state, 'loops', 'earlier-1.json'), '{}');
+    for (const id of ['stale-1', 'earlier-1'])
+      utimesSync(join(state, 'kept', `${id}.json`), new Date(0), new Date(0));
+
+    expect([...(await forgetDeadCreations(state))].toSorted()).toEqual(['dead-1', 'stale-1']);
+    const left = ['started-1', 'now-1', 'fresh-1', 'earlier-1', 'dead-1', 'stale-1'];
+    expect(left.filter((id) => kept(id, state) !== null)).toEqual(left.slice(0, 4));
+    expect(existsSync(dead.path)).toBe(false);
+    expect(records()).toEqual(['refs/ralph/now-1/start', 'refs/ralph/started-1/start']);
+    expect(registered(state).map(({ name }) => name)).toEqual(['now', 'started']);
+
+    if (lock.taken) lock.release();
+    expect(await forgetDeadCreations(state)).toEqual(['now-1']);
+    expect(records()).toEqual(['refs/ralph/started-1/start']);
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * What is left of loops whose creator died before their first event: a kept environment with its secrets, records in git,
+ * a folder and a name. Without a journal there is no loop that a command could end or remove.
+ *
+ * 1. The environment is kept before the spec and the records are written, so every such loop has one.
+ * 2. A loop that is being created has a live owner: its creator takes the lock before it keeps the environment. The lock is
+ *    taken here too, so that nothing is removed that another process has just taken over.
+ */
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { forgetRecords } from '../scm/start.ts';
+import { forget } from '../store/kept-environment.ts';
+import { takeLock } from '../store/lock.ts';
+import { thisProcess } from '../store/lock-owner.ts';
+import { folderAt, readLoopAt } from '../store/read-loop.ts';
+import { registered, unreserve } from '../store/registry.ts';
+import { jsonFilesIn, stateFolder } from '../store/state-folder.ts';
+import { LoopFolder, type LoopKey } from '../store/store.ts';
+
+/** Forgets loops that died while they were created; returns their ids. */
+export async function forgetDeadCreations(state: string = stateFolder()): Promise<readonly string[]> {
+  const suspects = jsonFilesIn(join(state, 'kept'))
+    .map((file) => file.replace(/\.json$/, ''))
+    .filter((id) => mayBeDead(id, state));
+  if (suspects.length === 0) return [];
+  const names = new Map(registered(state).map((key) => [key.id, key]));
+  const dead: string[] = [];
+  for (const id of suspects) {
+    // oxlint-disable-next-line no-await-in-loop -- there is rarely more than one
+    if (await forgetIfDead(id, names.get(id) ?? null, state)) dead.push(id);
+  }
+  return dead;
+}
+
+/** Looks at the size of one file: this is asked for every unfinished loop whenever one is created. */
+function mayBeDead(id: string, state: string): boolean {
+  const size = statSync(join(state, 'loops', id, 'journal.jsonl'), { throwIfNoEntry: false })?.size ?? 0;
+  return size <= MAX_EMPTY_JOURNAL_BYTES;
+}
+
+/** A longer journal has a first event. */
+const MAX_EMPTY_JOURNAL_BYTES = 4096;
+
+async function forgetIfDead(id: string, name: LoopKey | null, state: string): Promise<boolean> {
+  const path = join(state, 'loops', id);
+  if (!existsSync(path)) return forgetIfAbandoned(id, state);
+  const key = name ?? folderAt(path);
+  const folder = new LoopFolder(key ?? { id, name: '', workspace: '' }, path);
+  const lock = await takeLock(folder.lock, thisProcess());
+  if (!lock.taken) return false;
+  try {
+    if (readLoopAt(folder) !== null || existsSync(join(path, 'runs'))) return false;
+    // Without a name and a spec it has no records either.
+    if (key !== null && existsSync(key.workspace)) await forgetRecords({ id }, key.workspace);
+    forget(id, state);
+    rmSync(path, { recursive: true, force: true });
+    if (name !== null) unreserve(name, state);
+    return true;
+  } finally {
+    lock.release();
+  }
+}
+
+/** A loop of an earlier version has its folder elsewhere, and a file here that names it. */
+function forgetIfAbandoned(id: string, state: string): boolean {
+  const kept = statSync(join(state, 'kept', `${id}.json`), { throwIfNoEntry: false });
+  const isOld = kept !== undefined && Date.now() - kept.mtimeMs > ABANDONED_MS;
+  if (!isOld || existsSync(join(state, 'loops', `${id}.json`))) return false;
+  forget(id, state);
+  return true;
+}
+
+const ABANDONED_MS = 3_600_000;

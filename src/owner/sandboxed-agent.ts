@@ -1,0 +1,75 @@
+/** Puts a loop's agent into its sandbox, and guards what the sandbox cannot. */
+import { NotStarted, type Host, type HostedRun } from '../hosts/host.ts';
+import type { ProcessSpec } from '../hosts/process.ts';
+import type { LoopState } from '../loop/state.ts';
+import { moveNewAside, noteGuarded } from '../sandbox/guard.ts';
+import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
+import { UserError } from '../user-error.ts';
+
+/** A run in the loop's sandbox; unchanged if it has none. */
+export function sandboxed(
+  loop: StartedLoop,
+  run: string,
+  spec: ProcessSpec,
+  { policy }: LoopState,
+): ProcessSpec {
+  const { sandbox, timeouts } = policy;
+  if (sandbox === null) return spec;
+  return {
+    ...spec,
+    env: inSandbox(loop.folder.desk, spec.env),
+    async sandbox(program) {
+      const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
+      if (!made.sees(program)) {
+        const message = `the sandbox hides the agent command ${program}; install it elsewhere, or add its folder to sandbox.write`;
+        throw new NotStarted({ kind: 'command-not-found', message });
+      }
+      noteGuarded(loop.folder.run(run), made.guarded);
+      return made.wrapper;
+    },
+  };
+}
+
+/** A host that moves new settings aside when a run is over, before anything else looks at the workspace. */
+export function guardedHost(
+  host: Host,
+  folderOf: (run: string) => string,
+  say: (line: string) => void,
+): Host {
+  const guarded = (run: HostedRun, id: string): HostedRun => ({
+    receipt: run.receipt,
+    ended: run.ended,
+    follow: (take) => run.follow(take),
+    stop: (graceMs) => run.stop(graceMs),
+    detach: () => run.detach(),
+    close(rest) {
+      for (const path of moveNewAside(folderOf(id)))
+        say(
+          `warning: the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${folderOf(id)}/set-aside`,
+        );
+      return run.close(rest);
+    },
+  });
+  return {
+    outlivesOwner: host.outlivesOwner,
+    async find(request) {
+      const found = await host.find(request);
+      return found === null ? null : guarded(found, request.run);
+    },
+    async start(request) {
+      return guarded(await host.start(request), request.run);
+    },
+  };
+}
+
+/** A sandbox that works no longer fails the run, not the owner. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UserError)
+      throw new NotStarted({ kind: 'invalid-configuration', message: error.message });
+    throw error;
+  }
+}

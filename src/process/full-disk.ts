@@ -1,0 +1,38 @@
+/** Whether a disk is full: then a program that failed says nothing about its work. */
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Throws the error of the file system if there is no space left: in a folder of Ralph's own, where it tries to write, or in
+ * the folder that a program worked in.
+ */
+export function refuseFullDisk(own: string, work: string): void {
+  refuseFailedWrite(own);
+  if (hasNoSpace(work))
+    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path: work });
+}
+
+function refuseFailedWrite(folder: string): void {
+  const file = join(folder, `space-${process.pid}`);
+  try {
+    writeFileSync(file, PROBE);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function hasNoSpace(folder: string): boolean {
+  try {
+    const { bavail, bfree, bsize } = statfsSync(folder);
+    // The last blocks are reserved for root.
+    return (process.getuid?.() === 0 ? bfree : bavail) * bsize < PROBE.length;
+  } catch {
+    return false;
+  }
+}
+
+/** One block: less may fit into a file that exists. */
+const PROBE = Buffer.alloc(4096);

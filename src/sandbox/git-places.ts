@@ -1,0 +1,66 @@
+/** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gitOutput, utf8, type Repository } from '../git/git.ts';
+import { isIn } from './sandbox.ts';
+
+export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
+  const asked = ['--git-dir', '--git-common-dir', '--git-path', 'hooks', '--show-toplevel'];
+  try {
+    const output = utf8(await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...asked]));
+    const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
+    const pointer = join(top, '.git');
+    return {
+      write: [...new Set([common, own])],
+      keep: [
+        hooks,
+        ...keptIn(common),
+        ...(own === common ? [] : keptIn(own)),
+        ...modulesIn(join(common, 'modules')).flatMap(keptIn),
+        // A worktree's pointer to its git folder.
+        ...(statSync(pointer, { throwIfNoEntry: false })?.isFile() === true ? [pointer] : []),
+      ],
+      // It would send git to another configuration; a worktree's own one is among those that are kept.
+      absent: [join(common, 'commondir')],
+      folders: [join(common, 'hooks')],
+    };
+  } catch {
+    // Not a repository, or one that git refuses to read: then nobody should change it.
+    const found = repositoryAbove(repository.folder);
+    return { write: [], keep: found === null ? [] : [found], absent: [], folders: [] };
+  }
+}
+
+export interface GitPlaces {
+  readonly write: readonly string[];
+  /** Read-only, as far as they exist. */
+  readonly keep: readonly string[];
+  /** Must not be there after a run if they were not there before. */
+  readonly absent: readonly string[];
+  /** Made if they are missing, so that they can be read-only. */
+  readonly folders: readonly string[];
+}
+
+function keptIn(folder: string): readonly string[] {
+  return ['config', 'config.worktree', 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
+}
+
+/** The git folders of submodules; their names may have several parts. */
+function modulesIn(folder: string, level = 0): readonly string[] {
+  if (level > MAX_LEVELS || !existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return [];
+    const path = join(folder, entry.name);
+    return existsSync(join(path, 'HEAD'))
+      ? [path].concat(modulesIn(join(path, 'modules'), level + 1))
+      : modulesIn(path, level + 1);
+  });
+}
+
+const MAX_LEVELS = 8;
+
+function repositoryAbove(folder: string): string | null {
+  const path = join(folder, '.git');
+  if (existsSync(path)) return path;
+  return isIn('/', folder) ? null : repositoryAbove(dirname(folder));
+}

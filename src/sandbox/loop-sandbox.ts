@@ -1,0 +1,117 @@
+/** The sandbox of a loop: for its agent, and where the policy says so for its checks and its set-up. */
+import { closeSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { agentNamed } from '../agents/agents.ts';
+import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import type { Policy, SandboxPolicy } from '../loop/policy.ts';
+import type { Wrapper } from '../process/sandboxed.ts';
+import { onDesk } from '../store/desk.ts';
+import type { Desk } from '../store/store.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
+import { stateFolder } from '../store/state-folder.ts';
+import { UserError } from '../user-error.ts';
+import { bubblewrapCommand } from './bubblewrap.ts';
+import { sandboxEnvironment } from './environment.ts';
+import { gitPlaces } from './git-places.ts';
+import { probeSandbox, type Environment, type Probe } from './probe.ts';
+import { placesOf, sees } from './sandbox.ts';
+import { seatbeltCommand } from './seatbelt.ts';
+import { isFolder, viewOf } from './view.ts';
+
+export interface LoopSandbox {
+  readonly wrapper: Wrapper;
+  /** Settings that nobody should add while it is used (`guard.ts`). */
+  readonly guarded: readonly string[];
+  /** Whether a program can be started in it. */
+  readonly sees: (program: string) => boolean;
+}
+
+/** The sandbox as the machine is now: it is made anew for every run. */
+export async function loopSandbox(
+  { spec, folder, env }: StartedLoop,
+  policy: SandboxPolicy,
+  { cwd = treeOf(spec), graceMs }: { readonly cwd?: string; readonly graceMs: number },
+): Promise<LoopSandbox> {
+  const probe = await workingProbe(env, spec.workspace);
+  const tree = realpathSync(cwd);
+  const state = stateFolder();
+  const requests = makeRequestFolder(folder.desk);
+  const { view, guarded } = viewOf({
+    tree,
+    workspace: spec.workspace,
+    desk: folder.desk.path,
+    requests,
+    state,
+    env: env['HOME'] === undefined ? { ...env, HOME: process.getBuiltinModule('node:os').homedir() } : env,
+    call: agentNamed(spec.agent.kind).call,
+    policy,
+    git: await gitPlaces({ command: ['git'], folder: tree, env }),
+  });
+  const places = placesOf(view);
+  const canSee = (program: string): boolean => sees(places, program) && sees(places, realpathSync(program));
+  if (probe.kind === 'seatbelt') {
+    const command = seatbeltCommand(places, policy.network);
+    return { wrapper: { kind: 'prefix', command }, guarded, sees: canSee };
+  }
+  const command = bubblewrapCommand({
+    ...probe,
+    isRoot: process.getuid?.() === 0,
+    places,
+    isFolder,
+    emptyFile: emptyFileIn(state),
+    network: policy.network,
+    cwd: tree,
+  });
+  return { wrapper: { kind: 'namespace', command, graceMs }, guarded, sees: canSee };
+}
+
+/** The environment and the sandbox of a check or a set-up command, which runs without one unless the policy says so. */
+export async function inCheckSandbox(
+  loop: StartedLoop,
+  { sandbox, timeouts }: Policy,
+  env: Record<string, string>,
+  cwd: string = treeOf(loop.spec),
+): Promise<{ readonly env: Record<string, string>; readonly sandbox: Wrapper | null }> {
+  if (sandbox?.checks !== true) return { env, sandbox: null };
+  const { wrapper } = await loopSandbox(loop, sandbox, { cwd, graceMs: timeouts.killGraceMs });
+  return { env: inSandbox(loop.folder.desk, env), sandbox: wrapper };
+}
+
+/** An environment as it is in the loop's sandbox. */
+export function inSandbox({ path }: Desk, env: Environment): Record<string, string> {
+  return sandboxEnvironment(env, join(path, REQUESTS));
+}
+
+/** Makes the folder on the desk where `ralph` in the sandbox asks the owner of its loop. */
+export function makeRequestFolder(desk: Desk): string {
+  const folder = join(desk.path, REQUESTS);
+  onDesk(desk, folder, () => {});
+  return folder;
+}
+
+const REQUESTS = 'requests';
+
+/** Refuses a loop whose sandbox does not work on this machine. */
+export async function refuseWithoutSandbox(
+  policy: Pick<Policy, 'sandbox'>,
+  env: Environment,
+  workspace: string,
+): Promise<void> {
+  if (policy.sandbox !== null) await workingProbe(env, workspace);
+}
+
+async function workingProbe(env: Environment, workspace: string): Promise<Extract<Probe, { works: true }>> {
+  const probe = await probeSandbox(env, workspace);
+  if (probe.works) return probe;
+  throw new UserError(`cannot start the sandbox: ${probe.why}; ${probe.remedy}`);
+}
+
+/** Stands in the place of hidden files. */
+function emptyFileIn(state: string): string {
+  const path = join(state, 'empty');
+  makeFolders(state, PRIVATE_FOLDER);
+  closeSync(openRegular(path, 'append'));
+  return path;
+}

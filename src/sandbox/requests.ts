@@ -1,0 +1,88 @@
+/**
+ * Requests of `ralph` in a sandbox to the owner of its loop: one file per request, and one per answer. Agents write this folder, so
+ * nothing in it is believed.
+ *
+ * 1. A request is a small regular file that fits its schema; links are not followed and named pipes are not waited for.
+ *    Anything else is moved aside and changes nothing.
+ * 2. A request concerns the loop of its own sandbox, and can only ask for its status or tell it something.
+ */
+import { randomUUID } from 'node:crypto';
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { isRecord } from '../loop/shape.ts';
+
+export type SandboxRequest =
+  | { readonly type: 'status'; readonly loop: string | null }
+  | { readonly type: 'tell'; readonly loop: string; readonly text: string };
+
+export type SandboxAnswer =
+  | { readonly ok: true; readonly text: string; readonly summary: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** Puts a request into the folder, and returns its id. */
+export function ask(folder: string, request: SandboxRequest): string {
+  const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
+  replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
+  return id;
+}
+
+/** The answer to a request; null while there is none. */
+export function takeAnswer(folder: string, id: string): SandboxAnswer | null {
+  const path = join(folder, `${id}.answer`);
+  const value = readCarefully(path);
+  if (!isRecord(value) || typeof value['ok'] !== 'boolean') return null;
+  rmSync(path, { force: true });
+  return value['ok']
+    ? { ok: true, text: String(value['text']), summary: value['summary'] }
+    : { ok: false, message: String(value['message']) };
+}
+
+/** Answers the requests in the folder, oldest first; returns the names of those that were moved aside. */
+export function answerRequests(
+  folder: string,
+  answer: (request: SandboxRequest) => SandboxAnswer,
+): readonly string[] {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  return names
+    .toSorted()
+    .slice(0, MOST_AT_ONCE)
+    .flatMap((name) => {
+      const path = join(folder, name);
+      const request = ID.test(name) ? requestIn(readCarefully(path)) : null;
+      if (request === null) {
+        renameSync(path, `${path}.unreadable`);
+        return [name];
+      }
+      const answered = answer(request);
+      rmSync(path, { force: true });
+      replaceFile(join(folder, name.replace(/json$/, 'answer')), `${JSON.stringify(answered)}\n`);
+      return [];
+    });
+}
+
+const MOST_AT_ONCE = 100;
+const MAX_BYTES = 256 * 1024;
+const ID = /^\d{15}-[\da-f-]{36}\.json$/;
+
+/** Null if it does not fit the schema. */
+function requestIn(value: unknown): SandboxRequest | null {
+  if (!isRecord(value)) return null;
+  const { type, loop, text } = value;
+  if (type === 'status' && (loop === null || typeof loop === 'string') && Object.keys(value).length === 2)
+    return { type, loop };
+  if (type === 'tell' && typeof loop === 'string' && typeof text === 'string' && text.trim() !== '')
+    return Object.keys(value).length === 3 ? { type, loop, text } : null;
+  return null;
+}
+
+/** The JSON in a small regular file; null for anything else. */
+function readCarefully(path: string): unknown {
+  try {
+    return JSON.parse(textOf(path, MAX_BYTES) ?? '');
+  } catch {
+    return null;
+  }
+}

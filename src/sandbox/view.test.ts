@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { agentNamed } from '../agents/agents.ts';
+import { gitPlaces } from './git-places.ts';
+import { moveNewAside, noteGuarded } from './guard.ts';
+import { viewOf } from './view.ts';
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-view-')));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const path = (name: string): string => join(root, name);
+const write = (name: string, text = ''): string => {
+  mkdirSync(dirname(path(name)), { recursive: true });
+  writeFileSync(path(name), text);
+  return path(name);
+};
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', args, { cwd: path('w'), env: ENV, encoding: 'utf8' });
+const ENV = {
+  PATH: process.env['PATH'] ?? '',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_AUTHOR_NAME: 't',
+  GIT_AUTHOR_EMAIL: 't@t',
+  GIT_COMMITTER_NAME: 't',
+  GIT_COMMITTER_EMAIL: 't@t',
+};
+const view = async (
+  change: {
+    env?: Record<string, string>;
+    write?: string[];
+    hide?: string[];
+    tree?: string;
+    agent?: string;
+  } = {},
+) => {
+  const tree = change.tree ?? path('w');
+  return viewOf({
+    tree,
+    workspace: path('w'),
+    desk: path('w/.ralph/loops/a'),
+    requests: path('w/.ralph/loops/a/requests'),
+    state: path('state'),
+    env: { HOME: path('home'), ...change.env },
+    call: agentNamed(change.agent ?? 'claude').call,
+    policy: { checks: false, write: change.write ?? [], hide: change.hide ?? [], network: true },
+    git: await gitPlaces({ command: ['git'], folder: tree, env: ENV }),
+  });
+};
+const inRoot = (paths: readonly string[]): readonly string[] =>
+  paths.filter((one) => one.startsWith(root)).map((one) => one.slice(root.length + 1));
+
+describe('what the agent of a loop may see and change', () => {
+  beforeEach(() => {
+    mkdirSync(path('w/.ralph/loops/a/requests'), { recursive: true });
+    mkdirSync(path('home'));
+    git('init', '--quiet');
+  });
+
+  it('is the workspace, its own files and what the user adds, with links resolved and missing paths left out', async () => {
+    write('home/.ssh/id');
+    write('home/.netrc');
+    write('home/.claude/settings.json');
+    write('elsewhere/.mcp.json');
+    symlinkSync(path('elsewhere/.mcp.json'), path('w/.mcp.json'));
+    mkdirSync(path('state'));
+    mkdirSync(path('cache'));
+    symlinkSync(path('cache'), path('home/.npm'));
+    const { view: found } = await view({ write: ['~/.npm', '~/.missing'], hide: ['.ralph', '/missing'] });
+    expect(inRoot(found.write)).toEqual([
+      'w',
+      'w/.ralph/loops/a',
+      'w/.ralph/loops/a/requests',
+      'w/.git',
+      'home/.claude',
+    ]);
+    expect(inRoot(found.given.write)).toEqual(['cache']);
+    expect(inRoot(found.given.hide)).toEqual(['w/.ralph']);
+    expect(inRoot(found.hide)).toEqual(['home/.ssh', 'home/.netrc', 'state']);
+    expect(inRoot(found.keep)).toEqual(
+      expect.arrayContaining([
+        'w/.ralph',
+        'home/.claude/settings.json',
+        'home/.claude/plugins',
+        'w/.git/hooks',
+        'w/.git/config',
+      ]),
+    );
+    // What is not writable need not be kept.
+    expect(inRoot(found.keep)).not.toContain('elsewhere/.mcp.json');
+  });
+
+  it('honours the variables that name the folders of an agent', async () => {
+    const { view: found } = await view({ agent: 'codex', env: { CODEX_HOME: path('codex') } });
+    expect(inRoot(found.write)).toContain('codex');
+    expect(existsSync(path('home/.codex'))).toBe(false);
+  });
+
+  it('includes the git folder of a worktree, and keeps hooks, configuration and pointers', async () => {
+    git('commit', '--quiet', '--allow-empty', '--message', 'begin');
+    git('worktree', 'add', '--quiet', path('tree'));
+    git('config', 'core.hooksPath', path('tree/.husky'));
+    write('tree/.husky/pre-commit');
+    const { view: found } = await view({ tree: path('tree') });
+    expect(inRoot(found.write)).toEqual(expect.arrayContaining(['tree', 'w/.git', 'w/.git/worktrees/tree']));
+    expect(inRoot(found.write)).not.toContain('w');
+    expect(inRoot(found.keep)).toEqual(
+      expect.arrayContaining([
+        'tree/.git',
+        'tree/.husky',
+        'w/.git/hooks',
+        'w/.git/config',
+        'w/.git/worktrees/tree/commondir',
+        'w/.git/worktrees/tree/gitdir',
+      ]),
+    );
+  });
+
+  it('does not include a repository that git refuses to read', async () => {
+    rmSync(path('w/.git/HEAD'));
+    const { view: found } = await view();
+    expect(inRoot(found.write)).not.toContain('w/.git');
+    expect(inRoot(found.keep)).toContain('w/.git');
+  });
+});
+
+it('settings that appear during a run are moved aside, and those from before are not', () => {
+  const run = path('run');
+  mkdirSync(run);
+  const old = write('w/old.json', 'old');
+  const paths = ['w/old.json', 'w/new.json', 'w/folder', 'w/empty', 'w/link'].map(path);
+  noteGuarded(run, paths);
+  write('w/new.json', 'new');
+  write('w/folder/hook');
+  mkdirSync(path('w/empty'));
+  symlinkSync('/nowhere', path('w/link'));
+  expect(moveNewAside(run)).toEqual([path('w/new.json'), path('w/folder'), path('w/link')]);
+  expect(paths.filter((one) => existsSync(one))).toEqual([old, path('w/empty')]);
+  expect(existsSync(join(run, 'set-aside', '2', 'hook'))).toBe(true);
+  expect(moveNewAside(run)).toEqual([]);
+});

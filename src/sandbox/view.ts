@@ -1,0 +1,182 @@
+/**
+ * Looks at the machine and describes what a loop's agent may see and change of it. Paths that do not exist are left out;
+ * links are resolved, since a sandbox covers real paths.
+ */
+import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { AgentCall, OwnFiles } from '../agents/agent.ts';
+import { AGENTS } from '../agents/agents.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
+import { socketsIn } from './environment.ts';
+import type { GitPlaces } from './git-places.ts';
+import { isIn, type View } from './sandbox.ts';
+
+export function viewOf(facts: Facts): { readonly view: View; readonly guarded: readonly string[] } {
+  const { tree, workspace, desk, requests, state, env, policy, git } = facts;
+  const home = env['HOME'] ?? '/';
+  const own = (facts.call?.files ?? []).map((files) => ({ files, path: ownPath(files, env) }));
+  const settingsFolders = own.flatMap(({ files, path }) =>
+    files.settingsFolders.map((name) => join(path, name)),
+  );
+  for (const folder of [...own.map(({ path }) => path), ...settingsFolders, ...git.folders])
+    makeQuietly(folder);
+  const settings = [
+    ...own.flatMap(({ files, path }) => files.settings.map((name) => join(path, name))),
+    ...settingsFolders,
+    ...PROJECT_FILES.map((name) => join(tree, name)),
+    ...git.absent,
+  ];
+  const absolute = (path: string): string =>
+    path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(tree, path);
+  // Where its program is not unpacked yet, each run does it for itself.
+  const unpacked = own
+    .filter(({ files, path }) => files.isProgram === true && isEmpty(path))
+    .map(({ path }) => path);
+  const system = real(TEMPORARY);
+  const temporary = [...system, ...real(unpacked)];
+  const given = { write: real(policy.write.map(absolute)), hide: real(policy.hide.map(absolute)) };
+  const write = real([
+    tree,
+    desk,
+    // A place of its own, so that the agent cannot replace it by a link.
+    requests,
+    join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md'),
+    ...git.write,
+    ...own.filter(({ files }) => files.isProgram !== true).map(({ path }) => path),
+  ]);
+  const visible = real([
+    ...VISIBLE,
+    ...[home, workspace, dirname(dirname(process.execPath)), PACKAGE].filter((path) => isInAny(path, system)),
+  ]);
+  const shown = [...write, ...given.write, ...visible];
+  const secret = real([...SECRETS.map((name) => join(home, name)), ...SOCKETS, ...socketsIn(env)]);
+  // The rest of a temporary folder is hidden already.
+  const hide = [
+    ...secret.filter((path) => !isInAny(path, system) || isInAny(path, shown)),
+    ...real([state, join(home, '.local', 'state', 'ralph')]),
+  ];
+  // Ralph's own folder has the settings and the desks of other loops.
+  const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter(
+    (path) => isInAny(path, [...write, ...given.write]),
+  );
+  return { view: { write, keep, temporary, hide, visible, given }, guarded: settings };
+}
+
+export interface Facts {
+  /** Where the agent works. */
+  readonly tree: string;
+  readonly workspace: string;
+  /** The loop's own folder in the workspace. */
+  readonly desk: string;
+  /** The folder on it for requests to the owner. */
+  readonly requests: string;
+  /** Ralph's state folder. */
+  readonly state: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Null for a custom command, whose own files are unknown. */
+  readonly call: AgentCall | null;
+  readonly policy: SandboxPolicy;
+  readonly git: GitPlaces;
+}
+
+/** The settings of all agents, whichever works now: another one may be started here later. */
+const PROJECT_FILES: readonly string[] = [
+  ...new Set(AGENTS.flatMap(({ call }) => call?.projectFiles ?? [])),
+  '.cursor/mcp.json',
+  '.cursor/hooks.json',
+  '.ralph/settings.json',
+  '.ralph/settings.local.json',
+];
+
+/** The sockets of sessions and services are in `/run`, and any program may have put one into the others. */
+const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
+
+/** What programs need of `/run`: name resolution, and on NixOS the programs themselves. */
+const VISIBLE = [
+  '/run/systemd/resolve',
+  '/run/resolvconf',
+  '/run/NetworkManager/resolv.conf',
+  '/run/nscd',
+  '/run/current-system',
+  '/run/booted-system',
+  '/run/opengl-driver',
+];
+
+/** Below the home. */
+const SECRETS = [
+  '.ssh',
+  '.aws',
+  '.gnupg',
+  '.netrc',
+  '.config/gh',
+  '.azure',
+  '.cargo/credentials',
+  '.cargo/credentials.toml',
+  '.config/gcloud',
+  '.config/git/credentials',
+  '.config/op',
+  '.docker/config.json',
+  '.docker/run',
+  '.git-credentials',
+  '.kube',
+  '.local/share/keyrings',
+  '.password-store',
+  '.pypirc',
+  '.vault-token',
+  '.Xauthority',
+];
+
+const SOCKETS = [
+  '/run/user',
+  '/var/run/docker.sock',
+  '/run/docker.sock',
+  '/run/podman',
+  '/run/containerd',
+  '/run/crio',
+  '/run/dbus',
+  '/var/lib/lxd/unix.socket',
+  '/var/snap/lxd/common/lxd/unix.socket',
+];
+
+/** The folder that contains `dist`. */
+const PACKAGE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+function ownPath({ folder, path }: OwnFiles, env: Readonly<Record<string, string>>): string {
+  const named = folder.variable === null ? '' : (env[folder.variable] ?? '');
+  const base = isAbsolute(named) ? named : join(env['HOME'] ?? '/', folder.below);
+  return path === undefined ? base : join(base, path);
+}
+
+/** The agent would make it itself, where it could. */
+function makeQuietly(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    // The agent reports what it cannot write.
+  }
+}
+
+/** The real paths of those that exist. */
+function real(paths: readonly string[]): readonly string[] {
+  const found = paths.flatMap((path) => {
+    try {
+      return [realpathSync(path)];
+    } catch {
+      return [];
+    }
+  });
+  return [...new Set(found)];
+}
+
+function isEmpty(folder: string): boolean {
+  return isFolder(folder) && readdirSync(folder).length === 0;
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isInAny(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => isIn(path, folder));
+}

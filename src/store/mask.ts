@@ -1,0 +1,146 @@
+/**
+ * The one way to show text of agents, checks and prompts: without secrets.
+ *
+ * 1. Text is masked before it is cut: a part of a secret cannot be recognised.
+ * 2. A secret that arrives in pieces is masked too: a stream holds back an end that may be the beginning of one.
+ * 3. The values are collected once, not with every piece of output.
+ */
+import { kept } from './kept-environment.ts';
+import { startersEnvironment } from './run-environment.ts';
+import { hideLikelyKeys, hideValues, REDACTED, secretValues, UNFINISHED_KEY } from './secrets.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What is masked of a loop that another process drives, or that has ended: the environment is kept only until its end. */
+export function maskOf({ id }: { readonly id: string }): Mask {
+  return new Mask(startersEnvironment(process.env), kept(id)?.env ?? {});
+}
+
+export class Mask {
+  readonly #values: readonly string[];
+
+  constructor(...environments: readonly Environment[]) {
+    const values = new Set(environments.flatMap((env) => secretValues(env)));
+    this.#values = [...values].toSorted((a, b) => b.length - a.length);
+  }
+
+  /** A text without secrets and without what looks like a key. */
+  text(text: string): string {
+    return hideLikelyKeys(hideValues(text, this.#values));
+  }
+
+  /** The same for a text that was already cut, with `...` at its end: there may be the beginning of a secret before it. */
+  cutText(text: string): string {
+    const masked = this.text(text);
+    if (!masked.endsWith('...')) return masked;
+    const start = masked.slice(0, -3);
+    const held = startOfValue(start, this.#values);
+    return held < MIN_PART_LENGTH ? masked : `${start.slice(0, -held)}${REDACTED}...`;
+  }
+
+  /** The same for all texts in a plain value; keys of objects stay. */
+  value<T>(value: T): T {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape stays the same
+    return this.#masked(value) as T;
+  }
+
+  /** For text that arrives in pieces. */
+  stream(): MaskedStream {
+    return new MaskedStream(this.#values);
+  }
+
+  #masked(value: unknown): unknown {
+    if (typeof value === 'string') return this.text(value);
+    if (Array.isArray(value)) return value.map((item: unknown) => this.#masked(item));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.#masked(part)]));
+  }
+}
+
+export class MaskedStream {
+  readonly #values: readonly string[];
+  /** The same values as the characters that their bytes are in Latin-1: bytes that are no UTF-8 pass unchanged. */
+  readonly #bytes: readonly string[];
+  #rest = '';
+  #isText = true;
+
+  constructor(values: readonly string[]) {
+    this.#values = values;
+    this.#bytes = values.map((value) => Buffer.from(value).toString('latin1'));
+  }
+
+  /** Use either texts or bytes for one stream. */
+  read<T extends string | Buffer>(piece: T): T;
+  read(piece: string | Buffer): string | Buffer {
+    this.#isText = typeof piece === 'string';
+    const values = this.#isText ? this.#values : this.#bytes;
+    const text = this.#rest + (typeof piece === 'string' ? piece : piece.toString('latin1'));
+    const held = unfinished(text, values);
+    this.#rest = text.slice(text.length - held);
+    return this.#shown(held === 0 ? text : text.slice(0, -held), values);
+  }
+
+  /** Shows a word that might have become a key, once nothing has followed for a while; not the beginning of a known secret. */
+  release(): string | Buffer {
+    const values = this.#isText ? this.#values : this.#bytes;
+    const text = this.#rest;
+    const held = withWholeValues(text, values, startOfValue(text, values));
+    this.#rest = text.slice(text.length - held);
+    return this.#shown(text.slice(0, text.length - held), values);
+  }
+
+  /** What is still held back; nothing follows it. */
+  end(): string | Buffer {
+    const rest = this.#rest;
+    this.#rest = '';
+    return this.#shown(rest, this.#isText ? this.#values : this.#bytes);
+  }
+
+  get isHolding(): boolean {
+    return this.#rest !== '';
+  }
+
+  #shown(text: string, values: readonly string[]): string | Buffer {
+    const masked = hideLikelyKeys(hideValues(text, values));
+    return this.#isText ? masked : Buffer.from(masked, 'latin1');
+  }
+}
+
+/** How many characters at the end may be the beginning of a secret or of a key. */
+function unfinished(text: string, values: readonly string[]): number {
+  const held = startOfValue(text, values);
+  const isWhole = text.endsWith('\n');
+  const key = isWhole ? 0 : (UNFINISHED_KEY.exec(text.slice(-MAX_KEY_LENGTH))?.[0].length ?? 0);
+  return withWholeValues(text, values, Math.max(held, key < MAX_KEY_LENGTH ? key : 0));
+}
+
+/** The length of the longest beginning of a value that the text ends with. */
+function startOfValue(text: string, values: readonly string[]): number {
+  let held = 0;
+  for (const value of values) {
+    const first = value[0] ?? '';
+    let at = text.indexOf(first, Math.max(0, text.length - value.length + 1));
+    while (at >= 0 && text.length - at > held) {
+      if (value.startsWith(text.slice(at))) held = text.length - at;
+      at = text.indexOf(first, at + 1);
+    }
+  }
+  return held;
+}
+
+/** Holds back all of a value that the end of the shown part would cut in two. */
+function withWholeValues(text: string, values: readonly string[], held: number): number {
+  if (held === 0) return 0;
+  let edge = text.length - held;
+  for (const value of values) {
+    const at = text.indexOf(value, Math.max(0, edge - value.length + 1));
+    if (at >= 0 && at < edge) edge = at;
+  }
+  return text.length - edge;
+}
+
+/** Fewer characters tell nothing, and are in other texts by chance. */
+const MIN_PART_LENGTH = 4;
+
+/** A longer word is no key. */
+const MAX_KEY_LENGTH = 512;

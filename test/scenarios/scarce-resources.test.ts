@@ -1,0 +1,58 @@
+/** What the machine refuses: file descriptors, writable folders. Mounts need permission, which some containers do not give. */
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const run = '$RALPH run -p work -m 1 --name it -- "$AGENT"; echo "run $?"';
+const errors = (text: string): readonly string[] => text.match(/^ralph: .*error.*$/gm) ?? [];
+
+describe('a loop', () => {
+  it('ends with exit code 3 and one line when there are too few file descriptors', async () => {
+    const stage = openStage();
+    stage.plans('default', "echo '<promise>DONE</promise>'");
+    const { stdout, stderr } = await stage.shell(
+      `for limit in 21 25 29 31 32 33; do (ulimit -n $limit; ${run}); rm -rf .ralph; done`,
+      { AGENT: stage.agent },
+    ).ended;
+    const ends = stdout.match(/^run \d+$/gm) ?? [];
+    const refused = ends.filter((line) => line === 'run 3').length;
+    expect(refused).toBeGreaterThan(0);
+    expect(ends.filter((line) => line === 'run 0')).toHaveLength(6 - refused);
+    expect(errors(stderr)).toHaveLength(refused);
+    expect(errors(stderr).every((line) => /too many open files; raise the limit/.test(line))).toBe(true);
+  });
+
+  it('does not start and exits with 2 where a folder cannot be made', async () => {
+    const stage = openStage();
+    stage.write('.ralph', 'a file');
+    const refused = await stage.run('-p', 'work', '-m', '2');
+    expect(refused.code).toBe(2);
+    expect(errors(refused.stderr)).toHaveLength(1);
+    expect(refused.stderr).toContain('not a folder');
+  });
+
+  it.skipIf(!canMount())('names a read-only file system, and not a missing folder', async () => {
+    const stage = openStage();
+    const { stdout, stderr } = await onReadOnlyDisk(stage);
+    expect(stdout).toBe('run 2\n');
+    expect(errors(stderr)).toHaveLength(1);
+    expect(stderr).toContain('read-only file system');
+  });
+});
+
+async function onReadOnlyDisk(stage: Stage): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const script = [
+    'mount --bind "$PLACE" "$PLACE"',
+    'mount -o remount,bind,ro "$PLACE"',
+    'cd "$PLACE"',
+    run,
+  ].join('\n');
+  const env = { PLACE: stage.workspace, AGENT: stage.agent, SCRIPT: script };
+  return stage.shell('exec unshare --user --map-root-user --mount sh -c "$SCRIPT"', env).ended;
+}
+
+function canMount(): boolean {
+  const line = `unshare --user --map-root-user --mount mount --bind "${tmpdir()}" "${tmpdir()}"`;
+  return spawnSync('/bin/sh', ['-c', line]).status === 0;
+}

@@ -1,0 +1,172 @@
+/** What is shown of the output of agents and checks: no secrets, no commands for the runner of a CI job. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStage, waitFor } from './stage.ts';
+
+const SECRET = 'my-very-secret-value';
+const task = ['-p', 'x', '-m', '1'];
+
+describe('the value of a secret variable', () => {
+  it('is masked in everything that Ralph prints of a plain agent, also in pieces, and complete in the raw log', async () => {
+    const stage = openStage();
+    stage.env['DEPLOY_TOKEN'] = SECRET;
+    stage.plans(
+      1,
+      `printf 'words my-very-'; sleep 0.1; printf 'secret-value end\\n'; printf 'errors my-very-' >&2; sleep 0.1; printf 'secret-value end\\n' >&2`,
+    );
+    const check = `echo "check $DEPLOY_TOKEN"; exit 1`;
+    const args = [...task, '--check', check, '--verbose'];
+    const { stdout, stderr } = await stage.run(...args, '--report', 'json', '--report-file', 'report.json');
+    expect(stdout).toContain('words <redacted> end\n');
+    expect(stderr).toContain('errors <redacted> end\n');
+    expect(stderr).toContain('check <redacted>');
+    expect(stage.read('report.json')).toContain('check <redacted>');
+    expect(readFileSync(stage.file('runs/0001/stdout.log'), 'utf8')).toBe(`words ${SECRET} end\n`);
+    const shown = [stdout, stderr, stage.read('report.json')];
+    const commands = [
+      ['logs', 'it'],
+      ['logs', 'it', '--stderr'],
+      ['logs', 'it', '--raw'],
+      ['story', 'it', '--json'],
+      ['status', 'it'],
+      ['status', '--json'],
+      ['ls', '--json'],
+    ];
+    for (const command of commands) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const ended = await stage.ralph(...command).ended;
+      shown.push(ended.stdout, ended.stderr);
+    }
+    expect(shown.join('\n')).not.toContain(SECRET);
+    expect(shown.filter((text) => text.includes('<redacted> end'))).toHaveLength(5);
+  });
+
+  it('is masked in the events of an agent, before their lines are cut, and in the JSON of the result', async () => {
+    const stage = openStage();
+    stage.env['DEPLOY_TOKEN'] = SECRET;
+    stage.installs('claude');
+    const tool = {
+      type: 'assistant',
+      message: {
+        id: 'm1',
+        content: [
+          { type: 'tool_use', id: 't', name: 'Bash', input: { command: `echo ${'x'.repeat(42)} ${SECRET}` } },
+        ],
+      },
+    };
+    const output = {
+      type: 'user',
+      message: {
+        content: [{ type: 'tool_result', tool_use_id: 't', content: `${'y'.repeat(108)} ${SECRET}` }],
+      },
+    };
+    const words = {
+      type: 'assistant',
+      message: { id: 'm2', content: [{ type: 'text', text: `said ${SECRET}` }] },
+    };
+    const result = { type: 'result', subtype: 'error', is_error: true, result: `failed with ${SECRET}` };
+    stage.write('stream', [tool, output, words, result].map((one) => `${JSON.stringify(one)}\n`).join(''));
+    stage.plans('default', 'cat stream');
+    const ended = await stage.ralph('run', '--name', 'it', ...task, '--agent', 'claude').ended;
+    expect(ended.stdout).toContain('said <redacted>');
+    expect(ended.stderr).toMatch(/Bash\(echo x+ <redacted>\.\.\.\)/);
+    const json = await stage.ralph('run', '--name', 'it', ...task, '--agent', 'claude', '--json').ended;
+    const logs = await stage.ralph('logs', 'it').ended;
+    expect(logs.stdout).toMatch(/Bash\(echo x+ <redacted>\.\.\.\)/);
+    const all = [ended, json, logs].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n');
+    // No part of it either.
+    expect(all).not.toMatch(/my-very|secret-value/);
+  });
+
+  it('is masked before the output of a check is cut to 2000 characters', async () => {
+    const stage = openStage();
+    stage.env['DEPLOY_TOKEN'] = SECRET;
+    // The cut is in the middle of the secret.
+    stage.write('output', `${'a'.repeat(100)}${SECRET}${'b'.repeat(1990)}`);
+    await stage.run(
+      ...task,
+      '--check',
+      'cat output; exit 1',
+      '--report',
+      'json',
+      '--report-file',
+      'report.json',
+    );
+    expect(stage.read('report.json')).not.toContain('value');
+    expect(stage.read('report.json')).toContain('redacted>bbb');
+  });
+});
+
+/** As the runner parses a line. */
+const isCommand = (line: string): boolean => /^\s*::.*::/.test(line) || /##(?:vso)?\[.*\]/.test(line);
+const commandsIn = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).filter(isCommand);
+
+describe('in a GitHub workflow', () => {
+  it('agents, checks and files give no commands to the runner', async () => {
+    const stage = openStage();
+    stage.env['GITHUB_ACTIONS'] = 'true';
+    stage.write(
+      'hostile',
+      ['context', '::add-mask::a', '  ::stop-commands::b', 'x ##[error]c', 'y'].join('\n'),
+    );
+    stage.git('add', '.');
+    stage.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'hostile');
+    stage.plans(
+      'default',
+      `cat hostile; printf 'over\\r::error::d\\n:'; cat hostile >&2; sed -i 1s/^/changed/ hostile`,
+    );
+    const args = [...task, '--check', 'cat hostile; exit 1', '--verbose'];
+    const plain = await stage.run(...args);
+    const json = await stage.run(...args, '--report', 'json');
+    const shown = [plain.stdout, plain.stderr, json.stdout, json.stderr];
+    for (const command of [
+      ['logs', 'it'],
+      ['logs', 'it', '--stderr'],
+      ['story', 'it'],
+      ['status', 'it', '--json'],
+      ['diff', 'it'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const ended = await stage.ralph(...command).ended;
+      shown.push(ended.stdout, ended.stderr);
+    }
+    expect(plain.stdout).toContain('context\n\\::add-mask::a\n  \\::stop-commands::b\nx ##\\[error]c\n');
+    expect(shown.flatMap(commandsIn)).toEqual([]);
+    expect(JSON.stringify(JSON.parse(json.stdout))).toContain('##[error]c');
+    // A patch that goes to a file is exact.
+    await stage.shell('$RALPH diff it > ../plan/patch').ended;
+    expect(readFileSync(join(stage.plan, 'patch'), 'utf8')).toContain('\n ::add-mask::a\n');
+    delete stage.env['GITHUB_ACTIONS'];
+    expect((await stage.ralph('logs', 'it').ended).stdout).toContain('\n::add-mask::a\n');
+    expect(existsSync(stage.path('hostile'))).toBe(true);
+  });
+});
+
+describe('a loop that was killed while it was created', () => {
+  it('leaves no environment and no records behind once another loop is created', async () => {
+    const stage = openStage();
+    stage.env['DEPLOY_TOKEN'] = SECRET;
+    const git = stage.installs('git');
+    const real = stage.shell(`PATH="${process.env['PATH'] ?? ''}" command -v git`);
+    const path = (await real.ended).stdout.trim();
+    const waits = `"${path}" "$@"; : >"$FAKE_PLAN/recorded"; ${waitFor()}`;
+    writeFileSync(
+      git,
+      `#!/bin/sh\ncase "$*" in *update-ref*) [ -e "$FAKE_PLAN/recorded" ] || { ${waits}; exit; };; esac\nexec "${path}" "$@"\n`,
+    );
+    const kept = (): readonly string[] =>
+      readdirSync(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph', 'kept'));
+    const records = (): string => stage.git('for-each-ref', 'refs/ralph/dead*/*');
+    const dying = stage.ralph('run', '--name', 'dead', ...task, '--', stage.agent);
+    await stage.waitForFile(join(stage.plan, 'recorded'));
+    dying.signal('SIGKILL');
+    await dying.ended;
+    stage.release();
+    expect(kept()).toHaveLength(1);
+    expect(records()).not.toBe('');
+    await stage.run(...task);
+    expect(kept()).toEqual([]);
+    expect(records()).toBe('');
+  });
+});
