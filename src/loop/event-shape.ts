@@ -122,8 +122,9 @@ const WHOLE_POLICY: Policy = {
   limits: { ...DEFAULT_POLICY.limits, unchanged: { nudge: null, end: 1 } },
   commit: { command: 'git commit', tasks: [], message: 'plain', timeoutMs: null },
   children: { waitMs: 1, pollMs: 1 },
+  sandbox: { checks: false, write: [], hide: [], network: true },
 };
-const MAY_LACK: ReadonlySet<string> = new Set(['unchanged', 'commit', 'children']);
+const MAY_LACK: ReadonlySet<string> = new Set(['unchanged', 'commit', 'children', 'sandbox']);
 
 const phases = list(oneOf(PHASES));
 const LISTS_OF_POLICY = fields({
@@ -133,6 +134,7 @@ const LISTS_OF_POLICY = fields({
 
 /** Only its structure: an earlier version may have allowed other values. */
 function isLike(value: unknown, sample: unknown, name = ''): boolean {
+  if (sample === null) return true;
   if (Array.isArray(sample)) return Array.isArray(value);
   // Other fields depend on the kind.
   if (isRecord(sample) && 'kind' in sample) return isRecord(value) && typeof value['kind'] === 'string';

@@ -241,7 +241,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     sample: { max_iterations: 7, status: 'running' },
     read(at) {
       const file = new StateFile(new Desk(at, 'it'));
-      file.open({ ...NOTHING_KNOWN.state, created: true });
+      const { policy } = NOTHING_KNOWN.state;
+      file.open({ ...NOTHING_KNOWN.state, created: true, policy: { ...policy, stateEdits: true } });
       const [edit = null] = file.takeEdit(NOTHING_KNOWN.state);
       return edit?.type === 'policy.changed' ? edit.policy.limits.iterations : null;
     },
