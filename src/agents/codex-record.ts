@@ -113,7 +113,9 @@ function totalIn(line: string): { readonly at: number; readonly usage: Json } | 
       : record(payload['info'])['total_token_usage'];
   const at = Date.parse(text(entry['timestamp']));
   if (!isRecord(usage) || Number.isNaN(at)) return null;
-  return isCount(usage['input_tokens']) && isCount(usage['output_tokens']) ? { at, usage } : null;
+  const numbers = Object.values(usage).filter((value) => typeof value === 'number');
+  const isUsage = [usage['input_tokens'], usage['output_tokens'], ...numbers].every(isCount);
+  return isUsage ? { at, usage } : null;
 }
 
 function isCount(value: unknown): boolean {

@@ -8,7 +8,7 @@ import { PHASES } from './completion.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import type { Control, Happening, LoopEvent, RunClass, RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
-import type { Policy } from './policy.ts';
+import type { LimitsPolicy, Policy } from './policy.ts';
 import {
   fields,
   fits,
@@ -68,6 +68,19 @@ const RUN_CLASSES: Readonly<Record<RunClass, true>> = {
   interrupted: true,
 };
 
+const limit = optional(nullable(number));
+const limits = fields({
+  iterations: limit,
+  timeMs: limit,
+  costUsd: limit,
+  tokens: limit,
+  failures: limit,
+  outputBytes: limit,
+  unchanged: optional(nullable(fields({ nudge: limit, end: number }))),
+  lookedAt: optional(string),
+  stopRunning: optional(flag),
+} satisfies Record<keyof LimitsPolicy, Rule>);
+
 const control = variant('type', {
   pause: fields({}),
   resume: fields({ now: flag }),
@@ -75,7 +88,7 @@ const control = variant('type', {
   signal: fields({ signal: oneOf(['SIGINT', 'SIGTERM']) }),
   tell: fields({ text: string }),
   abort: fields({ message: string, as: optional(oneOf(['bad-input'])) }),
-  set: fields({ limits: rule('an object', isRecord) }),
+  set: fields({ limits }),
 } satisfies Record<Control['type'], Rule>);
 
 const spent = { assumedRuns: optional(count) };
@@ -100,23 +113,35 @@ const outcome = variant('type', {
 
 const policy = rule('a policy', (value) => {
   const written = upgradedOrNull(value);
-  return written !== null && isLike(written, DEFAULT_POLICY) && fits(LISTS_OF_POLICY, written);
+  return written !== null && isLike(written, WHOLE_POLICY) && fits(LISTS_OF_POLICY, written);
 });
+
+/** The default policy with the parts that it lacks. */
+const WHOLE_POLICY: Policy = {
+  ...DEFAULT_POLICY,
+  limits: { ...DEFAULT_POLICY.limits, unchanged: { nudge: null, end: 1 } },
+  commit: { command: 'git commit', tasks: [], message: 'plain', timeoutMs: null },
+  children: { waitMs: 1, pollMs: 1 },
+  sandbox: { checks: false, write: [], hide: [], network: true },
+};
+const MAY_LACK: ReadonlySet<string> = new Set(['unchanged', 'commit', 'children', 'sandbox']);
+
+const phases = list(oneOf(PHASES));
 const LISTS_OF_POLICY = fields({
-  completion: fields({ detectors: list(fields({ kind: string })) }),
-  checks: fields({ commands: list(fields({ command: string, action: string })) }),
+  completion: fields({ detectors: list(fields({ kind: string, phases: optional(phases) })) }),
+  checks: fields({ commands: list(fields({ command: string, action: string, hint: nullable(string) })) }),
 });
 
 /** Only its structure: an earlier version may have allowed other values. */
-function isLike(value: unknown, sample: unknown): boolean {
-  if (sample === null || value === null) return true;
+function isLike(value: unknown, sample: unknown, name = ''): boolean {
+  if (sample === null) return true;
   if (Array.isArray(sample)) return Array.isArray(value);
-  if (!isRecord(sample)) return !isRecord(value) && !Array.isArray(value);
-  // Its other fields depend on its kind.
-  if ('kind' in sample) return isRecord(value) && typeof value['kind'] === 'string';
-  return (
-    isRecord(value) && Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key]))
-  );
+  // Other fields depend on the kind.
+  if (isRecord(sample) && 'kind' in sample) return isRecord(value) && typeof value['kind'] === 'string';
+  if (isRecord(sample) && value === null) return MAY_LACK.has(name);
+  if (isRecord(sample) && isRecord(value))
+    return Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key], key));
+  return !isRecord(sample) && !isRecord(value) && !Array.isArray(value);
 }
 
 function upgradedOrNull(value: unknown): Policy | null {

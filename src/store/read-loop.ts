@@ -8,6 +8,7 @@ import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
+import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { processes } from '../process/process.ts';
@@ -103,6 +104,8 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
         known = learn(known, event);
       },
     });
+    // Values that no version of Ralph writes may only matter when the next step is decided.
+    decide(known.state);
   } catch (error) {
     known = NOTHING_KNOWN;
     trouble =

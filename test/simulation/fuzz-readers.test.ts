@@ -241,7 +241,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     sample: { max_iterations: 7, status: 'running' },
     read(at) {
       const file = new StateFile(new Desk(at, 'it'));
-      file.open({ ...NOTHING_KNOWN.state, created: true });
+      const { policy } = NOTHING_KNOWN.state;
+      file.open({ ...NOTHING_KNOWN.state, created: true, policy: { ...policy, stateEdits: true } });
       const [edit = null] = file.takeEdit(NOTHING_KNOWN.state);
       return edit?.type === 'policy.changed' ? edit.policy.limits.iterations : null;
     },
@@ -305,7 +306,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 const asText = (sample: unknown): string => (typeof sample === 'string' ? sample : JSON.stringify(sample));
 const textOf = ({ sample }: Reader): string => asText(sample);
 
-describe.each(Object.entries(READERS))('%s', (name, reader) => {
+// A busy machine takes ten times as long.
+describe.each(Object.entries(READERS))('%s', { timeout: 120_000 }, (name, reader) => {
   const path = (): string => join(folder, reader.file);
   const put = (content: string | Buffer): void => {
     rmSync(path(), { recursive: true, force: true });
