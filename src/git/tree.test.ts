@@ -191,3 +191,14 @@ describe('a record', () => {
     await expect(readRecord(at.repository(), recordName('a..b-1', 'start'))).rejects.toThrow('is gone');
   });
 });
+
+it('a subfolder with a long name is recorded whatever is excluded, and without .ralph', async () => {
+  const folder = 'a folder/with a long name/so that patterns are shorter';
+  at.write('a', '1');
+  at.commits();
+  at.write(`${folder}/b`, '1');
+  at.write(`${folder}/large`, 'x'.repeat(2000));
+  at.write(`${folder}/.ralph/settings.json`, '{}');
+  const repository = { ...at.repository(folder), maxFileBytes: 1000 };
+  expect(at.files(await writeTree(repository, at.scratch))).toEqual(['a', `${folder}/b`]);
+});

@@ -54,11 +54,13 @@ export async function withTree<T>(
       );
     } else await copyIndex(repository, scratch);
     const unread = await addAll(repository, scratch, large);
-    if (index?.mayHaveRalph === true) await removeFromIndex(repository, scratch, RALPH_FOLDERS);
+    if (index?.mayHaveRalph === true || recorded.some(isRalphs))
+      await removeFromIndex(repository, scratch, RALPH_FOLDERS);
     const tree = await treeOfIndex(repository, scratch);
     // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
-    if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + recorded.length)
-      keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: recorded });
+    const own = recorded.filter((path) => !isRalphs(path));
+    if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + own.length)
+      keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: own });
     return await use(tree, { unread, large: await fromTop(repository, large) });
   } finally {
     if (!keptIndexes.has(scratch)) rmSync(scratch, { force: true });
@@ -82,6 +84,12 @@ interface KeptIndex {
   readonly untracked: readonly string[];
 }
 
+/** Removes an index that was kept. */
+export function dropKeptIndex(scratch: string): void {
+  keptIndexes.delete(scratch);
+  rmSync(scratch, { force: true });
+}
+
 /** By scratch file. */
 const keptIndexes = new Map<string, KeptIndex>();
 
@@ -93,18 +101,24 @@ function isCurrent({ of, stamp }: KeptIndex, scratch: string, index: IndexFile |
   }
 }
 
-/** Adds everything in the workspace but Ralph's own files and these, and returns the paths that cannot be read. */
+function isRalphs(path: string): boolean {
+  return path.split('/').includes('.ralph');
+}
+
+/**
+ * Adds everything in the workspace but these files, and returns the paths that cannot be read. Excludes only paths in the
+ * workspace: in a subfolder, git 2.39 reads beyond the end of an excluded pattern that is shorter than the subfolder's path.
+ */
 async function addAll(
   repository: Repository,
   scratch: string,
   except: readonly string[],
 ): Promise<readonly string[]> {
   const all = ['--all', '--ignore-errors'];
-  const paths = ['.', ...RALPH_FOLDERS.map((one) => one.replace(':(', ':(exclude,'))];
-  if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', ...paths]);
+  if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', '.']);
   const list = `${scratch}-paths`;
   try {
-    const lines = [...paths, ...except.map((path) => `:(exclude,literal)${path}`)];
+    const lines = ['.', ...except.map((path) => `:(exclude,literal)${path}`)];
     writeFileSync(list, lines.map((line) => `${line}\0`).join(''), 'latin1');
     const from = [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
     return await addToIndex(repository, scratch, [...all, ...from]);

@@ -21,6 +21,7 @@ import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { endStep } from '../recovery/recovery.ts';
 import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
+import { endCheckpoints } from '../scm/checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
@@ -156,7 +157,7 @@ export class OwnedLoop {
     } finally {
       stopWatching();
       stopAnswering();
-      await this.#packing.end();
+      await endCheckpoints({ folder: this.folder, packing: this.#packing });
       this.close();
     }
   }

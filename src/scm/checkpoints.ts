@@ -6,6 +6,7 @@ import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
+import { dropKeptIndex } from '../git/tree.ts';
 import { utf8, type Repository } from '../git/git.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
@@ -33,12 +34,12 @@ export async function checkpoint(
   { iteration, key }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
 ): Promise<Taken | null> {
-  const { spec, folder, env } = loop;
+  const { spec, env } = loop;
   const { name, value } = checkMarker(spec, key);
   const repository = repositoryOf(loop);
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
   try {
-    const scratch = join(folder.path, 'checkpoint-index');
+    const scratch = checkpointIndex(loop);
     const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, scratch);
     loop.packing.consider(repository);
     const problems = [
@@ -49,6 +50,16 @@ export async function checkpoint(
   } catch (error) {
     return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
   }
+}
+
+/** Ends what checkpoints have left for the next one; call when the loop is no longer driven. */
+export function endCheckpoints(loop: Pick<CheckpointedLoop, 'folder' | 'packing'>): Promise<void> {
+  dropKeptIndex(checkpointIndex(loop));
+  return loop.packing.end();
+}
+
+function checkpointIndex({ folder }: Pick<CheckpointedLoop, 'folder'>): string {
+  return join(folder.path, 'checkpoint-index');
 }
 
 function unreadable(paths: readonly string[]): string {
