@@ -1,6 +1,15 @@
 // Shared by all measurements: a scratch folder, the built command, and medians.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +64,9 @@ export function scratch() {
     /** The journal of a loop: its state is named by an id that begins with its name. */
     journal(name) {
       const loops = join(root, 'state', 'ralph', 'loops');
-      const [id = name] = existsSync(loops) ? readdirSync(loops).filter((one) => one.startsWith(`${name}-`)) : [];
+      const [id = name] = existsSync(loops)
+        ? readdirSync(loops).filter((one) => one.startsWith(`${name}-`))
+        : [];
       return join(loops, id, 'journal.jsonl');
     },
     clear() {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { packRecords } from './pack-records.ts';
+import { countLoose, packRecords } from './pack-records.ts';
 import { takeCheckpoint } from './records.ts';
 import { recordName } from './tree.ts';
 
@@ -43,6 +43,8 @@ it('leaves nothing behind when it is interrupted or an earlier process was kille
   at.write('.git/hooks/pre-auto-gc', '#!/bin/sh\n: >hook-was-here\n');
   chmodSync(at.path('.git/hooks/pre-auto-gc'), 0o755);
   mkdirSync(at.path('.git/objects/ralph-pack-999999999-1/pack'), { recursive: true });
+  // Git is asked for the folder only once.
+  await countLoose(at.repository());
   const interrupted = { ...at.repository(), interrupt: AbortSignal.abort() };
   await expect(packRecords(interrupted)).rejects.toThrow('git');
   expect(readdirSync(at.path('.git/objects')).filter((name) => name.startsWith('ralph'))).toEqual([]);
