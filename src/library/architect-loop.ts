@@ -126,7 +126,7 @@ export class ArchitectLoop {
 
   /** Removes the progress file of the last run. */
   cleanupProgress(): void {
-    if (this.#loop !== null) rmSync(join(this.#loop.folder, 'progress.md'), { force: true });
+    if (this.#loop !== null) rmSync(join(this.#loop.desk, 'progress.md'), { force: true });
   }
 
   #spec(): LoopSpec {

@@ -301,6 +301,6 @@ describe('a loop', () => {
       },
     });
     expect([printed.mock.calls, warned.mock.calls]).toEqual([[], []]);
-    expect(existsSync(join(workspace, '.ralph', 'loops', 'hush-1', 'journal.jsonl'))).toBe(true);
+    expect(existsSync(join(workspace, '.ralph', 'loops', 'hush-1', 'state.json'))).toBe(true);
   });
 });

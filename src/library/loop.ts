@@ -12,6 +12,8 @@ export class Loop {
   readonly id: string;
   /** The folder of its journal and of the logs of its runs. */
   readonly folder: string;
+  /** Its folder in the workspace, with the files for people and agents. */
+  readonly desk: string;
   /** Warnings about the agent, for the user. */
   readonly notes: readonly string[];
   readonly #owned: OwnedLoop;
@@ -26,6 +28,7 @@ export class Loop {
     this.name = owned.spec.name;
     this.id = owned.spec.id;
     this.folder = owned.folder.path;
+    this.desk = owned.folder.desk.path;
     this.notes = owned.notes;
     this.#owned = owned;
     this.#signal = signal ?? null;

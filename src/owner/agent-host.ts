@@ -42,7 +42,14 @@ export function agentHost(
           say,
         )
       : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
-  return { ...host, start: (run) => explained(() => host.start(run)) };
+  // The agent's own folder of a run; somebody may have removed the desk.
+  const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
+  const start: Host['start'] = (planned) =>
+    explained(async () => {
+      makeRunFolder(planned.run);
+      return host.start(planned);
+    });
+  return { ...host, start };
 }
 
 /** The agent's command line and the variables that are set for it, without secrets. */
@@ -71,7 +78,6 @@ function asProcess(
   return {
     folder: folder.run(run),
     argv: () => {
-      onDesk(folder.desk, folder.desk.run(run), () => {});
       const promptFile = promptFileFor({ spec, folder }, run, via, state);
       return argvOf({ spec, folder, promptFile }, run, via, state, () => readFileSync(prompt, 'utf8'));
     },

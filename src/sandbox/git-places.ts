@@ -1,13 +1,17 @@
 /** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gitOutput, utf8, type Repository } from '../git/git.ts';
+import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
 
 export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
   const asked = ['--git-dir', '--git-common-dir', '--git-path', 'hooks', '--show-toplevel'];
   try {
-    const output = utf8(await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...asked]));
+    // Ralph's own calls have no hooks; those of the user are what is to be protected.
+    const words = ['rev-parse', '--path-format=absolute', ...asked];
+    const { code, stdout } = await execGit(repository, words, {}, { as: 'user' });
+    if (code !== 0) return nothing(repository);
+    const output = stdout.toString('utf8');
     const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
     const pointer = join(top, '.git');
     return {
@@ -25,10 +29,14 @@ export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
       folders: [join(common, 'hooks')],
     };
   } catch {
-    // Not a repository, or one that git refuses to read: then nobody should change it.
-    const found = repositoryAbove(repository.folder);
-    return { write: [], keep: found === null ? [] : [found], absent: [], folders: [] };
+    return nothing(repository);
   }
+}
+
+/** Not a repository, or one that git refuses to read: then nobody should change it. */
+function nothing({ folder }: Repository): GitPlaces {
+  const found = repositoryAbove(folder);
+  return { write: [], keep: found === null ? [] : [found], absent: [], folders: [] };
 }
 
 export interface GitPlaces {

@@ -139,31 +139,4 @@ describe('an owner in the background', () => {
     await turn.exits(0);
     await nothingIsLeft();
   });
-
-  it('is not started for a child loop whose environment cannot be kept, and says what continues the loop', async () => {
-    rig.write('no-folder');
-    const state = { XDG_STATE_HOME: rig.path('no-folder') };
-    const child = `"${process.execPath}" "${rig.command}" run child --name child -m 1 -- true`;
-    const program = rig.program(
-      [
-        process.execPath,
-        rig.command,
-        'run',
-        'x',
-        '--name',
-        'a',
-        '-m',
-        '1',
-        '--',
-        ...rig.plain(`${child} 2>child.log`),
-      ],
-      state,
-    );
-    exits(await program.ended, 1);
-    expect(rig.read('child.log')).toContain(
-      '"child" cannot run in the background: the environment that it was started with is not in ',
-    );
-    expect(rig.read('child.log')).toContain('continue it with: ralph resume child');
-    exits(await rig.program([process.execPath, rig.command, 'resume', 'child'], state).ended, 1);
-  });
 });
