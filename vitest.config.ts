@@ -5,7 +5,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
-    exclude: ['test/agents/real-agents*.test.ts'],
+    exclude: ['test/agents/real-agents*.test.ts', 'test/agents/sandbox.test.ts'],
     allowOnly: false,
     // Most tests wait for their own processes half of the time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
