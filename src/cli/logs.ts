@@ -1,3 +1,4 @@
+import { homely } from './homely.ts';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { maskOf } from '../store/mask.ts';
 import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
@@ -62,6 +63,8 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
+  // For a person; a program that reads the output needs no path.
+  if (process.stderr.isTTY) warn(`[ralph] the complete log: ${homely(`${wanted.path}/${file}`)}\n`);
   print(`${wanted.path}/${file}`, sinkFor(wanted.path));
   return 0;
 }

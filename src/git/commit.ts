@@ -6,9 +6,11 @@
  * 3. The user's own git makes the commit, with hooks and signatures.
  * 4. A commit whose owner died before it was noted is recognised, so that it is never made twice.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
 import { execGit, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
@@ -62,7 +64,7 @@ export async function noteHead(
   { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
 ): Promise<void> {
   const note: Note = { head: await resolveRevision(repository, 'HEAD^{commit}'), tree, message };
-  writeFileSync(noteFile(folder), JSON.stringify(note));
+  replaceFile(noteFile(folder), JSON.stringify(note), { mode: PRIVATE_FILE });
 }
 
 export interface Note {

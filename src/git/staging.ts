@@ -5,9 +5,11 @@
  * 2. An entry that is committed by then stays, because taking it out would stage its reversal.
  * 3. The previous entries are noted before anything is staged. The note is removed once the index is in order again.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
@@ -23,7 +25,7 @@ export async function stage(
   // A note of an earlier attempt stays: it has the entries from before that attempt.
   if (!existsSync(note)) {
     const staged = await replacedEntries(repository, changes);
-    writeFileSync(note, JSON.stringify(staged));
+    replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
   }
   await updateIndex(repository, changes.map(indexEntry));
 }

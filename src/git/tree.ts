@@ -8,8 +8,10 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import {
   execGit,
   gitFailure,
@@ -198,7 +200,7 @@ const RALPH_FOLDERS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 /** Copies the user's index to `scratch`, which starts empty if there is no index yet. */
 export async function copyIndex(repository: Repository, scratch: string): Promise<void> {
   const index = Buffer.from(await gitPath(repository, ['--git-path', 'index']), 'latin1');
-  mkdirSync(dirname(scratch), { recursive: true });
+  makeFolders(dirname(scratch), PRIVATE_FOLDER);
   // An earlier process may have been killed.
   rmSync(scratch, { force: true });
   rmSync(`${scratch}.lock`, { force: true });

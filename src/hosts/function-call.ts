@@ -1,7 +1,8 @@
 /** One call of an agent function: it gets its prompt and environment, and its reports become lines in files. */
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { openRegular, PRIVATE_FILE } from '../files/files.ts';
 import type { Marker } from '../process/process-table.ts';
 
 export interface CallSpec {
@@ -51,8 +52,8 @@ export class FunctionCall {
 
   constructor(run: string, spec: CallSpec, perform: Performer) {
     this.#folder = spec.folder;
-    this.#stdout = openSync(join(spec.folder, 'stdout.log'), 'a');
-    this.#stderr = openSync(join(spec.folder, 'stderr.log'), 'a');
+    this.#stdout = openRegular(join(spec.folder, 'stdout.log'), 'append');
+    this.#stderr = openRegular(join(spec.folder, 'stderr.log'), 'append');
     this.over = this.#runToEnd(run, spec, perform);
   }
 
@@ -99,7 +100,7 @@ export class FunctionCall {
     for (const event of events) this.#writeEvent(event);
     this.status = code;
     try {
-      writeFileSync(join(this.#folder, 'exit'), `${code}\n`);
+      writeFileSync(join(this.#folder, 'exit'), `${code}\n`, { mode: PRIVATE_FILE });
     } catch {
       // Only a later owner needs this file, and the function may have deleted the folder.
     }

@@ -9,8 +9,10 @@
  * 4. After `stop` no process with the run's marker is left: everything that was started with the run's environment is
  *    ended.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import type { StrayProcess } from '../loop/event.ts';
 import { exitStatus, hasStarted, unknownBirth } from '../process/shim.ts';
 import { killAll } from '../process/stop.ts';
@@ -33,9 +35,9 @@ export function functionHost(
     },
     async start({ run }) {
       const spec = describe(run);
-      mkdirSync(spec.folder, { recursive: true });
+      makeFolders(spec.folder, PRIVATE_FOLDER);
       // Created exclusively, so that the run starts at most once. There is no process to name, hence 0.
-      writeFileSync(join(spec.folder, 'started'), '0\n', { flag: 'wx' });
+      writeFileSync(join(spec.folder, 'started'), '0\n', { flag: 'wx', mode: PRIVATE_FILE });
       return new FunctionRun(spec, new FunctionCall(run, spec, perform), table);
     },
   };

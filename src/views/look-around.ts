@@ -1,7 +1,8 @@
 /** Finds installed agents and likely checks for `ralph init`, without running them. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { AGENTS } from '../agents/agents.ts';
+import { readRegular } from '../files/files.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../config/suggest.ts';
 import { findCommand } from '../process/command.ts';
 
@@ -31,7 +32,7 @@ function repositoryAt(workspace: string): Repository {
   return {
     read(name) {
       try {
-        return readFileSync(join(workspace, name), 'utf8');
+        return readRegular(join(workspace, name), MAX_BYTES)?.toString('utf8') ?? null;
       } catch {
         return null;
       }
@@ -55,4 +56,6 @@ function schemaFor(workspace: string): string {
   }
 }
 
+/** No manifest is longer. */
+const MAX_BYTES = 16 * 1024 * 1024;
 const SCHEMA = 'settings.schema.json';

@@ -1,10 +1,13 @@
 /** Sets up a new worktree: runs the user's commands, each behind the same shim as a check. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSlug } from '../checks/slug.ts';
 import type { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { anyOf, fields, fits, oneOf } from '../loop/shape.ts';
 import { objectId } from '../git/object-id.ts';
 import { GitError } from '../git/git.ts';
@@ -29,8 +32,8 @@ export function isSetUp(folder: LoopFolder): boolean {
 }
 
 export function noteSetUp(folder: LoopFolder): void {
-  mkdirSync(setUpFolder(folder), { recursive: true });
-  writeFileSync(join(setUpFolder(folder), 'done'), '');
+  makeFolders(setUpFolder(folder), PRIVATE_FOLDER);
+  replaceFile(join(setUpFolder(folder), 'done'), '', { mode: PRIVATE_FILE });
 }
 
 export function setUpFolder(folder: LoopFolder): string {
@@ -49,8 +52,8 @@ export async function watchSetUp(
   );
   return async () => {
     const setUpTree = isClean === true ? await nullIfGitFails(() => recordSetUpTree(repository)) : null;
-    mkdirSync(setUpFolder(folder), { recursive: true });
-    writeFileSync(setUpTreeFile(folder), `${JSON.stringify(setUpTree)}\n`);
+    makeFolders(setUpFolder(folder), PRIVATE_FOLDER);
+    replaceFile(setUpTreeFile(folder), `${JSON.stringify(setUpTree)}\n`, { mode: PRIVATE_FILE });
   };
 }
 

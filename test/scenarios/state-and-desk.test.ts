@@ -107,6 +107,20 @@ describe('the state of a loop', () => {
 
 const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
 
+describe('the state of a loop with a worktree, a set-up, commits and a rewind', () => {
+  it('is readable for its user only, too', async () => {
+    const stage = openStage();
+    stage.settings({ setup: ['echo prepared'], scm: { command: 'git', tasks: ['commit'] } });
+    for (const [key, value] of Object.entries({ name: 't', email: 't@t' }))
+      stage.git('config', `user.${key}`, value);
+    stage.plans('default', 'echo "$RALPH_ITERATION" >a; echo Work');
+    const { code } = await stage.run(...work, '--worktree', '-m', '2', '--check', 'true');
+    expect(code).toBe(1);
+    expect((await stage.ralph('rewind', 'it', '1').ended).code).toBe(0);
+    expect(exposed(root(stage))).toEqual([]);
+  });
+});
+
 describe('a desk', () => {
   it('that came with a clone is no loop: it is ignored and mentioned, and a new loop moves it away', async () => {
     const stage = openStage();
