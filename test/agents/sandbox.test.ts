@@ -44,3 +44,26 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     expect(readFileSync(inHome(arena, '.claude/settings.json'), 'utf8')).toBe(isFree ? '{}\n' : '{}');
   });
 });
+
+it('codex in its own sandbox writes the workspace and its desk, and not the state of its loop', async () => {
+  const agent = REAL_AGENTS.codex;
+  const bin = await install(agent.package);
+  const state = '"$XDG_STATE_HOME"/ralph/loops/*/spec.json';
+  const work = [
+    ': > inside',
+    ': > "$TASK_FOLDER"/note',
+    `for f in ${state}; do echo '{}' > "$f"; done`,
+    'echo tried > tried',
+  ];
+  const arena = await openArena(agent, bin, [runs(work.join('; ')), says(CLAIM)]);
+  // Codex lets its agent write /tmp, where the state of this test is.
+  const without = ['exclude_slash_tmp', 'exclude_tmpdir_env_var'].flatMap((name) => [
+    '-c',
+    `sandbox_workspace_write.${name}=true`,
+  ]);
+  const own = ['--', 'codex', '--sandbox', 'workspace-write', ...without, '--skip-git-repo-check'];
+  endedWith(0, await arena.run(['Make a file.', '--check', 'test -e tried', '-m', '2', ...own]));
+  const has = (name: string): boolean => existsSync(join(arena.stage.workspace, name));
+  expect([has('inside'), has('.ralph/loops/it/note')]).toEqual([true, true]);
+  expect(readFileSync(arena.stage.file('spec.json'), 'utf8')).toContain('"name": "it"');
+});
