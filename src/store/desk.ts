@@ -5,7 +5,16 @@
  * 2. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
  *    folder and would otherwise drive a loop on the same desk.
  */
-import { closeSync, copyFileSync, fstatSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  lstatSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, openRegular, readAll } from '../files/files.ts';
@@ -93,7 +102,8 @@ function copyEnd(from: string, to: string): void {
   try {
     const { size } = fstatSync(source);
     if (size <= MAX_COPY_BYTES) {
-      copyFileSync(from, to);
+      // Exclusively, so that a link which appears meanwhile is not followed.
+      copyFileSync(from, to, constants.COPYFILE_EXCL);
       return;
     }
     const target = openRegular(to, 'create', 0o666);
