@@ -1,6 +1,7 @@
 /** Finds installed agents and likely checks for `ralph init`, without running them. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { textOf } from '../files/files.ts';
 import { AGENTS } from '../agents/agents.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../config/suggest.ts';
 import { findCommand } from '../process/command.ts';
@@ -31,7 +32,8 @@ function repositoryAt(workspace: string): Repository {
   return {
     read(name) {
       try {
-        return readFileSync(join(workspace, name), 'utf8');
+        // A FIFO in a clone is not waited for.
+        return textOf(realpathSync(join(workspace, name)));
       } catch {
         return null;
       }
