@@ -58,7 +58,8 @@ export interface GitOptions extends Pick<
 /** Keep the repository's configuration from running programs. They override the user's own options, which come before. */
 const NO_PROGRAMS: readonly string[] = [
   '--no-pager',
-  ...['core.fsmonitor=false', 'log.showSignature=false'].flatMap(setting),
+  // Without `.git/HEAD`, git would take the workspace itself for a repository, with hooks and filters that an agent wrote.
+  ...['core.fsmonitor=false', 'log.showSignature=false', 'safe.bareRepository=explicit'].flatMap(setting),
 ];
 
 /** Keep hooks from running, and git from entering submodules. Git 2.54 and later also have hooks in the configuration. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
@@ -6,6 +6,7 @@ import { Canaries } from '../../test/rig/hostile-repository.ts';
 import { guardDiff } from './diff-programs.ts';
 import { diffSince } from './diff.ts';
 import { fingerprint } from './fingerprint.ts';
+import { execGit } from './git.ts';
 import { recordTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
@@ -76,4 +77,19 @@ it('guards a diff on a terminal from programs that the repository names, and let
   expect(await guard()).toEqual({ options: ['--no-textconv'], env: { GIT_PAGER: 'delta' } });
   at.git('config', 'diff.x.command', 'evil');
   expect(await guard()).toEqual({ options: ['--no-ext-diff', '--no-textconv'], env: { GIT_PAGER: 'delta' } });
+});
+
+it('does not take the workspace itself for a bare repository when the agent has removed .git/HEAD', async () => {
+  renameSync(at.path('.git/HEAD'), at.path('HEAD'));
+  for (const name of ['objects', 'refs']) cpSync(at.path(`.git/${name}`), at.path(name), { recursive: true });
+  at.write(
+    'config',
+    `[core]\nbare = false\nworktree = ${at.work}\n[filter "x"]\nclean = ${canaries.add('bare')}\n`,
+  );
+  at.write('.gitattributes', '* filter=x\n');
+  const asked = (['ralph', 'user'] as const).map((as) =>
+    execGit(at.repository(), ['add', '--all'], {}, { as }),
+  );
+  expect((await Promise.all(asked)).map(({ code }) => code)).toEqual([128, 128]);
+  expect(canaries.take()).toEqual([]);
 });

@@ -18,7 +18,7 @@ import { forget } from '../store/kept-environment.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
-import { writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
+import { treeOf, writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
 import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
@@ -26,7 +26,7 @@ import { claimName, type ClaimedName } from './claim-name.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
-import { refuseEmptyPrompt } from './prompt-source.ts';
+import { refuseEmptyPrompt, withRealPaths } from './prompt-source.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { UserError } from '../user-error.ts';
 import { asUserError } from './refusals.ts';
@@ -127,7 +127,7 @@ async function writeLoop(
   if (progress !== null) replaceFile(folder.earlierProgress, progress, { mode: PRIVATE_FILE });
   keepEnvironment(spec, env);
   writeSpec(folder.spec, spec, env);
-  moveStaleMarkers(folder.desk, policy);
+  moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)
@@ -154,7 +154,7 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place }: LoopRequest,
+  { workspace, agent, prompt, parent, place, policy }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -164,7 +164,7 @@ function specOf(
     workspace,
     created: new Date().toISOString(),
     agent: worktree === null ? agent : anchored(agent, workspace),
-    prompt,
+    prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),
     ...(place === undefined ? {} : { place }),
     ...(worktree === null ? {} : { worktree }),
     parent,

@@ -1,6 +1,7 @@
 /** Marker files such as `DONE`, on the desk or where the policy puts them. */
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { isInside, realPath } from '../git/worktree.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { Desk } from '../store/store.ts';
 
@@ -8,9 +9,12 @@ import type { Desk } from '../store/store.ts';
 export function findMarker(
   path: string,
   name: string,
+  roots: readonly string[],
 ): { readonly isThere: boolean; readonly problem: string | null } {
   try {
     const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && !isWithin(path, roots))
+      return { isThere: false, problem: `${name} is outside of the workspace: a link leads there` };
     if (found === undefined) return { isThere: false, problem: null };
     return found.isDirectory()
       ? { isThere: false, problem: `${name} is a directory` }
@@ -24,15 +28,21 @@ export function findMarker(
 }
 
 /** Moves rejected markers to the desk, where a person can read them and they are no part of the work. */
-export function moveAside(desk: Desk, markers: readonly string[]): void {
+export function moveAside(desk: Desk, markers: readonly string[], roots: readonly string[]): void {
   for (const name of markers) {
     const path = desk.marker(name);
-    if (!existsSync(path)) continue;
+    if (!existsSync(path) || !isWithin(path, roots)) continue;
     const aside = join(desk.path, `${basename(path)}.rejected-`);
     let number = 1;
     while (existsSync(`${aside}${number}`)) number++;
     move(path, `${aside}${number}`);
   }
+}
+
+/** Whether the folder of a file is in one of these, whatever links the agent has put on the way. */
+function isWithin(path: string, roots: readonly string[]): boolean {
+  const place = join(realPath(dirname(path)), basename(path));
+  return roots.some((root) => isInside(realPath(root), place));
 }
 
 function move(from: string, to: string): void {
@@ -47,10 +57,11 @@ function move(from: string, to: string): void {
 }
 
 /** Moves markers aside that existed before the loop began, if the policy says so. */
-export function moveStaleMarkers(desk: Desk, { completion }: Policy): void {
+export function moveStaleMarkers(desk: Desk, { completion }: Policy, roots: readonly string[]): void {
   if (completion.staleMarkers !== 'move-aside') return;
   moveAside(
     desk,
     completion.detectors.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : [])),
+    roots,
   );
 }

@@ -1,4 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { readRegular, UnusableFile } from '../files/files.ts';
+import { realPath } from '../git/worktree.ts';
 import { presets } from '../loop/presets.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { PromptSource } from '../store/spec.ts';
@@ -29,19 +31,39 @@ export interface PromptBase {
   readonly isSpecification: boolean;
 }
 
-/** Reads the base of the prompt for each run; uses the text if the file of a specification is gone. */
-export function readBase(prompt: PromptSource): PromptBase {
+/**
+ * Reads the base of the prompt for each run; uses the text if the file of a specification is gone. The agent may have replaced the
+ * file: a FIFO is not waited for, and a link does not show an agent in a sandbox what the sandbox hides.
+ */
+export function readBase(
+  prompt: PromptSource,
+  { followLinks }: { readonly followLinks: boolean } = { followLinks: true },
+): PromptBase {
+  const read = (path: string): string => readPrompt(path, followLinks);
   if ('spec' in prompt) {
-    const specification = readOrNull(prompt.spec);
+    const specification = readOrNull(() => read(prompt.spec));
     if (specification !== null) return { text: specification, isSpecification: true };
   }
-  const text = 'text' in prompt ? prompt.text : readFileSync(prompt.file, 'utf8');
+  const text = 'text' in prompt ? prompt.text : read(prompt.file);
   return { text, isSpecification: 'isSpecification' in prompt };
 }
 
-function readOrNull(path: string): string | null {
+function readPrompt(path: string, followLinks: boolean): string {
+  const real = realpathSync(path);
+  if (real !== path && !followLinks)
+    throw new UnusableFile(path, `a link to ${real} now, which a loop in a sandbox does not follow`);
+  return readRegular(real)?.toString('utf8') ?? '';
+}
+
+/** The prompt with the real paths of its files, so that a link which appears later is noticed. */
+export function withRealPaths(prompt: PromptSource): PromptSource {
+  if ('file' in prompt) return { ...prompt, file: realPath(prompt.file) };
+  return 'spec' in prompt ? { ...prompt, spec: realPath(prompt.spec) } : prompt;
+}
+
+function readOrNull(read: () => string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return read();
   } catch {
     return null;
   }

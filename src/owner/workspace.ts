@@ -35,9 +35,10 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const scm = loopScm(loop);
   const evidence = loopEvidence(loop);
+  const roots = [spec.workspace, treeOf(spec)];
   return {
     async look({ markers, fingerprint: wantsFingerprint }) {
-      const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name) }));
+      const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name, roots) }));
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
@@ -47,7 +48,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     },
     examine: (effect) => evidence.examine(effect),
     restore: (effect) => evidence.restore(effect),
-    moveAside: (markers) => moveAside(folder.desk, markers),
+    moveAside: (markers) => moveAside(folder.desk, markers, roots),
     writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, relative, resolve } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
@@ -18,12 +18,13 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   const { spec, folder } = loop;
   let base: PromptBase;
   try {
-    base = readBase(spec.prompt);
+    base = readBase(spec.prompt, { followLinks: loop.policy().sandbox === null });
   } catch (error) {
     const path = 'file' in spec.prompt ? spec.prompt.file : 'the prompt';
+    const why = error instanceof UnusableFile ? ` (${error.reason})` : '';
     return error instanceof Error && 'code' in error && error.code === 'ENOENT'
       ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
-      : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}` } };
+      : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}${why}` } };
   }
   // A command-line argument cannot contain a NUL.
   const text = renderPrompt(withoutKeys(effect.plan), await gather(loop, effect, base)).replaceAll(

@@ -1,5 +1,5 @@
 /** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
@@ -20,12 +20,16 @@ export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
         hooks,
         ...keptIn(common),
         ...(own === common ? [] : keptIn(own)),
-        ...modulesIn(join(common, 'modules')).flatMap(keptIn),
+        ...[...modulesIn(join(common, 'modules')), ...worktreesIn(common)].flatMap(keptIn),
         // A worktree's pointer to its git folder.
         ...(statSync(pointer, { throwIfNoEntry: false })?.isFile() === true ? [pointer] : []),
       ],
-      // It would send git to another configuration; a worktree's own one is among those that are kept.
-      absent: [join(common, 'commondir')],
+      // They would send git to another configuration; those that exist are among those that are kept.
+      absent: [
+        join(common, 'commondir'),
+        ...[common, own, ...worktreesIn(common)].map((one) => join(one, 'config.worktree')),
+        ...missingIn(repository.folder),
+      ],
       folders: [join(common, 'hooks')],
     };
   } catch {
@@ -36,7 +40,13 @@ export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
 /** Not a repository, or one that git refuses to read: then nobody should change it. */
 function nothing({ folder }: Repository): GitPlaces {
   const found = repositoryAbove(folder);
-  return { write: [], keep: found === null ? [] : [found], absent: [], folders: [] };
+  return { write: [], keep: found === null ? [] : [found], absent: missingIn(folder), folders: [] };
+}
+
+/** A repository that the agent makes in the workspace has hooks and filters of its own, or points to one elsewhere. */
+function missingIn(folder: string): readonly string[] {
+  const path = join(folder, '.git');
+  return lstatSync(path, { throwIfNoEntry: false }) === undefined ? [path] : [];
 }
 
 export interface GitPlaces {
@@ -51,6 +61,12 @@ export interface GitPlaces {
 
 function keptIn(folder: string): readonly string[] {
   return ['config', 'config.worktree', 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
+}
+
+/** The git folders of the repository's worktrees. */
+function worktreesIn(common: string): readonly string[] {
+  const folder = join(common, 'worktrees');
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
 }
 
 /** The git folders of submodules; their names may have several parts. */

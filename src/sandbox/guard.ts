@@ -7,45 +7,103 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
 
 /** Notes where each of these paths leads now, in the run's folder. */
 export function noteGuarded(runFolder: string, paths: readonly string[]): void {
+  const links: Record<string, string> = {};
+  for (const path of paths)
+    follow(path, (link, to) => {
+      links[link] = to;
+      return true;
+    });
   const before = Object.fromEntries(paths.map((path) => [path, target(path)]));
-  replaceFile(join(runFolder, NOTE), `${JSON.stringify(before)}\n`, { mode: PRIVATE_FILE });
+  replaceFile(join(runFolder, NOTE), `${JSON.stringify({ before, links })}\n`, { mode: PRIVATE_FILE });
 }
 
-/** Moves what has appeared since into the run's folder, and returns where it was. */
+/**
+ * Moves what has appeared since into the run's folder, and returns where it was. A new link on the way is moved itself: what it
+ * leads to may be a file of the user's.
+ */
 export function moveNewAside(runFolder: string): readonly string[] {
-  const before = readNote(join(runFolder, NOTE));
-  const changed = Object.entries(before).filter(([path, was]) => {
-    const now = target(path);
-    return now !== null && now !== was;
-  });
-  return changed.map(([path], index) => {
-    const aside = join(runFolder, 'set-aside', String(index + 1));
+  const { before, links } = readNote(join(runFolder, NOTE));
+  const moved: string[] = [];
+  for (const [path] of Object.entries(before).filter(leadsElsewhere)) {
+    const found = follow(path, (link, to) => links[link] === to);
+    // A link that was moved for an earlier path is gone.
+    if (lstatSync(found, { throwIfNoEntry: false }) === undefined) continue;
     mkdirSync(join(runFolder, 'set-aside'), { recursive: true, mode: 0o700 });
-    move(path, aside);
-    return path;
-  });
+    moved.push(path);
+    move(found, join(runFolder, 'set-aside', String(moved.length)));
+  }
+  return moved;
+}
+
+function leadsElsewhere([path, was]: readonly [string, unknown]): boolean {
+  const now = target(path);
+  return now !== null && now !== was;
 }
 
 const NOTE = 'guarded.json';
 
-function readNote(path: string): Readonly<Record<string, unknown>> {
+function readNote(path: string): Note {
   try {
     const value: unknown = JSON.parse(textOf(path) ?? '');
-    return isRecord(value) ? value : {};
+    if (!isRecord(value)) return NOTHING;
+    const { before, links } = value;
+    return isRecord(before) && isRecord(links) ? { before, links } : NOTHING;
   } catch {
-    return {};
+    return NOTHING;
+  }
+}
+
+interface Note {
+  /** Where each path led. */
+  readonly before: Readonly<Record<string, unknown>>;
+  /** The links on the way, and what each contained. */
+  readonly links: Readonly<Record<string, unknown>>;
+}
+
+const NOTHING: Note = { before: {}, links: {} };
+
+/** Follows a path through the links that `mayPass` accepts; returns the first other link, or where the path leads. */
+function follow(path: string, mayPass: (link: string, to: string) => boolean): string {
+  let at = '/';
+  let rest = partsOf(path);
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
+    const [part, ...more] = rest;
+    if (part === undefined) break;
+    const next = join(at, part);
+    const to = linkAt(next);
+    if (to !== null && !mayPass(next, to)) return next;
+    rest = to === null ? more : [...partsOf(to), ...more];
+    if (to === null) at = next;
+    else if (isAbsolute(to)) at = '/';
+  }
+  return at;
+}
+
+/** Longer than any path; ends a circle of links. */
+const MAX_STEPS = 5000;
+
+function partsOf(path: string): readonly string[] {
+  return path.split('/').filter((part) => part !== '');
+}
+
+function linkAt(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 
@@ -55,16 +113,8 @@ function target(path: string): string | null {
     const real = realpathSync(path);
     return statSync(real).isDirectory() && readdirSync(real).length === 0 ? null : real;
   } catch {
-    return isLink(path) ? path : null;
-  }
-}
-
-/** A link to nothing may lead to something later. */
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink();
-  } catch {
-    return false;
+    // A link to nothing may lead to something later.
+    return linkAt(path) === null ? null : path;
   }
 }
 

@@ -129,6 +129,31 @@ describe('what the agent of a loop may see and change', () => {
     );
   });
 
+  it('keeps the pointers of other worktrees, and guards settings that git would read if they appeared', async () => {
+    git('commit', '--quiet', '--allow-empty', '--message', 'begin');
+    git('worktree', 'add', '--quiet', path('tree'));
+    const { view: found, guarded } = await view();
+    expect(inRoot(found.keep)).toEqual(
+      expect.arrayContaining(['w/.git/worktrees/tree/commondir', 'w/.git/worktrees/tree/gitdir']),
+    );
+    expect(inRoot(guarded)).toEqual(
+      expect.arrayContaining(['w/.git/config.worktree', 'w/.git/worktrees/tree/config.worktree']),
+    );
+    expect(inRoot(guarded)).not.toContain('w/.git');
+  });
+
+  it('guards the place of a repository that the agent could make in the workspace', async () => {
+    mkdirSync(path('w/sub'));
+    expect(inRoot((await view({ tree: path('w/sub') })).guarded)).toContain('w/sub/.git');
+    mkdirSync(path('plain'));
+    expect(inRoot((await view({ tree: path('plain') })).guarded)).toContain('plain/.git');
+  });
+
+  it('does not follow a link in the place of the message bus', async () => {
+    symlinkSync(write('home/.bashrc'), path('w/.ralph/PROJECT-MESSAGE-BUS.md'));
+    expect(inRoot((await view()).view.write)).not.toContain('home/.bashrc');
+  });
+
   it('does not include a repository that git refuses to read', async () => {
     rmSync(path('w/.git/HEAD'));
     const { view: found } = await view();
@@ -151,4 +176,25 @@ it('settings that appear during a run are moved aside, and those from before are
   expect(paths.filter((one) => existsSync(one))).toEqual([old, path('w/empty')]);
   expect(existsSync(join(run, 'set-aside', '2', 'hook'))).toBe(true);
   expect(moveNewAside(run)).toEqual([]);
+});
+
+it('a new link on the way to settings is moved aside, and not the file that it leads to', () => {
+  const run = path('run');
+  mkdirSync(run);
+  const precious = write('home/.claude/settings.json', 'precious');
+  mkdirSync(path('w/shared'), { recursive: true });
+  mkdirSync(path('w/.codex'));
+  symlinkSync('shared', path('w/.gemini'));
+  const names = ['.claude/settings.json', '.claude/hooks', '.codex/config.toml', '.gemini/settings.json'];
+  const paths = names.map((name) => path(`w/${name}`));
+  noteGuarded(run, paths);
+  symlinkSync(path('home/.claude'), path('w/.claude'));
+  rmSync(path('w/.codex'), { recursive: true });
+  const config = write('home/.codex/config.toml', 'precious');
+  symlinkSync(path('home/.codex'), path('w/.codex'));
+  write('w/shared/settings.json', 'new');
+  expect(moveNewAside(run)).toEqual([paths[0], paths[2], paths[3]]);
+  expect([precious, config].every((file) => existsSync(file))).toBe(true);
+  const left = ['w/.claude', 'w/.codex', 'w/.gemini', 'w/shared/settings.json'];
+  expect(left.filter((name) => existsSync(path(name)))).toEqual(['w/.gemini']);
 });

@@ -41,7 +41,7 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     desk,
     // A place of its own, so that the agent cannot replace it by a link.
     requests,
-    join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md'),
+    ...withoutLinks(join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md')),
     ...git.write,
     ...own.filter(({ files }) => files.isProgram !== true).map(({ path }) => path),
   ]);
@@ -167,6 +167,11 @@ function real(paths: readonly string[]): readonly string[] {
     }
   });
   return [...new Set(found)];
+}
+
+/** The path, unless a link is on the way: a repository could lead to any file with it. */
+function withoutLinks(path: string): readonly string[] {
+  return real([path]).filter((one) => one === path);
 }
 
 function isEmpty(folder: string): boolean {

@@ -31,6 +31,8 @@ export function strangersIn(workspace: string): readonly Stranger[] {
 
 /** Whether a folder in `.ralph/loops` has files that Ralph writes for a loop; agents and people may put others there. */
 export function hasLoopFiles(desk: string): boolean {
+  // A file has none, and a look below it is an error.
+  if (lstatSync(desk, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
   return FILES.some((file) => lstatSync(join(desk, file), { throwIfNoEntry: false }) !== undefined);
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,4 +34,9 @@ it('refers to the schema of the installed package, here or above, or else to the
   mkdirSync(join(folder, 'node_modules', 'ralph-loop'), { recursive: true });
   expect(schema(folder)).toBe('../node_modules/ralph-loop/settings.schema.json');
   expect(schema(inner)).toBe('../../../node_modules/ralph-loop/settings.schema.json');
+});
+
+it('does not wait for a FIFO in the place of a file', () => {
+  execFileSync('mkfifo', [join(folder, 'package.json')]);
+  expect(lookAround(folder, {}).checks).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /** Finds installed agents and likely checks for `ralph init`, without running them. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { textOf } from '../files/files.ts';
 import { AGENTS } from '../agents/agents.ts';
-import { readRegular } from '../files/files.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../config/suggest.ts';
 import { findCommand } from '../process/command.ts';
 
@@ -32,7 +32,8 @@ function repositoryAt(workspace: string): Repository {
   return {
     read(name) {
       try {
-        return readRegular(join(workspace, name), MAX_BYTES)?.toString('utf8') ?? null;
+        // A FIFO in a clone is not waited for.
+        return textOf(realpathSync(join(workspace, name)));
       } catch {
         return null;
       }
@@ -56,6 +57,4 @@ function schemaFor(workspace: string): string {
   }
 }
 
-/** No manifest is longer. */
-const MAX_BYTES = 16 * 1024 * 1024;
 const SCHEMA = 'settings.schema.json';

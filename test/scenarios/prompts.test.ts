@@ -109,3 +109,11 @@ function blocks(pid: number): Promise<true> {
     readFileSync(`/proc/${pid}/wchan`, 'utf8') === 'wait_for_partner' ? true : null,
   );
 }
+
+it('a prompt file that the agent replaced by a FIFO does not block the loop', async () => {
+  const stage = openStage();
+  stage.write('task.md', 'a task');
+  stage.plans(1, 'rm task.md && mkfifo task.md');
+  const { stderr } = await stage.run('-f', 'task.md', '-m', '2');
+  expect(stderr).toContain('task.md (it is not a regular file)');
+});

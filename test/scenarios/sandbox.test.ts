@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -117,6 +117,23 @@ describe('an agent in a sandbox', () => {
     const size = readFileSync(alive, 'utf8').length;
     await stage.ralph('status', 'it').ended;
     expect(readFileSync(alive, 'utf8')).toHaveLength(size);
+  });
+
+  it('cannot make Ralph read or move a file outside through a link', async () => {
+    const stage = sandboxed();
+    const secret = inHome(stage, '.ssh/id_ed25519', 'a private key');
+    const marker = inHome(stage, 'victim/DONE', 'precious');
+    stage.write('task.md', 'a task');
+    stage.write('sub/file', '');
+    stage.plans(1, `rm -r sub && ln -s ${dirname(marker)} sub && ln -sf ${secret} task.md`);
+    const options = ['--done-file', stage.path('sub/DONE'), '--check', 'false', '-m', '2'];
+    const { stderr } = await stage.run('-f', 'task.md', ...options);
+    expect(stderr).toContain('sub/DONE is outside of the workspace: a link leads there');
+    expect(readFileSync(marker, 'utf8')).toBe('precious');
+    rmSync(stage.path('sub'));
+    const resumed = await stage.ralph('resume', 'it').ended;
+    expect(resumed.stderr).toContain(`it is a link to ${secret} now`);
+    expect(stage.calls).toBe(1);
   });
 
   it('asks its owner for the status and tells it something, and starts no loop', async () => {

@@ -122,6 +122,15 @@ describe('the state of a loop with a worktree, a set-up, commits and a rewind', 
 });
 
 describe('a desk', () => {
+  it('is not hindered by files that a clone has in the folder of loops', async () => {
+    const stage = openStage();
+    stage.write('.ralph/loops/.gitkeep', '');
+    stage.write('.ralph/loops/README', '');
+    stage.plans(1, 'echo "<promise>DONE</promise>"');
+    expect((await stage.ralph('ls').ended).code).toBe(0);
+    expect((await stage.run('-p', 'a task', '-m', '1')).code).toBe(0);
+  });
+
   it('that came with a clone is no loop: it is ignored and mentioned, and a new loop moves it away', async () => {
     const stage = openStage();
     await stage.run(...work, '-m', '1');
