@@ -45,8 +45,8 @@ class Search implements CheckFiles {
     this.#seen.add(`${from}\0${line}`);
     let folder = from;
     for (const words of simpleCommands(line)) {
-      this.#addPaths(words, folder);
-      const [program = '', ...args] = words.slice(words.findIndex((word) => !/^\w+=/.test(word)));
+      const [program = '', ...args] = words.slice(words.findIndex((word) => !/^(?:\w+=|!$)/.test(word)));
+      if (!isReader(program, args)) this.#addPaths(words, folder);
       if (program === 'cd') folder = joined(folder, args[0] ?? '');
       else if (RUNNERS.has(program) || args.includes('--run'))
         // oxlint-disable-next-line no-await-in-loop -- in the order of the line
@@ -110,6 +110,13 @@ class Search implements CheckFiles {
 
 const MAX_FOLDERS = 10;
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
+
+/** Programs that look at the work and run nothing: `grep -q fixed README.md` checks README.md. */
+function isReader(program: string, args: readonly string[]): boolean {
+  if (program === 'test' || program === '[') return true;
+  // The patterns in a file decide the result.
+  return /^[ef]?grep$/.test(program) && !args.some((word) => /^-\w*f|^--file/.test(word));
+}
 
 /** Programs whose words are names of scripts in package.json. */
 const RUNNERS: ReadonlySet<string> = new Set(

@@ -175,11 +175,16 @@ function failingChecks(report: LoopReport): EndRecord['failingChecks'] {
   );
 }
 
-function isUnclaimed({ outcome, policy, failures }: LoopState, { checks }: LoopReport): boolean {
+function isUnclaimed(
+  { outcome, policy, failures }: LoopState,
+  { checks, iterations, lastRejection }: LoopReport,
+): boolean {
   const isEndedByLimit = outcome?.type === 'iterations-exhausted' || outcome?.type === 'stuck';
   if (!isEndedByLimit || policy.completion.until === 'checks') return false;
   // After a failed run the results may be those of an earlier run.
   if (checks.length === 0 || failures.consecutive > 0) return false;
+  // The agent did claim, but it had changed protected files.
+  if (lastRejection !== null && lastRejection.iteration === iterations.at(-1)?.iteration) return false;
   return checks.length === policy.checks.commands.length && checks.every(({ result }) => result.code === 0);
 }
 

@@ -198,6 +198,16 @@ describe('--protect', () => {
     expect((await record(stage)).evidence).toMatchObject({ changed: [] });
   });
 
+  it('with reject does not report at the limit that the agent has not claimed', async () => {
+    const stage = stageWith({ 'check.sh': CHECK });
+    stage.plans(1, `${CHEAT}; ${DONE}`);
+    const args = ['--on-protected-change', 'reject', '--protect', 'check.sh', '-m', '1'];
+    const { code, stderr } = await stage.run('-p', 'work', '--check', './check.sh', ...args);
+    expect(code).toBe(1);
+    expect(stderr).toContain('  rejected    1 claim to be done, because of changed protected files\n');
+    expect(stderr).not.toContain('did not claim');
+  });
+
   it('with restore puts files back before the checks: content, mode, deleted files and whole folders', async () => {
     const stage = stageWith({
       'check.sh': CHECK,
