@@ -7,6 +7,9 @@ const config: ViteUserConfig = defineConfig({
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
     exclude: ['test/agents/real-agents*.test.ts', 'test/agents/sandbox.test.ts'],
     allowOnly: false,
+    // The files of a worker share a process: a new one for each costs more than most of the tests. A test puts back what
+    // it changes of its process (environment, folder, timers).
+    isolate: false,
     // Most tests wait for their own processes half of the time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.

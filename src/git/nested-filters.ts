@@ -3,8 +3,8 @@
  *
  * The filters of the workspace's own repository (LFS, for example) define what git records, so they run. But git looks into
  * submodules and nested repositories with their configuration, and an agent can create such a repository, even in a
- * sandbox where the configuration of the workspace's own repository is read-only. So for every filter that a nested
- * repository names, the commands of the own repository apply, or none.
+ * sandbox where the configuration of the workspace's own repository is read-only. So for every setting of
+ * a filter that a nested repository has, the value of the own repository applies, or none.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ export async function withoutNestedFilters(repository: Repository): Promise<Repo
   if (nested.length === 0) return repository;
   const own = await filtersOf(repository);
   const found = await Promise.all(nested.map((path) => filtersBelow(repository, path)));
-  const settings = new Map(found.flat().flatMap(disabled));
-  for (const [key, value] of own) if (settings.has(key)) settings.set(key, value);
-  return configured(repository, settings);
+  // Only what they set: even an empty `process` would keep git from running the own repository's `clean`.
+  const settings = found.flat().map((key) => [key, own.get(key) ?? nothing(key)] as const);
+  return configured(repository, new Map(settings));
 }
 
 /** The repository, with all of its filters switched off, for commands that only compare. */
@@ -35,21 +35,22 @@ function configured(repository: Repository, settings: ReadonlyMap<string, string
 }
 
 function disabled(name: string): readonly (readonly [string, string])[] {
-  return [
-    [`filter.${name}.clean`, ''],
-    [`filter.${name}.smudge`, ''],
-    [`filter.${name}.process`, ''],
-    [`filter.${name}.required`, 'false'],
-  ];
+  const keys = ['clean', 'smudge', 'process', 'required'].map((key) => `filter.${name}.${key}`);
+  return keys.map((key) => [key, nothing(key)] as const);
 }
 
-/** The names of the filters of a repository in the index, and of those inside of it. */
+/** The value of a setting of a filter that does nothing. */
+function nothing(key: string): string {
+  return key.endsWith('.required') ? 'false' : '';
+}
+
+/** The settings of the filters of a repository in the index, and of those inside of it. */
 async function filtersBelow(repository: Repository, path: string): Promise<readonly string[]> {
   const inside = { ...repository, folder: join(repository.folder, path) };
   if (!(await isRepositoryOfItsOwn(inside))) return [];
   const nested = await nestedRepositories(inside);
   const below = await Promise.all(nested.map((one) => filtersBelow(inside, one)));
-  return [...(await filterNames(inside)), ...below.flat()];
+  return [...(await filtersOf(inside)).keys(), ...below.flat()];
 }
 
 /** Whether a folder is the top of a repository. If its `.git` is missing or broken, git finds the one around it. */

@@ -3,34 +3,42 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Repository } from '../../src/git/git.ts';
+import { Mould } from './mould.ts';
+
+const ENV = {
+  PATH: process.env['PATH'] ?? '',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@b',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@b',
+};
+const runGit = (cwd: string, ...args: readonly string[]): unknown =>
+  execFileSync('git', args, { cwd, env: ENV });
+const EMPTY = new Mould((folder) => runGit(folder, 'init', '--quiet', '--initial-branch=main'));
+const BEGUN = new Mould((folder) => {
+  EMPTY.fill(folder);
+  writeFileSync(join(folder, 'a'), '1');
+  runGit(folder, 'add', '--all');
+  runGit(folder, 'commit', '--quiet', '--message', 'begin');
+});
 
 /** A temporary repository. */
 export class GitFolder {
   readonly folder: string = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-git-')));
-  readonly env: Readonly<Record<string, string>> = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: this.folder,
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_AUTHOR_NAME: 'a',
-    GIT_AUTHOR_EMAIL: 'a@b',
-    GIT_COMMITTER_NAME: 'a',
-    GIT_COMMITTER_EMAIL: 'a@b',
-  };
+  readonly env: Readonly<Record<string, string>> = { ...ENV, HOME: this.folder };
   readonly work: string = join(this.folder, 'work');
   readonly scratch: string = join(this.folder, 'scratch', 'index');
 
-  constructor() {
+  constructor(mould: Mould = EMPTY) {
     mkdirSync(this.work);
-    this.git('init', '--quiet', '--initial-branch=main');
+    mould.fill(this.work);
   }
 
   /** A repository with one commit of one file, `a`. */
   static begun(): GitFolder {
-    const folder = new GitFolder();
-    folder.write('a', '1');
-    folder.commits();
-    return folder;
+    return new GitFolder(BEGUN);
   }
 
   /** The `Repository` of a folder inside, by default the top. */

@@ -9,8 +9,7 @@ export const ralphCli: readonly string[] = ['-p', 'work', '--preset', 'ralph-cli
 export function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
   const stage = openStage();
   stage.write('.ralph/settings.json', JSON.stringify({ scm }));
-  stage.git('config', 'user.name', 'Some Body');
-  stage.git('config', 'user.email', 'some@body');
+  stage.identifies();
   return stage;
 }
 

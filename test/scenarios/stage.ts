@@ -9,6 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
+  appendFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -25,6 +26,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
+import { Mould } from '../rig/mould.ts';
 import { Ralph, type Ended } from './ralph.ts';
 
 /** Opens a stage for the current test, and closes it when the test ends. */
@@ -37,9 +39,26 @@ export function openStage(options: StageOptions = {}): Stage {
 export interface StageOptions {
   /** Whether every settings file is trusted, as most tests want; without it Ralph asks as it does for a user. */
   readonly trust?: boolean;
+  readonly branch?: 'master' | 'main';
 }
 
 const MARKER = 'RALPH_SCENARIO';
+const ON_MASTER = new Mould((folder) => begin(folder, 'master'));
+const ON_MAIN = new Mould((folder) => begin(folder, 'main'));
+
+/** A repository with one commit. */
+function begin(cwd: string, branch: string): void {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_SYSTEM: '/dev/null',
+  };
+  const git = (...args: readonly string[]): unknown => execFileSync('git', args, { cwd, env });
+  git('init', '--quiet', `--initial-branch=${branch}`);
+  writeFileSync(join(cwd, 'README.md'), 'A repository to work in.\n');
+  git('add', '.');
+  git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'begin');
+}
 
 export class Stage {
   readonly #folder: string = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-scenario-')));
@@ -53,7 +72,7 @@ export class Stage {
   /** The built command. */
   readonly main: string = MAIN;
 
-  constructor({ trust = true }: StageOptions = {}) {
+  constructor({ trust = true, branch = 'master' }: StageOptions = {}) {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
       mkdirSync(join(this.#folder, folder), { recursive: true });
     }
@@ -68,10 +87,7 @@ export class Stage {
       FAKE_PLAN: this.plan,
       [MARKER]: this.#id,
     };
-    this.git('init', '--quiet');
-    this.write('README.md', 'A repository to work in.\n');
-    this.git('add', '.');
-    this.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'begin');
+    (branch === 'main' ? ON_MAIN : ON_MASTER).fill(this.workspace);
   }
 
   /** Sets the script of the agent's `call`-th call, or of all calls without their own script. */
@@ -210,6 +226,11 @@ export class Stage {
   waitForEvents(type: string, count = 1): Promise<void> {
     const has = (): boolean => this.journal.filter((event) => event.type === type).length >= count;
     return until(`${count} × ${type}`, () => existsSync(this.file('journal.jsonl')) && has());
+  }
+
+  /** Gives the repository a name and an address to commit with. */
+  identifies(): void {
+    appendFileSync(this.path('.git/config'), '[user]\n\tname = Some Body\n\temail = some@body\n');
   }
 
   git(...args: readonly string[]): string {

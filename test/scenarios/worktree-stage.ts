@@ -9,10 +9,8 @@ export const work: string = `echo 1 >work; ${done}`;
 
 /** A stage with a git identity and the branch `main`. */
 export function openRepository(settings: object | null = null): Stage {
-  const stage = openStage();
-  stage.git('config', 'user.name', 'Some Body');
-  stage.git('config', 'user.email', 'some@body');
-  stage.git('branch', '-M', 'main');
+  const stage = openStage({ branch: 'main' });
+  stage.identifies();
   if (settings !== null) stage.settings(settings);
   return stage;
 }

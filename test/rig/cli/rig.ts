@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
+import { Mould } from '../mould.ts';
 import { Program, type Ended } from './program.ts';
 import { RecordedLoop } from './recorded-loop.ts';
 import { LoopFiles } from './loop-files.ts';
@@ -36,10 +37,24 @@ export async function setUpRig(): Promise<Rig> {
   await new Promise<void>((resolve) => {
     server.listen(join(folder, 'socket'), resolve);
   });
-  rig.git('init', '--quiet');
-  rig.git('commit', '--quiet', '--allow-empty', '--message', 'start');
+  STARTED.fill(rig.workspace);
   return rig;
 }
+
+const GIT_ENV = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'rig',
+  GIT_AUTHOR_EMAIL: 'rig@localhost',
+  GIT_COMMITTER_NAME: 'rig',
+  GIT_COMMITTER_EMAIL: 'rig@localhost',
+};
+/** A repository with an empty commit. */
+const STARTED = new Mould((cwd) => {
+  const env = { PATH: process.env['PATH'] ?? '', ...GIT_ENV };
+  execFileSync('git', ['init', '--quiet'], { cwd, env });
+  execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', 'start'], { cwd, env });
+});
 
 export class Rig {
   readonly folder: string;
@@ -69,12 +84,7 @@ export class Rig {
       XDG_STATE_HOME: join(folder, 'state'),
       // Most tests are not about consent to settings.
       RALPH_TRUST: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_AUTHOR_NAME: 'rig',
-      GIT_AUTHOR_EMAIL: 'rig@localhost',
-      GIT_COMMITTER_NAME: 'rig',
-      GIT_COMMITTER_EMAIL: 'rig@localhost',
+      ...GIT_ENV,
       RALPH_E2E: id,
       RALPH_E2E_SOCKET: join(folder, 'socket'),
     };
