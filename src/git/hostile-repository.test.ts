@@ -1,4 +1,5 @@
-import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
@@ -7,7 +8,8 @@ import { guardDiff } from './diff-programs.ts';
 import { diffSince } from './diff.ts';
 import { fingerprint } from './fingerprint.ts';
 import { execGit } from './git.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { indexFile } from './index-file.ts';
+import { copyIndex, recordTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
 let canaries: Canaries;
@@ -94,4 +96,12 @@ it('does not take the workspace itself for a bare repository when the agent has 
   );
   expect((await Promise.all(asked)).map(({ code }) => code)).toEqual([128, 128]);
   expect(canaries.take()).toEqual([]);
+});
+
+it('does not wait for a FIFO in the place of the index', async () => {
+  at.remove('.git/index');
+  execFileSync('mkfifo', [at.path('.git/index')]);
+  expect(await indexFile(at.repository())).toBeNull();
+  await copyIndex(at.repository(), at.scratch);
+  expect(existsSync(at.scratch)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** What the index file itself tells without running git. Remembered per folder until the file changes. */
-import { closeSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { gitPath, type Repository } from './git.ts';
 
 export interface IndexFile {
@@ -20,6 +20,8 @@ export async function indexFile(repository: Repository): Promise<IndexFile | nul
     const stamp = stampOf(path);
     const known = knownIndexes.get(path);
     if (known?.stamp === stamp) return known;
+    // Reading a FIFO in its place would block this process.
+    if (!statSync(Buffer.from(path, 'latin1')).isFile()) return null;
     const found = { stamp, ...inspect(readFileSync(Buffer.from(path, 'latin1'))) };
     knownIndexes.set(path, found);
     return found;

@@ -8,7 +8,7 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { copyFileSync, existsSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -204,9 +204,11 @@ export async function copyIndex(repository: Repository, scratch: string): Promis
   // An earlier process may have been killed.
   rmSync(scratch, { force: true });
   rmSync(`${scratch}.lock`, { force: true });
-  if (!existsSync(index)) return;
+  const found = statSync(index, { throwIfNoEntry: false });
+  // A FIFO in its place would block this process.
+  if (found?.isFile() !== true) return;
   try {
-    const { atimeMs, mtimeMs } = statSync(index);
+    const { atimeMs, mtimeMs } = found;
     copyFileSync(index, scratch);
     // Git compares file contents only for files that are not older than the index.
     utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);

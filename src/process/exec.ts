@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
@@ -30,6 +31,7 @@ export function exec(argv: readonly [string, ...string[]], options: ExecOptions)
     // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
     const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), timeoutMs ?? DEFAULT_TIMEOUT_MS);
     if (child.pid === undefined) return;
+    const watch = endIfStuck(child.pid, () => signal(child, hasOwnGroup, 'SIGKILL'));
     interrupt?.addEventListener('abort', terminate);
     if (interrupt?.aborted === true) terminate();
     // A program that exits without reading its input closes the pipe, which is not an error.
@@ -39,6 +41,7 @@ export function exec(argv: readonly [string, ...string[]], options: ExecOptions)
     child.once('close', finish);
     child.once('exit', (code) => {
       clearTimeout(timeout);
+      clearInterval(watch);
       interrupt?.removeEventListener('abort', terminate);
       // A child that it left running may keep the output open indefinitely.
       setTimeout(() => {
@@ -79,6 +82,32 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const LINGER_MS = 200;
 /** The system has no room for another process; the program itself may be fine. */
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
+
+/**
+ * Ends a program that waits for the other end of a FIFO: an agent may have put one in the place of `.gitignore` or `.git/index`, and
+ * git would wait until its timeout. Only Linux says what a process waits for.
+ */
+function endIfStuck(pid: number, end: () => void): NodeJS.Timeout {
+  let looks = 0;
+  const look = (): void => {
+    looks = waitsFor(pid) === 'wait_for_partner' ? looks + 1 : 0;
+    if (looks >= STUCK_LOOKS) end();
+  };
+  return setInterval(look, STUCK_INTERVAL_MS).unref();
+}
+
+const STUCK_INTERVAL_MS = 500;
+/** A FIFO between two programs that are just starting is opened sooner. */
+const STUCK_LOOKS = 4;
+
+/** The function of the kernel that a process waits in. */
+function waitsFor(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/wchan`, 'utf8');
+  } catch {
+    return null;
+  }
+}
 
 function lowerPriority({ pid }: ChildProcessWithoutNullStreams): void {
   try {
