@@ -6,6 +6,7 @@ import { UserError } from '../user-error.ts';
 import { findLoop, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
+import { closest } from '../config/closest.ts';
 import { unchangedLimit } from '../config/policy.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
@@ -88,8 +89,11 @@ function parseSetting(text: string): SetLimits {
   const key = at < 0 ? text : text.slice(0, at);
   const parse = SETTINGS[key];
   if (at < 0 || parse === undefined) {
+    const keys = Object.keys(SETTINGS);
+    const meant = parse === undefined ? closest(key, keys) : null;
+    const hint = meant === null ? '' : ` (did you mean ${meant}?)`;
     throw new UserError(
-      `expected KEY=VALUE with KEY one of ${Object.keys(SETTINGS).join(', ')}, got ${JSON.stringify(text)}`,
+      `expected KEY=VALUE with KEY one of ${keys.join(', ')}, got ${JSON.stringify(text)}${hint}`,
     );
   }
   return parse(key, text.slice(at + 1));

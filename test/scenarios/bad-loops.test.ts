@@ -152,6 +152,7 @@ describe('a loop', () => {
     await stage.run(...work);
     const bad = {
       'foo=1': /max-iterations.*got "foo=1"/,
+      'maxIterations=7': /got "maxIterations=7" \(did you mean max-iterations\?\)/,
       'max-iterations': /KEY=VALUE.*got "max-iterations"/,
       'max-iterations=lots': /max-iterations must be a whole number >= 1, got "lots"/,
       'max-time=soon': /max-time must be a time.*got "soon"/,
