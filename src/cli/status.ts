@@ -51,7 +51,7 @@ export function describedLoop(path: string): { readonly text: string; readonly s
 /** What the sandbox of a loop is. */
 export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
   const parts = [
-    checks ? 'sandbox: agent and checks' : 'sandbox: agent',
+    checks ? 'sandbox: agent and checks' : 'sandbox: agent; checks run outside',
     ...(write.length === 0 ? [] : [`also writable: ${write.join(', ')}`]),
     ...(network ? [] : ['no network']),
   ];

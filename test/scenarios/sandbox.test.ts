@@ -138,7 +138,7 @@ describe('an agent in a sandbox', () => {
     const { code, stderr } = await stage.run('-p', 'a task', '-m', '2');
     expect(code).toBe(0);
     expect(stage.given(1, 'status')).toMatch(
-      /^Ralph Loop: it\nStatus: running .*\nSandbox: agent; also writable: .*\n0\n$/s,
+      /^Ralph Loop: it\nStatus: running .*\nSandbox: agent; checks run outside; also writable: .*\n0\n$/s,
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(
@@ -169,7 +169,7 @@ describe('an agent in a sandbox', () => {
     await first.ended;
     const resumed = stage.ralph('resume', 'it');
     await resumed.until('reattached');
-    expect(resumed.stderr).toContain('sandbox: agent');
+    expect(resumed.stderr).toContain('sandbox: agent; checks run outside');
     stage.release();
     expect((await stage.ralph('stop', 'it', '--now').ended).code).toBe(0);
     await resumed.ended;
