@@ -32,12 +32,19 @@ export async function requireConsent(
   }
   // `node:tty` loads half of Node's networking, so it is loaded only for the question.
   const { isatty } = await import('node:tty');
-  if (json || isCi(process.env) || !isatty(0) || !isatty(1)) throw notTrusted(open, workspace);
+  const obstacles: readonly (readonly [boolean, string])[] = [
+    [json, 'with --json'],
+    [isCi(process.env), 'in CI (the variable CI is set)'],
+    [!isatty(0), 'if stdin is not a terminal'],
+    [!isatty(1), 'if stdout is not a terminal'],
+  ];
+  const obstacle = obstacles.find(([applies]) => applies)?.[1] ?? null;
+  if (obstacle !== null) throw notTrusted(open, workspace, obstacle);
   print(settingsText(open, workspace, consents));
   const { askYesOrNo } = await import('./ask.ts');
   if (!(await askYesOrNo('Trust these settings and let Ralph run what they name? [y/N] ')))
     throw new UserError(
-      `you did not trust the settings of ${visible(workspace)}, so nothing was started; show all of them with: ralph trust --show`,
+      `you did not trust the settings of ${visible(workspace)}, so nothing was started; show all of them with: ralph trust --show, trust them with: ralph trust`,
     );
   keepConsent(workspace, open);
   print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
@@ -94,10 +101,10 @@ function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
   return !['', '0', 'false'].includes(CI);
 }
 
-function notTrusted(open: readonly SettingsContent[], workspace: string): UserError {
+function notTrusted(open: readonly SettingsContent[], workspace: string, obstacle: string): UserError {
   const command = workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
   return new UserError(
-    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask without a terminal, in CI or with --json; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask ${obstacle}; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
   );
 }
 
