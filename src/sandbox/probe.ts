@@ -57,14 +57,15 @@ async function attempt(
     ':',
   ];
   const answer = await exec([program, ...argv], { cwd: '/', env, timeoutMs: 10_000 });
-  if (answer?.code === 0) return null;
+  if (answer === null) return 'it cannot be started';
+  if (answer.code === 0) return null;
   const said =
-    answer?.stderr
+    answer.stderr
       .trim()
       .split('\n')
       .at(-1)
       ?.replace(/^bwrap: /, '') ?? '';
-  return said === '' ? `exit code ${answer?.code ?? 'unknown'}` : said;
+  return said === '' ? `exit code ${answer.code ?? 'unknown'}` : said;
 }
 
 /** Never from the workspace, where the agent could have put it. */
