@@ -51,6 +51,9 @@ describe('the state of a loop', () => {
     expect(stderr).toMatch(/^ {2}details {5}\.ralph\/loops\/it$/m);
     expect(stderr).toContain(`  logs        ${stage.files('it').state}\n`);
     expect((await stage.ralph('status', 'it').ended).stdout).toContain(`Logs: ${stage.files('it').state}\n`);
+    expect((await stage.ralph('logs', 'it', '--run', '1').ended).stderr).toBe(
+      `ralph: this output is in ${stage.files('it').state}/runs/0001/stdout.log\n`,
+    );
   });
 
   it('survives git clean -fdx, a removed .ralph and another branch, and the desk is made again', async () => {
