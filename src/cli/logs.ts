@@ -1,9 +1,10 @@
-import { homely } from './homely.ts';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import { maskOf } from '../store/mask.ts';
 import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
+import { homely } from './homely.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
 import { maskedEvent } from './masked-event.ts';
@@ -63,9 +64,10 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
-  // For a person; a program that reads the output needs no path.
-  if (process.stderr.isTTY) warn(`[ralph] the complete log: ${homely(`${wanted.path}/${file}`)}\n`);
-  print(`${wanted.path}/${file}`, sinkFor(wanted.path));
+  const path = join(wanted.path, file);
+  // On stderr, so that the output can be piped.
+  warn(`ralph: this output is in ${homely(path)}\n`);
+  print(path, sinkFor(wanted.path));
   return 0;
 }
 

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { removeLoop } from '../commands/remove.ts';
 import { readAllLoops } from '../store/read-loop.ts';
+import { registered, unreserve } from '../store/registry.ts';
+import { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
@@ -30,6 +32,11 @@ async function removeGone(): Promise<number> {
     await removeLoop(loop);
     print(`removed ${loop.spec.name} of ${loop.folder.workspace}\n`);
   }
-  if (gone.length === 0) warn('ralph: the workspaces of all loops exist\n');
+  const lost = registered().filter((key) => !existsSync(new LoopFolder(key).path));
+  for (const key of lost) {
+    unreserve(key);
+    print(`removed ${key.name} of ${key.workspace}, whose state is gone\n`);
+  }
+  if (gone.length + lost.length === 0) warn('ralph: the workspaces of all loops exist\n');
   return 0;
 }

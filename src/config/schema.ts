@@ -267,5 +267,9 @@ function keysOf(path: readonly PropertyKey[]): readonly string[] {
 }
 
 function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+  if (schema instanceof z.ZodOptional) return unwrapped(schema.unwrap());
+  // `sandbox` is a boolean or an object.
+  return schema instanceof z.ZodUnion
+    ? (schema.options.find((option) => option instanceof z.ZodObject) ?? schema)
+    : schema;
 }

@@ -35,7 +35,9 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     .map(({ path }) => path);
   const system = real(TEMPORARY);
   const temporary = [...system, ...real(unpacked)];
-  const given = { write: real(policy.write.map(absolute)), hide: real(policy.hide.map(absolute)) };
+  // A place in the workspace is writable anyway, and the agent could replace it by a link.
+  const outside = policy.write.map(absolute).filter((path) => !isInAny(path, [tree, workspace]));
+  const given = { write: real(outside), hide: real(policy.hide.map(absolute)) };
   const write = real([
     tree,
     desk,

@@ -61,8 +61,10 @@ function readOldEntry(file: string): LoopKey | null {
 
 async function tryToMove(folder: LoopFolder): Promise<boolean> {
   const { desk, id, name, workspace } = folder;
-  if (!isThere(folder) || registeredAs(workspace, name) !== null)
-    return registeredAs(workspace, name)?.id === id;
+  const known = registeredAs(workspace, name);
+  if (known !== null && known.id !== id) return false;
+  // Everything was moved already.
+  if (!isThere(folder)) return known !== null;
   let release;
   try {
     release = await lockDesk(desk);
@@ -73,8 +75,11 @@ async function tryToMove(folder: LoopFolder): Promise<boolean> {
     const spec = readSpec(join(desk.path, 'spec.json'));
     if (spec.id !== id || spec.name !== name) return false;
     if (processes.markedByPrefix(runMarker(spec, '')).length > 0) return false;
-    copyState(desk.path, folder.path);
-    if (!reserve(folder)) return false;
+    // A process that was killed while it moved the loop has left only the removal to do.
+    if (known === null) {
+      copyState(desk.path, folder.path);
+      if (!reserve(folder)) return false;
+    }
     removeState(desk.path);
     return true;
   } catch {

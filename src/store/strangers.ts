@@ -66,6 +66,6 @@ export function describeStranger({ name, isOld, movedFrom }: Stranger): string {
   if (isOld)
     return `"${name}" was started by an earlier version of ralph and still runs; it is listed once it has ended`;
   return movedFrom === null
-    ? `.ralph/loops/${name} is not one of your loops (it came with a copy or a clone, or belongs to another user) and is ignored`
+    ? `.ralph/loops/${name} is not one of your loops (it came with a copy or a clone, or belongs to another user or another RALPH_STATE) and is ignored`
     : `"${name}" belongs to ${movedFrom}, which is gone; if this workspace was moved from there, take its loops along with: ${moveCommand(movedFrom)}`;
 }

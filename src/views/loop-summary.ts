@@ -69,7 +69,11 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     ...(state.policy.sandbox === null ? {} : { sandbox: true as const }),
     iterations: record.iterations,
     iterationLimit: record.iterationLimit,
-    reason: trouble ?? crashed ?? (state.outcome === null ? null : record.reason),
+    // The folder is long and would fill the whole row of a list; `ralph status` names it.
+    reason:
+      trouble?.replaceAll(`${loop.folder.path}/`, '') ??
+      crashed ??
+      (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
     ...(warning === undefined ? {} : { warning }),
     next: trouble === null ? record.next : `ralph rm ${spec.name}`,

@@ -71,6 +71,9 @@ describe('a journal', () => {
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(2);
     expect(stderr).toMatch(damaged);
+    expect(stderr).toContain('remove the loop with: ralph rm');
+    const ls = await stage.ralph('ls').ended;
+    expect(ls.stdout).toMatch(/^it +unreadable .* journal\.jsonl:4: this line is damaged/m);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
   });
 

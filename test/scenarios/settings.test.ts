@@ -150,6 +150,8 @@ describe('the settings files', () => {
       [{ checks: [{ command: 'x', actoin: 'APPEND' }] }, '"checks[0].actoin" (did you mean action?)'],
       [{ checks: [{ command: '' }] }, 'checks[0].command must not be empty'],
       [{ maximumIteration: 3 }, 'unknown key "maximumIteration" (did you mean maximumIterations?)'],
+      [{ sandbox: { wrte: [] } }, 'unknown key "sandbox.wrte" (did you mean write?)'],
+      [{ sandbox: { zzz: 1 } }, '"sandbox.zzz" (known keys are checks, write, hide, network)'],
       [{ agent: { comand: 'x' } }, 'unknown key "agent.comand" (did you mean command?)'],
       [
         { guardrails: [{ command: 'x', zzz: 1 }] },

@@ -51,6 +51,9 @@ describe('the state of a loop', () => {
     expect(stderr).toMatch(/^ {2}details {5}\.ralph\/loops\/it$/m);
     expect(stderr).toContain(`  logs        ${stage.files('it').state}\n`);
     expect((await stage.ralph('status', 'it').ended).stdout).toContain(`Logs: ${stage.files('it').state}\n`);
+    expect((await stage.ralph('logs', 'it', '--run', '1').ended).stderr).toBe(
+      `ralph: this output is in ${stage.files('it').state}/runs/0001/stdout.log\n`,
+    );
   });
 
   it('survives git clean -fdx, a removed .ralph and another branch, and the desk is made again', async () => {
@@ -251,6 +254,11 @@ describe('a workspace that was moved', () => {
     );
     expect((await stage.shell('$RALPH ls --all').ended).stdout).toBe('');
     expect(readdirSync(join(root(stage), 'loops'))).toEqual([]);
+    await stage.run(...work, '-m', '1');
+    rmSync(stage.files('it').state, { recursive: true });
+    expect((await stage.ralph('rm', '--gone').ended).stdout).toBe(
+      `removed it of ${stage.workspace}, whose state is gone\n`,
+    );
   });
 });
 
@@ -279,6 +287,19 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
     expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(1);
     expect(stage.given(2, 'stdin')).toContain('red');
     expect((await stage.ralph('logs', 'it', '--run', '1').ended).stdout).toBe('said 1\n');
+  });
+
+  it('is moved completely, also if the process that moved it was killed before it removed the old files', async () => {
+    const stage = openStage();
+    await stage.run(...work, '-m', '1');
+    const { state, desk } = stage.files('it');
+    const id = state.split('/').at(-1) ?? '';
+    cpSync(state, desk, { recursive: true });
+    const entry = join(root(stage), 'loops', `${id}.json`);
+    writeFileSync(entry, JSON.stringify({ id, name: 'it', workspace: stage.workspace, folder: desk }));
+    expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted +1\/1/m);
+    expect([existsSync(entry), existsSync(join(desk, 'journal.jsonl'))]).toEqual([false, false]);
+    expect(existsSync(join(state, 'journal.jsonl'))).toBe(true);
   });
 
   it('stays where it is if the registry does not name it, names another id, or somebody owns it', async () => {
