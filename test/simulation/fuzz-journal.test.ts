@@ -91,6 +91,7 @@ it(
       .chain((events) => mutatedBytes(Buffer.from(textOf(events))).map((content) => ({ events, content })));
     fc.assert(
       fc.property(damaged, ({ events, content }) => {
+        rmSync(path, { force: true });
         writeFileSync(path, content);
         const read = tried(() => all((take) => readJournal(path, { take })));
         const written = JSON.stringify(events);
@@ -142,6 +143,7 @@ it(
     );
     fc.assert(
       fc.property(odd, (lines) => {
+        rmSync(path, { force: true });
         writeFileSync(path, `${HEADER}${lines}`);
         const loop = readLoopAt(new LoopFolder(spec, folder));
         if (loop === null || summaryOf(loop).status === 'unreadable') refused++;
