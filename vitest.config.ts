@@ -11,7 +11,7 @@ const config: ViteUserConfig = defineConfig({
     // it changes of its process (environment, folder, timers).
     isolate: false,
     // Most tests wait for their own processes half of the time.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 30_000,
     globalSetup: ['test/rig/build.ts'],

@@ -65,9 +65,14 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     return 0;
   }
   const path = join(wanted.path, file);
-  // On stderr, so that the output can be piped.
-  warn(`ralph: this output is in ${homely(path)}\n`);
   print(path, sinkFor(wanted.path));
+  // On stderr, so that the output can be piped, and only if it could be written.
+  await new Promise<void>((resolve) => {
+    process.stdout.write('', (error) => {
+      if (error === undefined || error === null) warn(`ralph: this output is in ${homely(path)}\n`);
+      resolve();
+    });
+  });
   return 0;
 }
 

@@ -18,15 +18,17 @@ export async function problemWith(repository: Repository): Promise<string | null
 export async function problemWithFolder(repository: Repository): Promise<string | null> {
   const { folder } = repository;
   const inside = await execGit(repository, ['rev-parse', '--is-inside-work-tree']);
+  // Git says so since 2.38, where Ralph's calls name no repository.
+  if (/cannot use bare repository/.test(inside.stderr)) return BARE;
   if (inside.code !== 0) {
     return /dubious ownership/i.test(inside.stderr)
       ? `git refuses to work in ${folder} because another user owns it; trust it with: git config --global --add safe.directory ${folder}`
       : `${folder} is not in a git repository; create one with: git init`;
   }
-  return inside.stdout.toString('latin1').trim() === 'true'
-    ? null
-    : 'a bare repository has no files to commit; work in a clone of it (git clone)';
+  return inside.stdout.toString('latin1').trim() === 'true' ? null : BARE;
 }
+
+const BARE = 'a bare repository has no files to commit; work in a clone of it (git clone)';
 
 async function unfinishedOperation(repository: Repository): Promise<string | null> {
   const answer = await execGit(repository, ['rev-parse', '--absolute-git-dir']);

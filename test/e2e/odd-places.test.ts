@@ -33,7 +33,7 @@ describe.runIf(existsSync('/dev/full'))('output to a full disk', () => {
     },
   );
 
-  it('stops a loop before it starts, and the message names RALPH_STATE', async () => {
+  it('does not stop a loop, which warns once', async () => {
     const end = await shell(`$RALPH run task --name a -m 2 -- echo hello > /dev/full`);
     expect(end.code).toBe(1);
     expect(end.stderr.split(FULL)).toHaveLength(2);
@@ -51,7 +51,7 @@ describe.runIf(existsSync('/dev/full'))('output to a full disk', () => {
 describe.runIf(process.platform === 'linux')('a home that cannot be written', () => {
   const proc = { HOME: '/proc', XDG_STATE_HOME: '' };
 
-  it('does not stop a loop, which warns once', async () => {
+  it('stops a loop before it starts, and the message names RALPH_STATE', async () => {
     const end = await rig.ralph(['run', 'task', '--name', 'a', '-m', '1', '--', 'echo', 'hello'], {
       env: proc,
     }).ended;
