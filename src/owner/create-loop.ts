@@ -32,6 +32,7 @@ import { UserError } from '../user-error.ts';
 import { asUserError } from './refusals.ts';
 import { refuseMarkers } from './refuse-markers.ts';
 import { refuseSecrets } from './refuse-secrets.ts';
+import { refuseHiddenAgent } from './sandboxed-agent.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
 
@@ -122,6 +123,7 @@ async function writeLoop(
   if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));
   const policy = worktree === null ? request.policy : inTree(request.policy, workspace, worktree);
   const spec = specOf(request, { id, name, worktree });
+  await refuseHiddenAgent({ spec, folder, env }, policy);
 
   const progress = earlierProgress === null ? null : textOf(earlierProgress);
   if (progress !== null) replaceFile(folder.earlierProgress, progress, { mode: PRIVATE_FILE });

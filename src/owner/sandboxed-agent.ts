@@ -1,10 +1,13 @@
 /** Puts a loop's agent into its sandbox, and guards what the sandbox cannot. */
 import { NotStarted, type Host, type HostedRun } from '../hosts/host.ts';
 import type { ProcessSpec } from '../hosts/process.ts';
+import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
+import { findCommand } from '../process/command.ts';
 import { moveNewAside, noteGuarded } from '../sandbox/guard.ts';
 import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** A run in the loop's sandbox; unchanged if it has none. */
@@ -21,14 +24,26 @@ export function sandboxed(
     env: inSandbox(loop.folder.desk, spec.env),
     async sandbox(program) {
       const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
-      if (!made.sees(program)) {
-        const message = `the sandbox hides the agent command ${program}; install it elsewhere, or add its folder to sandbox.write`;
-        throw new NotStarted({ kind: 'command-not-found', message });
-      }
+      if (!made.sees(program))
+        throw new NotStarted({ kind: 'command-not-found', message: isHidden(program) });
       noteGuarded(loop.folder.run(run), made.guarded);
       return made.wrapper;
     },
   };
+}
+
+/** Refuses a new loop whose sandbox would hide its agent. A program that is missing is reported where it is started. */
+export async function refuseHiddenAgent(loop: StartedLoop, { sandbox, timeouts }: Policy): Promise<void> {
+  if (sandbox === null) return;
+  const { spec, env } = loop;
+  const command = findCommand(spec.agent.argv[0] ?? '', env['PATH'] ?? '', treeOf(spec));
+  if (command.found !== 'executable') return;
+  const { sees } = await loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs });
+  if (!sees(command.path)) throw new UserError(isHidden(command.path));
+}
+
+function isHidden(program: string): string {
+  return `the sandbox hides the agent command ${program}; install it elsewhere, or add its folder to sandbox.write`;
 }
 
 /** A host that moves new settings aside when a run is over, before anything else looks at the workspace. */

@@ -259,10 +259,13 @@ describe('an agent in a sandbox', () => {
     expect(doctor.stdout).toContain('No permissions to create new namespace');
   });
 
-  it('names an agent command that the sandbox hides', async () => {
+  it('refuses an agent command that it hides, before there is a loop', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.run('-p', 'a task', '--sandbox');
     expect(code).toBe(2);
-    expect(stderr).toContain(`the sandbox hides the agent command ${stage.agent}`);
+    expect(stderr).toBe(
+      `ralph: error: the sandbox hides the agent command ${stage.agent}; install it elsewhere, or add its folder to sandbox.write\n`,
+    );
+    expect(stage.loops).toEqual([]);
   });
 });
