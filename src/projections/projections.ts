@@ -130,10 +130,11 @@ export class Projections implements JournalReader {
   /** Looks whether somebody has removed the files, and makes them again. */
   look(): void {
     if (!this.#hasWritten) return;
-    const isGone = !existsSync(this.#folder.desk.stateFile) || this.#log.isGone || this.#progress.isGone;
-    if (!isGone) return;
-    this.#quietly(() => this.#context.remade());
-    this.rebuild();
+    const { desk } = this.#folder;
+    const isGone = !existsSync(desk.stateFile) || this.#log.isGone || this.#progress.isGone;
+    // `git clean` may have removed it while the other files were being written again.
+    if (isGone || !existsSync(desk.ignoreFile)) this.#quietly(() => this.#context.remade());
+    if (isGone) this.rebuild();
   }
 
   /** The progress file with every entry until now: the next prompt must not miss the last one. */

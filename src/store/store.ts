@@ -87,6 +87,8 @@ export class Desk {
   readonly parts: readonly string[];
   readonly path: string;
   readonly lock: string;
+  /** Keeps everything in `.ralph` but the shared settings out of git. */
+  readonly ignoreFile: string;
   readonly stateFile: string;
   readonly iterationsLog: string;
   readonly progressFile: string;
@@ -97,6 +99,7 @@ export class Desk {
     this.parts = ['.ralph', 'loops', name];
     this.path = join(workspace, ...this.parts);
     this.lock = join(this.path, 'lock');
+    this.ignoreFile = join(workspace, '.ralph', '.gitignore');
     this.stateFile = join(this.path, 'state.json');
     this.iterationsLog = join(this.path, 'iterations.log');
     this.progressFile = join(this.path, 'progress.md');
