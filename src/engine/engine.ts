@@ -8,7 +8,7 @@
  * E4  The driver ends an open run that is not wanted, even one that it knows only from the journal.
  * E5  An effect that throws ends the loop as `fatal`. When the journal cannot be written, the driver ends everything in
  *     flight and does nothing more: the next owner finds the loop as the journal has it.
- * E6  `run` returns only when nothing is in flight.
+ * E6  `run` returns only when nothing is in flight; after that the driver writes nothing more.
  * E7  After `leave` the driver starts and ends nothing. The open run keeps running behind its shim, every other effect is
  *     interrupted, the journal is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
  *     A run that was being ended already is ended first.
@@ -38,6 +38,7 @@ export class Engine implements Driver {
   /** Why the journal can no longer be written. */
   #lost: unknown = null;
   #isLeaving = false;
+  #hasStopped = false;
   #failedAborts = 0;
   #isReconciling = false;
   #askAgain = false;
@@ -89,7 +90,8 @@ export class Engine implements Driver {
   receive(id: string, control: Control): Received {
     if (this.#known.state.control.seen.includes(id)) return 'known';
     const { created, outcome } = this.#known.state;
-    if (!created || outcome !== null || this.#lost !== null || this.#isLeaving) return 'later';
+    if (!created || outcome !== null || this.#lost !== null || this.#isLeaving || this.#hasStopped)
+      return 'later';
     if (!this.append({ type: 'control.received', id, control }))
       return this.#lost === null ? 'refused' : 'later';
     this.sync();
@@ -106,7 +108,7 @@ export class Engine implements Driver {
 
   /** Writes an event; false when it is not admitted. */
   append(happening: Happening): boolean {
-    if (this.#lost !== null) return false;
+    if (this.#lost !== null || this.#hasStopped) return false;
     const event: LoopEvent = { ...happening, at: Math.max(this.#known.state.now, this.#ports.clock.now()) };
     if (!admits(this.#known.state, event)) return false;
     try {
@@ -339,8 +341,8 @@ export class Engine implements Driver {
     this.sync();
     const { outcome } = this.#known.state;
     const settle = this.#settle;
-    // `run` has returned: later events must not reconcile again.
     this.#settle = null;
+    this.#hasStopped = true;
     if (this.#lost instanceof JournalError) settle?.({ why: 'lost', error: this.#lost });
     else if (this.#lost !== null) this.#fail?.(this.#lost);
     else if (outcome !== null) settle?.({ why: 'ended', outcome });
