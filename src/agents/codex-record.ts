@@ -3,8 +3,9 @@
  * stopped has none there. Its session file has the totals of the session after every answer of the model:
  * `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { namesIn, openRegular, readAll } from '../files/files.ts';
 import { totalTokens } from '../loop/charge.ts';
 import { subtractTokens } from '../loop/limits.ts';
 import type { RecordedRun, Usage } from './agent.ts';
@@ -67,30 +68,18 @@ function dayOf(moment: number): readonly string[] {
   return Number.isNaN(date.getTime()) ? ['unknown'] : date.toISOString().slice(0, 10).split('-');
 }
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /** The end of a file; null if it is not a regular file. */
 function readEnd(path: string): { readonly text: string; readonly isWhole: boolean } | null {
   let file: number;
   try {
-    // Opening a pipe must not block, and a link may lead anywhere.
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    file = openRegular(path, 'read');
   } catch {
     return null;
   }
   try {
-    const stat = fstatSync(file);
-    if (!stat.isFile()) return null;
-    const from = Math.max(0, stat.size - MAX_BYTES);
-    const bytes = Buffer.alloc(stat.size - from);
-    const length = readSync(file, bytes, 0, bytes.length, from);
-    return { text: bytes.toString('utf8', 0, length), isWhole: from === 0 };
+    const { size } = fstatSync(file);
+    const from = Math.max(0, size - MAX_BYTES);
+    return { text: readAll(file, size - from, from).toString('utf8'), isWhole: from === 0 };
   } catch {
     return null;
   } finally {

@@ -88,7 +88,11 @@ describe('a check', () => {
 
   it.each([
     ['never ends', 'yes & yes >&2; wait', 'y\n'.repeat(500)],
-    ['is over before anyone looks', 'yes | head -c 600; yes | head -c 600 >&2; exit 0', 'y\n'.repeat(500)],
+    [
+      'is over before the output is looked at',
+      'yes | head -c 600; yes | head -c 600 >&2; exit 0',
+      'y\n'.repeat(500),
+    ],
   ])(
     'is ended at the output limit and keeps the beginning of its output, if it %s',
     async (_, command, kept) => {

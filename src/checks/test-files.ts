@@ -5,7 +5,7 @@ export function isTestFile(path: string): boolean {
   return folders.some((folder) => FOLDERS.has(folder)) || NAMES.test(name) || RUNNERS.test(name);
 }
 
-/** Not `specs`: there people keep what the agent shall build. */
+/** Not `specs`: people keep descriptions of the work there. */
 const FOLDERS: ReadonlySet<string> = new Set([
   'test',
   'tests',

@@ -23,9 +23,9 @@ export async function requireConsent(
   workspace: string,
   { trust = false, json = false }: { readonly trust?: boolean; readonly json?: boolean },
 ): Promise<void> {
-  const { open, consents } = trustOf(files, workspace);
+  const { open, consents, isInside } = trustOf(files, workspace);
   if (open.length === 0) return;
-  if (parentRun() !== null) throw notFromInside(open, workspace);
+  if (isInside) throw notFromInside(open, workspace);
   if (trust || isTrustedByEnvironment(process.env)) {
     keepConsent(workspace, open);
     return;
@@ -53,14 +53,15 @@ export async function requireConsent(
 /** Which settings files need consent, and what the user has consented to before. */
 export function trustOf(files: SettingsFiles, workspace: string): Trust {
   const contents = contentsOf(files);
-  if (contents.length === 0) return { contents, open: [], consents: [] };
+  if (contents.length === 0) return { contents, open: [], consents: [], isInside: false };
   const inside = parentRun();
   const consents = [
     // The children of a loop are started in its worktree, which has the settings of the workspace.
     ...(inside === null ? [] : consentsOfLoop(inside.folder)),
     ...(inside !== null || isProtected(workspace) ? consentsFor(workspace) : []),
   ];
-  return { contents, open: contents.filter((one) => !hasConsent(one, consents)), consents };
+  const open = contents.filter((one) => !hasConsent(one, consents));
+  return { contents, open, consents, isInside: inside !== null };
 }
 
 export interface Trust {
@@ -69,6 +70,8 @@ export interface Trust {
   /** What of it has none. */
   readonly open: readonly SettingsContent[];
   readonly consents: readonly Consent[];
+  /** Whether this process works for a run; false also if there is nothing to ask for. */
+  readonly isInside: boolean;
 }
 
 /** A sentence about the settings of a workspace; null if there are none that need consent. */
@@ -96,7 +99,7 @@ function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {
   return env[TRUST] === '1';
 }
 
-/** Nobody answers in CI, even if it has a terminal. */
+/** A CI job has no person to answer, even if it has a terminal. */
 function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
   return !['', '0', 'false'].includes(CI);
 }

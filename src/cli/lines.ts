@@ -105,7 +105,7 @@ export function linesFor(
   }
 }
 
-/** The limits that an edit of `state.json` changed: anyone who can write the file can do that. */
+/** The limits that an edit of `state.json` changed: every program that can write the file can do that. */
 function limitLines({ limitChanges }: LoopReport): readonly string[] {
   const last = limitChanges.at(-1);
   return last === undefined ? [] : [`limits changed: ${limitChangeText(last)}`];

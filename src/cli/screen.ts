@@ -3,7 +3,7 @@
  *
  * 1. A reader that goes away (`| head -1`, a closed terminal) does not stop the loop.
  * 2. Output of the agent cannot move the cursor, change the title or clear the screen of a terminal.
- * 3. Everything is masked here, whoever prints it.
+ * 3. Everything is masked here, wherever it is printed.
  */
 import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';

@@ -13,7 +13,7 @@ const combined = (layers: Partial<Record<keyof SandboxLayers, SandboxLayers['fla
 const PLAIN = { checks: false, write: [], hide: [], network: true };
 
 describe('the sandbox of several layers', () => {
-  it('is off by default, and on if anybody asks for it', () => {
+  it('is off by default, and on if a settings file or an option asks for it', () => {
     expect(combined({}).policy).toBeNull();
     expect(combined({ shared: false }).policy).toBeNull();
     for (const layer of ['flag', 'user', 'shared', 'local'] as const)

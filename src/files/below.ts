@@ -2,7 +2,7 @@
  * Files in a folder that others can change while Ralph uses it: the desk of a loop.
  *
  * 1. No folder between the root and the file may be a symbolic link. On Linux each folder is opened below the one before,
- *    so that nobody can put a link there between the look and the use.
+ *    so that no process can put a link there between the look and the use.
  * 2. An error names the real path.
  */
 import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Opening files that somebody else may have put there: an agent, a repository, another process.
+ * Opening files that others may have put there: an agent, a repository, another process.
  *
  * 1. A symbolic link at the path is not followed: opening it fails.
  * 2. Only regular files are opened: a FIFO, a device or a folder fails at once and never blocks.
@@ -7,7 +7,7 @@
  *
  * `below.ts` does the same for the folders on the way to a file; `replace-file.ts` writes a whole file.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 
 /** Modes of what only this user may read. */
 export const PRIVATE_FILE = 0o600;
@@ -56,18 +56,22 @@ export function textOf(path: string, maxBytes: number = MAX_BYTES): string | nul
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Opens a regular file; `append` and `lock` create it where it is missing, `create` demands that it is missing. */
-export function openRegular(path: string, way: keyof typeof WAYS, mode: number = PRIVATE_FILE): number {
+export function openRegular(
+  path: string | Buffer,
+  way: keyof typeof WAYS,
+  mode: number = PRIVATE_FILE,
+): number {
   let descriptor;
   try {
     descriptor = openSync(path, WAYS[way] | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
   } catch (error) {
     const what = UNUSABLE.get(codeOf(error) ?? '');
-    throw what === undefined ? error : new UnusableFile(path, what);
+    throw what === undefined ? error : new UnusableFile(String(path), what);
   }
   const found = fstatSync(descriptor);
   if (found.isFile()) return descriptor;
   closeSync(descriptor);
-  throw new UnusableFile(path, 'not a regular file');
+  throw new UnusableFile(String(path), 'not a regular file');
 }
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
@@ -97,6 +101,20 @@ export function readAll(descriptor: number, size: number, from: number = 0): Buf
     at += count;
   }
   return content.subarray(0, at);
+}
+
+/** The names in a folder, sorted; none if it cannot be read. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** Whether anything is at a path, also a link that leads nowhere. */
+export function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** The code of an error of the file system. */

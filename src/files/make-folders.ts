@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from './files.ts';
 
 /** Makes a folder and its parents. `mkdirSync` with `recursive` never returns below a folder that refuses any, such as /proc. */
 export function makeFolders(path: string, mode: number = 0o777): void {
@@ -9,6 +10,6 @@ export function makeFolders(path: string, mode: number = 0o777): void {
     mkdirSync(path, { mode });
   } catch (error) {
     // Another process may have made it meanwhile.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }

@@ -22,7 +22,7 @@ export function createFile(path: string, content: string, options: ReplaceOption
   }
 }
 
-/** The name of the temporary file cannot be guessed, so that nobody can put a link there. */
+/** The name of the temporary file cannot be guessed, so that no other process can put a link there. */
 function writeBeside(
   path: string,
   content: string,

@@ -17,7 +17,7 @@ import {
   rmSync,
   type Stats,
 } from 'node:fs';
-import { execGit, gitFailure, prefixOf, topOf, type Repository } from './git.ts';
+import { bytes, execGit, gitFailure, prefixOf, topOf, type Repository } from './git.ts';
 
 /** A file that is about to be changed or removed. */
 export interface EndangeredFile {
@@ -179,10 +179,6 @@ function fileAt(path: string): Stats | null {
   } catch {
     return null;
   }
-}
-
-function bytes(path: string): Buffer {
-  return Buffer.from(path, 'latin1');
 }
 
 function latin1(path: string): string {

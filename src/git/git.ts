@@ -99,6 +99,11 @@ export function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
+/** A path in Latin-1 as the bytes that the file system has. */
+export function bytes(latin1: string): Buffer {
+  return Buffer.from(latin1, 'latin1');
+}
+
 /** The object id of a revision; null if it does not exist. */
 export async function resolveRevision(repository: Repository, revision: string): Promise<string | null> {
   const answer = await execGit(repository, ['rev-parse', '--verify', '--quiet', revision]);

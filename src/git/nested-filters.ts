@@ -6,8 +6,9 @@
  * sandbox where the configuration of the workspace's own repository is read-only. So for every setting of
  * a filter that a nested repository has, the value of the own repository applies, or none.
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { isTaken } from '../files/files.ts';
 import { GITLINK_MODE } from './differences.ts';
 import { execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
 import { indexFile } from './index-file.ts';
@@ -56,7 +57,7 @@ async function filtersBelow(repository: Repository, path: string): Promise<reado
 /** Whether a folder is the top of a repository. If its `.git` is missing or broken, git finds the one around it. */
 export async function isRepositoryOfItsOwn(repository: Repository): Promise<boolean> {
   const { folder } = repository;
-  if (lstatSync(join(folder, '.git'), { throwIfNoEntry: false }) === undefined) return false;
+  if (!isTaken(join(folder, '.git'))) return false;
   const { code, stdout } = await execGit(repository, ['rev-parse', '--show-toplevel']);
   return code === 0 && stdout.toString('utf8').replace(/\n$/, '') === realpathSync(folder);
 }

@@ -3,17 +3,9 @@
  * change git's index, attributes and settings, and with them what git takes for unchanged. Paths are in Latin-1.
  */
 import { createHash, type Hash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  type Stats,
-} from 'node:fs';
-import { execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
+import { closeSync, fstatSync, lstatSync, readlinkSync, readSync, type Stats } from 'node:fs';
+import { openRegular, readAll } from '../files/files.ts';
+import { bytes, execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
 
 export interface RecordedFile {
   /** From the top of the repository. */
@@ -130,27 +122,18 @@ function linkAt(path: Buffer): Buffer | null {
   }
 }
 
-/** Opens a regular file; null if there is none. No symbolic link is followed and no pipe waited for. */
+/** Opens a regular file; null if there is none. */
 function withFile<T>(path: Buffer, use: (file: number, found: Stats) => T): T | null {
   try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const file = openRegular(path, 'read');
     try {
-      const found = fstatSync(file);
-      return found.isFile() ? use(file, found) : null;
+      return use(file, fstatSync(file));
     } finally {
       closeSync(file);
     }
   } catch {
     return null;
   }
-}
-
-function readAll(file: number, size: number): Buffer {
-  const content = Buffer.alloc(size);
-  let at = 0;
-  for (let count = -1; at < size && count !== 0; at += count)
-    count = readSync(file, content, at, size - at, at);
-  return content.subarray(0, at);
 }
 
 function idOfLarge(file: number, size: number, length: number): string {
@@ -210,8 +193,4 @@ export async function storeExactly(
   const answer = await execGit(repository, args, {}, { input });
   if (answer.code !== 0) throw gitFailure(args, answer);
   return answer.stdout.toString('latin1').split('\n').slice(0, -1);
-}
-
-function bytes(path: string): Buffer {
-  return Buffer.from(path, 'latin1');
 }

@@ -22,7 +22,8 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { topOf, utf8, type Repository } from './git.ts';
+import { openRegular } from '../files/files.ts';
+import { bytes, topOf, utf8, type Repository } from './git.ts';
 import { readObjects, type RecordedFile } from './recorded-files.ts';
 
 /** Restores files, and returns for each path why that failed, or null. */
@@ -93,8 +94,7 @@ function put(folder: Folder, name: string, mode: string, content: Buffer): void 
   try {
     if (mode === '120000') symlinkSync(content, temporary);
     else {
-      const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-      const file = openSync(temporary, flags, mode === '100755' ? 0o777 : 0o666);
+      const file = openRegular(temporary, 'create', mode === '100755' ? 0o777 : 0o666);
       try {
         writeFileSync(file, content);
       } finally {
@@ -123,7 +123,3 @@ function within({ descriptor, path }: Folder, name: string): Buffer {
 }
 
 const HAS_DESCRIPTORS = existsSync('/proc/self/fd');
-
-function bytes(path: string): Buffer {
-  return Buffer.from(path, 'latin1');
-}

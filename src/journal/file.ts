@@ -15,7 +15,6 @@ import {
   ftruncateSync,
   linkSync,
   openSync,
-  readSync,
   renameSync,
   unlinkSync,
   writeFileSync,
@@ -23,7 +22,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from './crc32.ts';
-import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER, readAll } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -41,7 +40,7 @@ export function openJournal(
 ): FileJournal {
   makeFolders(dirname(path), PRIVATE_FOLDER);
   let descriptor = openRegular(path, 'append');
-  const content = readAll(descriptor);
+  const content = readAll(descriptor, fstatSync(descriptor).size);
   // Keep no events: memory must not grow with the journal.
   let { events: length, bytes: size } = readFrom(content, path, reader);
   let sum = crc32(content.subarray(0, size));
@@ -125,7 +124,7 @@ export interface JournalReader {
 export function readJournal(path: string, reader: JournalReader): number {
   const descriptor = openRegular(path, 'read');
   try {
-    const content = readAll(descriptor);
+    const content = readAll(descriptor, fstatSync(descriptor).size);
     return content.length - readFrom(content, path, reader).bytes;
   } finally {
     closeSync(descriptor);
@@ -162,18 +161,6 @@ function cutEnd(descriptor: number, path: string, content: Buffer, size: number)
   return `${unusableEnd(path, end.length)}; the loop continues without them, and they are kept in ${kept}`;
 }
 
-function readAll(descriptor: number): Buffer {
-  const { size } = fstatSync(descriptor);
-  const content = Buffer.alloc(size);
-  let at = 0;
-  while (at < size) {
-    const read = readSync(descriptor, content, at, size - at, at);
-    if (read === 0) break;
-    at += read;
-  }
-  return content.subarray(0, at);
-}
-
 /** Writes the whole text or nothing. */
 function write(descriptor: number, path: string, text: string, size: number): number {
   const bytes = Buffer.from(text);
@@ -188,7 +175,7 @@ function write(descriptor: number, path: string, text: string, size: number): nu
 
 /** Writes a removed journal to its path again, from the descriptor that is still open. */
 function writeAgain(descriptor: number, path: string): number {
-  const content = readAll(descriptor);
+  const content = readAll(descriptor, fstatSync(descriptor).size);
   makeFolders(dirname(path), PRIVATE_FOLDER);
   const temporary = `${path}.${process.pid}`;
   const fresh = openSync(temporary, 'ax+', PRIVATE_FILE);

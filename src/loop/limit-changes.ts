@@ -8,7 +8,7 @@ export interface LimitChange {
   /** Null for no limit; of `unchanged`, the number of iterations after which the loop ends. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Who changed it: a person with `ralph set`, or anyone who could write `state.json`. */
+  /** Who changed it: a person with `ralph set`, or a program that could write `state.json`. */
   readonly by: 'ralph set' | 'state.json';
   /** The last iteration that was started; 0 before the first. */
   readonly iteration: number;

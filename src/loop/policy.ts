@@ -33,7 +33,7 @@ export interface Policy {
   /** The size in bytes above which a file that git does not track is left out of records and commits. */
   readonly checkpointMaxFile: number | null;
   readonly children: ChildrenPolicy | null;
-  /** Whether an edit of `max_iterations` in `state.json` changes the limit; anyone who can write the file can edit it. */
+  /** Whether an edit of `max_iterations` in `state.json` changes the limit; every program that can write the file can edit it. */
   readonly stateEdits: boolean;
   readonly signals: SignalsPolicy;
   readonly wording: WordingPolicy;

@@ -42,7 +42,7 @@ export function agentHost(
           say,
         )
       : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
-  // The agent's own folder of a run; somebody may have removed the desk.
+  // The agent's own folder of a run; the desk may have been removed.
   const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
   const start: Host['start'] = (planned) =>
     explained(async () => {

@@ -6,9 +6,9 @@
  * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { PRIVATE_FOLDER } from '../files/files.ts';
+import { isTaken, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import type { Policy } from '../loop/policy.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
@@ -61,8 +61,7 @@ async function inventName({ workspace, prompt }: NameRequest, notes: string[]): 
   const stem = nameFrom(words);
   for (let number = 1; ; number++) {
     const name = `${stem}-${number}`;
-    const isUsed = lstatSync(new Desk(workspace, name).path, { throwIfNoEntry: false }) !== undefined;
-    if (isUsed || registeredAs(workspace, name) !== null) continue;
+    if (isTaken(new Desk(workspace, name).path) || registeredAs(workspace, name) !== null) continue;
     // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
     const claimed = await tryName(newKey(name, workspace), notes);
     if (claimed !== null) return { ...claimed, earlierProgress: null };

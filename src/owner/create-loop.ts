@@ -1,7 +1,8 @@
 /**
  * Creating a loop and becoming its owner.
  *
- * 1. Every reason to refuse is checked before the name is taken.
+ * 1. Every reason to refuse is checked before the name is taken, except whether the sandbox hides the agent: that
+ *    depends on the loop's own folders, and is undone like every other failure (2).
  * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
  */
 import { realpathSync } from 'node:fs';

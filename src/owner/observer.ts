@@ -18,7 +18,7 @@ export interface LoopObserver extends Observer {
 
 type Appended = Parameters<NonNullable<LoopObserver['appended']>>;
 
-/** Keeps what is journaled and said before anybody watches, for observers that come until then. */
+/** Keeps what is journaled and said before the loop is driven, for observers that come until then. */
 export class Backlog implements LoopObserver {
   #kept: ((observer: LoopObserver) => void)[] | null = [];
 

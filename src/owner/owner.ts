@@ -200,7 +200,7 @@ export class OwnedLoop {
     return projections;
   }
 
-  /** Makes the desk again after somebody has removed it, with the folder of the run that may need it. */
+  /** Makes the desk again after it was removed, with the folder of the run that may need it. */
   #makeDesk(): void {
     const { spec, folder } = this.#loop;
     const run = this.state.turn.run?.id;
@@ -286,7 +286,7 @@ export class OwnedLoop {
       if (start !== null) this.#append({ type: 'start.recorded', ...start });
       for (const note of hasRun ? [] : notes) this.#say(note);
     } catch (error) {
-      // A loop that cannot protect what it shall protect does not begin; any other says so with each commit.
+      // A loop that cannot protect what its policy names does not begin; any other says so with each commit.
       if (error instanceof UserError && !hasRun)
         this.receive({ type: 'abort', message: error.message, as: 'bad-input' });
     }

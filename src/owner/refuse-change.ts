@@ -44,7 +44,7 @@ function existing(workspace: string, name: string): LoopReading | null {
   try {
     return readLoop(workspace, name);
   } catch (error) {
-    // There is none; whoever creates the loop finds what is wrong with its name.
+    // There is none; creating the loop finds what is wrong with its name.
     if (error instanceof UserError) return null;
     throw error;
   }

@@ -1,6 +1,7 @@
 /** Whether a disk is full: then a program that failed says nothing about its work. */
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../files/files.ts';
 
 /**
  * Throws the error of the file system if there is no space left: in a folder of Ralph's own, where it tries to write, or in
@@ -17,8 +18,7 @@ function refuseFailedWrite(folder: string): void {
   try {
     writeFileSync(file, PROBE);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
+    if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') throw error;
   } finally {
     rmSync(file, { force: true });
   }

@@ -10,7 +10,7 @@
  *    are discarded: the files contain only the agent's output.
  * 4. `exit` is complete once it ends with a newline. An exit code of 143 cannot be distinguished from a SIGTERM, so the status is
  *    only a number.
- * 5. Its own files are readable for this user only; the agent gets the umask of whoever started the loop.
+ * 5. Its own files are readable for this user only; the agent gets the umask that the loop was started with.
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  */
 import { spawn } from 'node:child_process';

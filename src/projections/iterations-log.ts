@@ -26,7 +26,7 @@ export class IterationsLog {
     return this.#bytes;
   }
 
-  /** Whether somebody has removed the file. */
+  /** Whether the file was removed. */
   get isGone(): boolean {
     return this.#file.size < this.#bytes;
   }

@@ -27,7 +27,7 @@ export class ProgressFile {
     return this.#entries;
   }
 
-  /** Whether somebody has removed the file. */
+  /** Whether the file was removed. */
   get isGone(): boolean {
     return this.#entries > 0 && this.#file.size === 0;
   }

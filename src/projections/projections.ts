@@ -127,7 +127,7 @@ export class Projections implements JournalReader {
     this.#stateFile.replaceBy(rebuilt.#stateFile);
   }
 
-  /** Looks whether somebody has removed the files, and makes them again. */
+  /** Looks whether the files were removed, and makes them again. */
   look(): void {
     if (!this.#hasWritten) return;
     const { desk } = this.#folder;

@@ -1,6 +1,7 @@
 /** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isTaken } from '../files/files.ts';
 import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
 
@@ -37,7 +38,7 @@ export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
   }
 }
 
-/** Not a repository, or one that git refuses to read: then nobody should change it. */
+/** Not a repository, or one that git refuses to read: then it stays read-only. */
 function nothing({ folder }: Repository): GitPlaces {
   const found = repositoryAbove(folder);
   return { write: [], keep: found === null ? [] : [found], absent: missingIn(folder), folders: [] };
@@ -46,7 +47,7 @@ function nothing({ folder }: Repository): GitPlaces {
 /** A repository that the agent makes in the workspace has hooks and filters of its own, or points to one elsewhere. */
 function missingIn(folder: string): readonly string[] {
   const path = join(folder, '.git');
-  return lstatSync(path, { throwIfNoEntry: false }) === undefined ? [path] : [];
+  return isTaken(path) ? [] : [path];
 }
 
 export interface GitPlaces {

@@ -2,19 +2,11 @@
  * Settings that did not exist before a run cannot be made read-only. If one exists after the run, the agent has made it, and
  * another program would obey it outside of the sandbox: it is moved aside.
  */
-import {
-  cpSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { cpSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { isTaken, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
 
@@ -40,8 +32,8 @@ export function moveNewAside(runFolder: string): readonly string[] {
   for (const [path] of Object.entries(before).filter(leadsElsewhere)) {
     const found = follow(path, (link, to) => links[link] === to);
     // A link that was moved for an earlier path is gone.
-    if (lstatSync(found, { throwIfNoEntry: false }) === undefined) continue;
-    mkdirSync(join(runFolder, 'set-aside'), { recursive: true, mode: 0o700 });
+    if (!isTaken(found)) continue;
+    makeFolders(join(runFolder, 'set-aside'), PRIVATE_FOLDER);
     moved.push(path);
     move(found, join(runFolder, 'set-aside', String(moved.length)));
   }
@@ -56,14 +48,10 @@ function leadsElsewhere([path, was]: readonly [string, unknown]): boolean {
 const NOTE = 'guarded.json';
 
 function readNote(path: string): Note {
-  try {
-    const value: unknown = JSON.parse(textOf(path) ?? '');
-    if (!isRecord(value)) return NOTHING;
-    const { before, links } = value;
-    return isRecord(before) && isRecord(links) ? { before, links } : NOTHING;
-  } catch {
-    return NOTHING;
-  }
+  const value = readJsonFile(path);
+  if (!isRecord(value)) return NOTHING;
+  const { before, links } = value;
+  return isRecord(before) && isRecord(links) ? { before, links } : NOTHING;
 }
 
 interface Note {

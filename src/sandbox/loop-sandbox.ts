@@ -22,7 +22,7 @@ import { isFolder, viewOf } from './view.ts';
 
 export interface LoopSandbox {
   readonly wrapper: Wrapper;
-  /** Settings that nobody should add while it is used (`guard.ts`). */
+  /** Settings files that must not appear while it is used (`guard.ts`). */
   readonly guarded: readonly string[];
   /** Whether a program can be started in it. */
   readonly sees: (program: string) => boolean;

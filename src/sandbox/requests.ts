@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../files/files.ts';
+import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
 
@@ -31,7 +31,7 @@ export function ask(folder: string, request: SandboxRequest): string {
 /** The answer to a request; null while there is none. */
 export function takeAnswer(folder: string, id: string): SandboxAnswer | null {
   const path = join(folder, `${id}.answer`);
-  const value = readCarefully(path);
+  const value = readJsonFile(path, MAX_BYTES);
   if (!isRecord(value) || typeof value['ok'] !== 'boolean') return null;
   rmSync(path, { force: true });
   return value['ok']
@@ -51,7 +51,7 @@ export function answerRequests(
     .slice(0, MOST_AT_ONCE)
     .flatMap((name) => {
       const path = join(folder, name);
-      const request = ID.test(name) ? requestIn(readCarefully(path)) : null;
+      const request = ID.test(name) ? requestIn(readJsonFile(path, MAX_BYTES)) : null;
       if (request === null) {
         renameSync(path, `${path}.unreadable`);
         return [name];
@@ -76,13 +76,4 @@ function requestIn(value: unknown): SandboxRequest | null {
   if (type === 'tell' && typeof loop === 'string' && typeof text === 'string' && text.trim() !== '')
     return Object.keys(value).length === 3 ? { type, loop, text } : null;
   return null;
-}
-
-/** The JSON in a small regular file; null for anything else. */
-function readCarefully(path: string): unknown {
-  try {
-    return JSON.parse(textOf(path, MAX_BYTES) ?? '');
-  } catch {
-    return null;
-  }
 }

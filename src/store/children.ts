@@ -2,9 +2,9 @@
  * Child loops: loops that were started from inside a run of another loop. A child writes a file into its parent's folder
  * before its own first event, so that the parent cannot miss it.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { LoopFolder } from './store.ts';
@@ -32,14 +32,6 @@ export function childChanges({ children }: LoopFolder, state: LoopState): readon
     if (isKnown === isActive) return [];
     return [isActive ? { type: 'child.started', child } : { type: 'child.ended', child }];
   });
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function isRunning(folder: LoopFolder): boolean {

@@ -5,19 +5,10 @@
  * 2. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
  *    folder and would otherwise drive a loop on the same desk.
  */
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  fstatSync,
-  lstatSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, copyFileSync, fstatSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { below } from '../files/below.ts';
-import { codeOf, openRegular, readAll } from '../files/files.ts';
+import { codeOf, isTaken, openRegular, readAll } from '../files/files.ts';
 import { retakeLock, takeLock, type LockResult } from './lock.ts';
 import { thisProcess } from './lock-owner.ts';
 import { cannotWrite } from './ralph-folder.ts';
@@ -67,10 +58,10 @@ function openLock(path: string): number {
 /** Moves the desk to `.ralph/archive`; its new path relative to the workspace, or null if there is no desk. */
 export function archiveDesk({ workspace, path, parts }: Desk): string | null {
   const [ralph = '', loops = '', name = ''] = parts;
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
+  if (!isTaken(path)) return null;
   return below(workspace, [ralph, 'archive'], { make: true }, (archive) => {
     let number = 1;
-    while (lstatSync(join(archive, `${name}-${number}`), { throwIfNoEntry: false }) !== undefined) number++;
+    while (isTaken(join(archive, `${name}-${number}`))) number++;
     below(workspace, [ralph, loops], { make: false }, (folder) =>
       renameSync(join(folder, name), join(archive, `${name}-${number}`)),
     );
@@ -81,7 +72,7 @@ export function archiveDesk({ workspace, path, parts }: Desk): string | null {
 /** Removes the desk with everything on it. */
 export function removeDesk({ workspace, parts, path }: Desk): void {
   const [name = ''] = parts.slice(-1);
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  if (!isTaken(path)) return;
   below(workspace, parts.slice(0, -1), { make: false }, (folder) =>
     rmSync(join(folder, name), { recursive: true, force: true }),
   );

@@ -8,9 +8,9 @@
  *    `rejected/` with a warning, and changes nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { setAside } from '../files/set-aside.ts';
@@ -62,6 +62,7 @@ export class Inbox {
   messages(): readonly Message[] {
     const found: Message[] = [];
     const rejected: string[] = [];
+    // An inbox that is missing or no folder has none; a sender reports that.
     for (const name of namesIn(this.#folder)) {
       if (name.startsWith('.') || !name.endsWith('.json') || this.#stuck.has(name)) continue;
       const reading = readMessage(join(this.#folder, name));
@@ -101,15 +102,6 @@ const REJECTED = 'rejected';
 const SHOWN_REJECTIONS = 3;
 /** A character of a text takes at most six bytes in JSON. */
 const MAX_MESSAGE_BYTES = 6 * MAX_TELL_LENGTH + 1000;
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    // It does not exist, or is not a folder; a sender reports that.
-    return [];
-  }
-}
 
 /** The control in a file, or why there is none; null if the file is gone. */
 function readMessage(path: string): Control | string | null {

@@ -7,7 +7,7 @@
  */
 import { kept } from './kept-environment.ts';
 import { startersEnvironment } from './run-environment.ts';
-import { hideLikelyKeys, hideValues, REDACTED, secretValues, UNFINISHED_KEY } from './secrets.ts';
+import { hideValuesAndKeys, REDACTED, secretValues, UNFINISHED_KEY } from './secrets.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -26,7 +26,7 @@ export class Mask {
 
   /** A text without secrets and without what looks like a key. */
   text(text: string): string {
-    return hideLikelyKeys(hideValues(text, this.#values));
+    return hideValuesAndKeys(text, this.#values);
   }
 
   /** The same for a text that was already cut, with `...` at its end: there may be the beginning of a secret before it. */
@@ -101,7 +101,7 @@ export class MaskedStream {
   }
 
   #shown(text: string, values: readonly string[]): string | Buffer {
-    const masked = hideLikelyKeys(hideValues(text, values));
+    const masked = hideValuesAndKeys(text, values);
     return this.#isText ? masked : Buffer.from(masked, 'latin1');
   }
 }

@@ -3,7 +3,7 @@
  *
  * 1. Only a loop that the registry of that version names is moved, with its id and its folder: a folder that came with a
  *    clone or a copy stays a stranger's.
- * 2. A loop that somebody owns, or that still has a process, stays until that has ended.
+ * 2. A loop that has an owner, or a process, stays until that has ended.
  * 3. A move that was interrupted is repeated: the old files are removed last.
  */
 import {
@@ -17,7 +17,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { processes } from '../process/process.ts';
@@ -133,7 +133,7 @@ function removeState(desk: string): void {
     rmSync(join(desk, name), { recursive: true, force: true });
   }
   const runs = join(desk, 'runs');
-  for (const run of existsSync(runs) ? readdirSync(runs) : []) {
+  for (const run of namesIn(runs)) {
     for (const name of OF_RUN) rmSync(join(runs, run, name), { recursive: true, force: true });
   }
 }

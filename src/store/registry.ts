@@ -7,9 +7,9 @@
  *    a loop that no process owns.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { rmSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
@@ -63,16 +63,6 @@ function entryOf(workspace: string, name: string, state: string): string {
 
 function entriesIn(folder: string): readonly LoopKey[] {
   return namesIn(folder).flatMap((name) => readEntry(join(folder, name)) ?? []);
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => !name.startsWith('.'))
-      .toSorted();
-  } catch {
-    return [];
-  }
 }
 
 /** An entry counts only under its own name and in the folder of its own workspace. */

@@ -25,8 +25,13 @@ export function hideSecrets(text: string, env: Readonly<Record<string, string>>)
   return hideValues(text, secretValues(env));
 }
 
+/** Masks these values, and what looks like a key. */
+export function hideValuesAndKeys(text: string, values: readonly string[]): string {
+  return hideLikelyKeys(hideValues(text, values));
+}
+
 /** Masks these values; the longer ones come first. */
-export function hideValues(text: string, values: readonly string[]): string {
+function hideValues(text: string, values: readonly string[]): string {
   let hidden = text;
   for (const value of values) if (hidden.includes(value)) hidden = hidden.replaceAll(value, REDACTED);
   return hidden;
@@ -128,7 +133,7 @@ export function secretIn(text: string, env: Readonly<Record<string, string>>): s
 
 /** A text without secrets, for logs, prompts and reports. */
 export function masked(text: string, env: Readonly<Record<string, string>>): string {
-  return hideLikelyKeys(hideSecrets(text, env));
+  return hideValuesAndKeys(text, secretValues(env));
 }
 
 /** A JSON value without secrets: neither those of the environment nor what looks like a key. */

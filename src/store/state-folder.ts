@@ -1,7 +1,7 @@
 /** The user's state folder and the small JSON files in it. */
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 
@@ -38,9 +38,5 @@ export function writeJson(folder: string, id: string, value: unknown): void {
 }
 
 export function jsonFilesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  } catch {
-    return [];
-  }
+  return namesIn(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
 }

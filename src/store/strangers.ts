@@ -2,12 +2,13 @@
  * Folders in `.ralph/loops` that are no loop of this user: they came with a clone or a copy, were left by another user, or
  * belong to a workspace that was moved. They are mentioned and never used.
  */
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../files/files.ts';
+import { isTaken, namesIn, textOf } from '../files/files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { oldLoops } from './old-layout.ts';
 import { registered, registeredAs } from './registry.ts';
+import type { LoopKey } from './store.ts';
 
 export interface Stranger {
   readonly name: string;
@@ -19,38 +20,32 @@ export interface Stranger {
 
 export function strangersIn(workspace: string): readonly Stranger[] {
   const folder = join(workspace, '.ralph', 'loops');
-  return namesIn(folder)
+  const names = namesIn(folder)
     .filter((name) => registeredAs(workspace, name) === null)
-    .filter((name) => hasLoopFiles(join(folder, name)))
-    .map((name) => ({
-      name,
-      isOld: oldLoops().some(({ key }) => key.workspace === workspace && key.name === name),
-      movedFrom: formerWorkspace(join(folder, name, 'state.json')),
-    }));
+    .filter((name) => hasLoopFiles(join(folder, name)));
+  if (names.length === 0) return [];
+  const [old, known] = [oldLoops(), registered()];
+  return names.map((name) => ({
+    name,
+    isOld: old.some(({ key }) => key.workspace === workspace && key.name === name),
+    movedFrom: formerWorkspace(join(folder, name, 'state.json'), known),
+  }));
 }
 
 /** Whether a folder in `.ralph/loops` has files that Ralph writes for a loop; agents and people may put others there. */
 export function hasLoopFiles(desk: string): boolean {
   // A file has none, and a look below it is an error.
   if (lstatSync(desk, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  return FILES.some((file) => lstatSync(join(desk, file), { throwIfNoEntry: false }) !== undefined);
+  return FILES.some((file) => isTaken(join(desk, file)));
 }
 
 /** What a desk has, and what the folder of an earlier version has. */
 const FILES = ['state.json', 'iterations.log', 'progress.md', 'journal.jsonl'];
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch {
-    return [];
-  }
-}
-
 /** The file is only a hint: the registry has to know the id, and the folder that it names has to be gone. */
-function formerWorkspace(stateFile: string): string | null {
+function formerWorkspace(stateFile: string, known: readonly LoopKey[]): string | null {
   const [, id] = /"id": "([A-Za-z0-9._-]{1,100})"/.exec(textOf(stateFile, MAX_BYTES) ?? '') ?? [];
-  const loop = id === undefined ? undefined : registered().find((key) => key.id === id);
+  const loop = id === undefined ? undefined : known.find((key) => key.id === id);
   return loop === undefined || existsSync(loop.workspace) ? null : loop.workspace;
 }
 

@@ -1,7 +1,7 @@
 /** Finds installed agents and likely checks for `ralph init`, without running them. */
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { textOf } from '../files/files.ts';
+import { namesIn, textOf } from '../files/files.ts';
 import { AGENTS } from '../agents/agents.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../config/suggest.ts';
 import { findCommand } from '../process/command.ts';
@@ -38,13 +38,7 @@ function repositoryAt(workspace: string): Repository {
         return null;
       }
     },
-    list(folder) {
-      try {
-        return readdirSync(join(workspace, folder));
-      } catch {
-        return [];
-      }
-    },
+    list: (folder) => namesIn(join(workspace, folder)),
   };
 }
 

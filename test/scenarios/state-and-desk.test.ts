@@ -302,7 +302,7 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
     expect(existsSync(join(state, 'journal.jsonl'))).toBe(true);
   });
 
-  it('stays where it is if the registry does not name it, names another id, or somebody owns it', async () => {
+  it('stays where it is if the registry does not name it, names another id, or it has an owner', async () => {
     const stage = openStage();
     await stage.run(...work, '-m', '1');
     const id = age(stage);
