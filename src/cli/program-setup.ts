@@ -1,0 +1,56 @@
+import type { InitOptions } from './init.ts';
+import type { RunOptions } from './options.ts';
+import type { Add, Call } from './program-call.ts';
+import { runOptions, WORKSPACE } from './program-options.ts';
+import type { TrustOptions } from './trust.ts';
+
+/** Adds the commands that prepare a workspace and this machine. */
+export function setupCommands(add: Add, { isCalled, done }: Call): void {
+  add('init', 'write the settings of the workspace, from what it contains and what you answer')
+    .option('-y, --yes', 'ask nothing; use what is found')
+    .option('--force', 'replace existing settings (a backup is kept)')
+    .option(
+      '--preset <name>',
+      'preset to write into the settings (ralph-cli also uses the names of document 001)',
+    )
+    .option(...WORKSPACE)
+    .action(async (options: InitOptions) => {
+      const { init } = await import('./init.ts');
+      done(await init(options));
+    });
+  add('trust', 'trust the settings files of the workspace, as they are now')
+    .option('--show', 'show what they would run, and whether they are trusted')
+    .option('--revoke', 'trust them no longer')
+    .option(...WORKSPACE)
+    .action(async (options: TrustOptions) => {
+      const { trust } = await import('./trust.ts');
+      done(await trust(options));
+    });
+  const config = add('config', 'show the settings in effect, with the origin of each');
+  if (isCalled('config')) runOptions(config, 'print JSON');
+  config.action(async (options: RunOptions) => {
+    const { config: show } = await import('./config.ts');
+    done(await show(options));
+  });
+  add('agents', 'list the supported agents: installed version and command line')
+    .option('--json', 'print JSON')
+    .action(async (options: object) => {
+      const { agents } = await import('./agents.ts');
+      done(await agents(options));
+    });
+  add('doctor', 'check what loops need: agents, git, writable folders')
+    .option('--json', 'print JSON')
+    .action(async (options: object) => {
+      const { doctor } = await import('./doctor.ts');
+      done(await doctor(options));
+    });
+}
+
+export function demoCommand(add: Add, { done }: Call): void {
+  add('demo', 'run a demo loop in a temporary repository (takes seconds, needs no account)').action(
+    async () => {
+      const { demo } = await import('./demo.ts');
+      done(await demo());
+    },
+  );
+}

@@ -1,0 +1,50 @@
+import {
+  limitOptions,
+  loopOptions,
+  repeatable,
+  runOptions,
+  trustOption,
+  viewOptions,
+  WORKSPACE,
+} from './program-options.ts';
+import type { Add, Call } from './program-call.ts';
+import type { LoopOptions } from './loop.ts';
+import type { RunOptions } from './options.ts';
+import type { ResumeOptions } from './resume.ts';
+
+/** Adds the commands that run a loop. */
+export function startCommands(add: Add, { command, isCalled, done }: Call): void {
+  const run = add('run [task]', 'run an agent until done (the default command)');
+  if (isCalled('run')) trustOption(runOptions(run));
+  run
+    .usage('[TASK] [options] [-- COMMAND…]')
+    .action(async (task: string | undefined, options: RunOptions) => {
+      const { runLoop } = await import('./run.ts');
+      done(await runLoop(task ?? null, options, command));
+    });
+
+  const loop = add(
+    'loop [task]',
+    'run an agent until every check passes and the agent prints the completion word (for CI)',
+  );
+  if (isCalled('loop')) trustOption(loopOptions(loop));
+  loop
+    .usage('TASK --check COMMAND [options] [-- COMMAND…]')
+    .action(async (task: string | undefined, options: LoopOptions) => {
+      const { loop: start } = await import('./loop.ts');
+      done(await start(task ?? null, options, command));
+    });
+
+  const resume = add('resume <name>', 'resume a loop that was paused, stopped, crashed or hit a limit');
+  if (isCalled('resume')) {
+    resume
+      .option('--now', 'do not wait for a usage limit to reset')
+      .option(...repeatable('--env <key=value>', "variable for the agent's environment (repeatable)"))
+      .option(...WORKSPACE);
+    viewOptions(limitOptions(resume, 'New limits (default: unchanged):', null));
+  }
+  resume.action(async (name: string, options: ResumeOptions) => {
+    const { resumeLoop } = await import('./resume.ts');
+    done(await resumeLoop(name, options));
+  });
+}

@@ -1,0 +1,53 @@
+import type { Add, Call } from './program-call.ts';
+import { WORKSPACE } from './program-options.ts';
+
+/** Adds the commands that show loops. */
+export function viewCommands(add: Add, { done }: Call): void {
+  add('status [name]', 'show the state of one loop, or of all loops in the workspace')
+    .option('--json', 'print JSON')
+    .option(...WORKSPACE)
+    .action(async (name: string | undefined, options: object) => {
+      const { status } = await import('./status.ts');
+      done(await status(name ?? null, options));
+    });
+
+  add('ls', 'list the loops of the workspace')
+    .option('-a, --all', 'list the loops of all workspaces')
+    .option('--json', 'print JSON')
+    .option(...WORKSPACE)
+    .action(async (options: object) => {
+      const { ls } = await import('./ls.ts');
+      done(ls(options));
+    });
+
+  add('logs <name>', 'print what the agent of a loop said and did')
+    .option('-f, --follow', 'keep printing new output until the loop ends')
+    .option('--run <number>', 'iteration, or run of an iteration (7 or 7.2; default: the last)')
+    .option('--stderr', 'print stderr instead of stdout')
+    .option('--raw', 'print the output unparsed')
+    .option('-V, --verbose', 'also print what the agent thinks')
+    .option(...WORKSPACE)
+    .action(async (name: string, options: object) => {
+      const { logs } = await import('./logs.ts');
+      done(await logs(name, options));
+    });
+
+  add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits and commits')
+    .option('--since <time>', 'only the last part, for example 2h or 30m')
+    .option('--iteration <number>', 'only this iteration')
+    .option('--json', 'print one JSON object per line')
+    .option('-V, --verbose', 'also print checkpoints and processes')
+    .option(...WORKSPACE)
+    .action(async (name: string, options: object) => {
+      const { story } = await import('./story.ts');
+      done(story(name, options));
+    });
+
+  add('diff <name> [what]', 'show what a loop changed: in total, in iteration N, or from A to B (A..B)')
+    .option('--stat', 'print the number of changed lines per file')
+    .option(...WORKSPACE)
+    .action(async (name: string, what: string | undefined, options: object) => {
+      const { diff } = await import('./diff.ts');
+      done(await diff(name, what ?? null, options));
+    });
+}
