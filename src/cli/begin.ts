@@ -69,7 +69,7 @@ export async function begin(work: Work): Promise<number> {
   const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
   const unused = noteOnOuterSettings(workspace, read.shared !== null || read.local !== null);
   const chosen = { ...choice, agent: found ?? choice.agent, unused };
-  const agent = await chooseAgent(chosen, policy.calls, env, workspace);
+  const agent = await chooseAgent(chosen, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const host = hostNote(policy);
   const request: LoopRequest = {

@@ -20,6 +20,8 @@ export interface Settings {
   readonly inactivityTimeout?: Time | undefined;
   readonly restartDelay?: Time | undefined;
   readonly killGrace?: Time | undefined;
+  readonly interactive?: boolean | undefined;
+  readonly readyTimeout?: Time | undefined;
   readonly checkpointMaxFile?: Size | undefined;
   readonly completionResponse?: string | undefined;
   readonly completionPromise?: string | undefined;
@@ -102,6 +104,8 @@ export const FLAGS: Readonly<Record<string, string>> = {
   inactivityTimeout: '--inactivity-timeout',
   restartDelay: '--restart-delay',
   killGrace: '--kill-grace',
+  interactive: '--interactive',
+  readyTimeout: '--ready-timeout',
   checkpointMaxFile: '--checkpoint-max-file',
   completionResponse: '--completion-response',
   completionPromise: '--completion-promise',

@@ -12,6 +12,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
   const { checks, outputTruncateChars, scm } = settings;
   const delay = milliseconds(settings.restartDelay);
   return {
+    host: hostFrom(settings),
     limits: {
       iterations: settings.maxIterations,
       timeMs: milliseconds(settings.maxTime),
@@ -25,6 +26,8 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
       runMs: nullIfZero(milliseconds(settings.iterationTimeout)),
       inactivityMs: nullIfZero(milliseconds(settings.inactivityTimeout)),
       killGraceMs: milliseconds(settings.killGrace),
+      readyMs: milliseconds(settings.readyTimeout),
+      ...(settings.interactive === true ? { inactivityOf: 'screen', inactivityIs: 'restart' } : {}),
     },
     delay: {
       afterOkMs: delay,
@@ -32,7 +35,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
         ? { afterFailure: { kind: 'fixed', ms: delay } }
         : {}),
     },
-    completion: { until: settings.until, detectors: detectors(settings, base, workspace) },
+    completion: { until: settings.until, detectors: detectorsOn(settings, base, workspace) },
     checks: {
       commands: checks?.map(({ command, failAction, hint }): Check => ({
         command,
@@ -56,7 +59,8 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
           commit: {
             command: scm.command,
             tasks: scm.tasks,
-            message: 'agent',
+            // An agent in a terminal has no answer that could be read.
+            message: settings.interactive === true ? 'plain' : 'agent',
             timeoutMs: scm.timeout === undefined ? TASK_MS : nullIfZero(milliseconds(scm.timeout)),
           },
         }),
@@ -92,6 +96,8 @@ export function settingsOf({
     inactivityTimeout: time(timeouts.inactivityMs),
     restartDelay: time(delay.afterOkMs),
     killGrace: time(timeouts.killGraceMs),
+    interactive: policy.host === 'tmux',
+    readyTimeout: time(timeouts.readyMs),
     checkpointMaxFile: policy.checkpointMaxFile,
     completionResponse: wordOf('response-tag'),
     completionPromise: wordOf('promise-tag'),
@@ -151,6 +157,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'timeouts.runMs': 'iterationTimeout',
   'timeouts.inactivityMs': 'inactivityTimeout',
   'timeouts.killGraceMs': 'killGrace',
+  'timeouts.readyMs': 'readyTimeout',
   checkpointMaxFile: 'checkpointMaxFile',
   'delay.afterOkMs': 'restartDelay',
   'delay.afterFailure.ms': 'restartDelay',
@@ -167,6 +174,22 @@ const DETECTOR_SETTINGS = [
   'completionTag',
   'donePattern',
 ] as const;
+
+/** Undefined if the settings do not change it. */
+function hostFrom({ interactive }: Settings): Policy['host'] | undefined {
+  return interactive === true ? 'tmux' : undefined;
+}
+
+/** The detectors for the host: an agent in a terminal says everything on its screen, and does not exit when it is done. */
+function detectorsOn(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
+  const given = detectors(settings, base, workspace);
+  if (settings.interactive !== true) return given;
+  return (given ?? base.completion.detectors).map((detector): Detector => {
+    if (!('scope' in detector)) return detector;
+    const onScreen = { ...detector, scope: 'screen', phase: 'continuous' } as const;
+    return 'placement' in onScreen ? { ...onScreen, placement: 'anywhere' } : onScreen;
+  });
+}
 
 /** Given words replace the preset's words; a given file replaces its marker file. */
 function detectors(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {

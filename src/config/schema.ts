@@ -161,6 +161,14 @@ const SETTINGS: z.ZodType<Settings> = object({
   inactivityTimeout: time().optional().describe('Maximum time that a run may print nothing (0 = unlimited).'),
   restartDelay: time().optional().describe('Delay between two iterations.'),
   killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
+  interactive: yesOrNo
+    .optional()
+    .describe(
+      'Run the agent in a terminal of tmux, as a person would: the command as it is given, and the prompt is pasted. Default: false.',
+    ),
+  readyTimeout: time()
+    .optional()
+    .describe('Maximum time until an interactive agent is ready for its prompt; then it gets it anyway.'),
   checkpointMaxFile: size
     .optional()
     .describe('Size above which a file that git does not track is left out of checkpoints and commits.'),

@@ -27,8 +27,20 @@ export interface HostedRun {
   stop(graceMs: number): Promise<readonly StrayProcess[]>;
   /** Reads the rest of the output (with `leave`: skips it) and closes it. Resolves to the exit code; null if unknown. */
   close(rest: 'read' | 'leave'): Promise<number | null>;
+  /**
+   * What its terminal shows; absent where it has none. Null while the run has not got its prompt yet, and is not inactive
+   * however still it is.
+   */
+  screen?(): Promise<Screen | null>;
   /** Stops following a run that continues; the next owner finds it and reads its output from the beginning. */
   detach(): Promise<void>;
+}
+
+/** What a terminal shows, lines that have scrolled out included. */
+export interface Screen {
+  readonly text: string;
+  /** Without what was there before the prompt, and without the prompt itself. */
+  readonly own: string;
 }
 
 export type OutputStream = 'stdout' | 'stderr';

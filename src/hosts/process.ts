@@ -67,7 +67,11 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */
-function resolveCommand({ argv, cwd, env }: ProcessSpec): readonly [string, ...string[]] {
+export function resolveCommand({
+  argv,
+  cwd,
+  env,
+}: Pick<ProcessSpec, 'argv' | 'cwd' | 'env'>): readonly [string, ...string[]] {
   const [name = '', ...args] = argv();
   if (!existsSync(cwd)) {
     const message = `cannot start the agent: its working directory ${cwd} does not exist; restore it and try again`;

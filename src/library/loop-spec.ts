@@ -152,7 +152,7 @@ type Chosen = Pick<LoopRequest, 'agent' | 'perform'>;
 
 async function agentOf(
   { agent, env: given = {} }: LoopSpec,
-  { calls }: Policy,
+  policy: Policy,
   env: Readonly<Record<string, string>>,
   workspace: string,
 ): Promise<Chosen> {
@@ -175,7 +175,7 @@ async function agentOf(
     { name, flags, model, promptVia },
   );
   const called = { ...choice, promptVia: choice.promptVia ?? promptVia ?? null };
-  return { agent: await chooseAgent(called, calls, env, workspace) };
+  return { agent: await chooseAgent(called, policy, env, workspace) };
 }
 
 function promptOf({ prompt, promptFile, specFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
@@ -226,6 +226,7 @@ const TIMES = [
   'inactivityTimeout',
   'restartDelay',
   'killGrace',
+  'readyTimeout',
   'checkTimeout',
   'setupTimeout',
 ] as const;
@@ -297,6 +298,8 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   inactivityTimeout: true,
   restartDelay: true,
   killGrace: true,
+  interactive: true,
+  readyTimeout: true,
   checkpointMaxFile: true,
   completionResponse: true,
   completionPromise: true,

@@ -48,7 +48,14 @@ export const DEFAULT_POLICY: Policy = {
     lookedAt: 'after-iteration',
     stopRunning: true,
   },
-  timeouts: { runMs: 2 * HOUR, inactivityMs: 20 * MINUTE, inactivityIs: 'failure', killGraceMs: 5 * SECOND },
+  timeouts: {
+    runMs: 2 * HOUR,
+    inactivityMs: 20 * MINUTE,
+    inactivityOf: 'output',
+    inactivityIs: 'failure',
+    killGraceMs: 5 * SECOND,
+    readyMs: 2 * MINUTE,
+  },
   delay: {
     afterOkMs: 0,
     afterFailure: { kind: 'backoff', capMs: 300 * SECOND },

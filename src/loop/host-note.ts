@@ -11,6 +11,6 @@ export function hostNote({ preset, host }: Pick<Policy, 'preset' | 'host'>): str
 /** What each host that does not exist yet is called; null for one that does. */
 const MISSING_HOSTS: Readonly<Record<Host, string | null>> = {
   process: null,
-  tmux: 'tmux',
+  tmux: null,
   session: 'one continuing session',
 };

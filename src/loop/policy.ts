@@ -143,11 +143,17 @@ export interface LimitsPolicy {
 export interface TimeoutsPolicy {
   readonly runMs: number | null;
   readonly inactivityMs: number | null;
+  /** What a run must not leave unchanged for that long: its output, or the last lines that its terminal would show. */
+  readonly inactivityOf: (typeof INACTIVITY_OF)[number];
   /** Whether an inactive run is a failure, or the agent is restarted (neither a failure nor a success). */
   readonly inactivityIs: 'failure' | 'restart';
   /** Time between SIGTERM and SIGKILL. */
   readonly killGraceMs: number;
+  /** How long an agent in a terminal may take until it is ready for its prompt. */
+  readonly readyMs: number;
 }
+
+export const INACTIVITY_OF = ['output', 'screen'] as const;
 
 export interface DelayPolicy {
   readonly afterOkMs: number;

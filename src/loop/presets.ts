@@ -162,17 +162,21 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   swarm: {
-    summary: 'document 003: a named loop until the output matches a pattern (in tmux: planned)',
+    summary: 'document 003: a named loop until the output matches a pattern',
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     emptyPrompts: 'everywhere',
     policy: {
       ...base,
       ...documented,
       preset: 'swarm',
-      host: 'tmux',
       completion: { ...base.completion, detectors: [], afterFailure: 'consider' },
       limits: { ...documented.limits, iterations: null },
-      timeouts: { ...documented.timeouts, inactivityMs: 60 * SECOND, inactivityIs: 'restart' },
+      timeouts: {
+        ...documented.timeouts,
+        inactivityMs: 60 * SECOND,
+        inactivityOf: 'screen',
+        inactivityIs: 'restart',
+      },
       prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'evidence', 'guidance'] },
       stateEdits: true,
       signals: { SIGINT: 'finish', SIGTERM: 'pause' },

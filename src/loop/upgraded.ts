@@ -1,13 +1,15 @@
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { DelayPolicy, Policy, WordingPolicy } from './policy.ts';
+import type { DelayPolicy, Policy, TimeoutsPolicy, WordingPolicy } from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
 import { presets, type Preset } from './presets.ts';
 import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withSandbox(
-    withCheckpointMaxFile(withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy)))))),
+  return withScreen(
+    withSandbox(
+      withCheckpointMaxFile(withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy)))))),
+    ),
   );
 }
 
@@ -32,6 +34,15 @@ function withoutOutageIs(policy: Policy): Policy {
 function withCheckpointMaxFile(policy: Policy): Policy {
   const { checkpointMaxFile } = { ...DEFAULT_POLICY, ...policy };
   return policy.checkpointMaxFile === checkpointMaxFile ? policy : { ...policy, checkpointMaxFile };
+}
+
+/** Earlier versions looked at output only, and ran the agents of every host as plain processes. */
+function withScreen(policy: Policy): Policy {
+  const written: Partial<TimeoutsPolicy> = policy.timeouts;
+  if (written.inactivityOf !== undefined) return policy;
+  const { inactivityOf, readyMs } = DEFAULT_POLICY.timeouts;
+  const host = policy.host === 'tmux' ? 'process' : policy.host;
+  return { ...policy, host, timeouts: { ...policy.timeouts, inactivityOf, readyMs } };
 }
 
 /** Earlier versions had no sandbox. */

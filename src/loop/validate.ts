@@ -8,6 +8,7 @@ import {
   COMMIT_MESSAGES,
   FAIL_ACTIONS,
   HOSTS,
+  INACTIVITY_OF,
   ON_PROTECTED_CHANGE,
   PRESET_NAMES,
   SECTION_NAMES,
@@ -143,6 +144,10 @@ function contradictions(policy: Policy): readonly Problem[] {
       [],
     );
   }
+  if (policy.host === 'tmux' && policy.sandbox !== null)
+    wrong('sandbox', 'no sandbox for an interactive agent', 'a sandbox');
+  if (policy.host === 'tmux' && policy.commit?.message === 'agent')
+    wrong('commit.message', '"plain" for an interactive agent', 'agent');
   const { protect, onProtectedChange } = policy.evidence;
   if (protect.length === 0 && onProtectedChange !== 'warn') {
     wrong(
@@ -256,8 +261,10 @@ const POLICY = object({
   timeouts: object({
     runMs: limitMs,
     inactivityMs: limitMs,
+    inactivityOf: oneOf(INACTIVITY_OF),
     inactivityIs: oneOf(['failure', 'restart']),
     killGraceMs: ms,
+    readyMs: ms,
   }),
   delay: object({
     afterOkMs: ms,

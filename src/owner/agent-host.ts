@@ -1,4 +1,10 @@
-/** Builds the host of a loop's agent: a process with a command line for each run, or a call of a function. */
+/**
+ * Builds the host of a loop's agent: a process with a command line for each run, a pane of tmux, or a call of a function.
+ *
+ * 1. Only this file decides which host a loop has, by its policy. A loop keeps its host for as long as its policy does.
+ * 2. A run in a pane has the files and the marker of a run as a process, so whoever has to end one without its loop
+ *    (`recovery/recovery.ts`) need not know its host.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { PromptVia } from '../agents/agent.ts';
@@ -8,7 +14,9 @@ import { replaceFile } from '../files/replace-file.ts';
 import { functionHost } from '../hosts/function.ts';
 import type { CallSpec, Performer } from '../hosts/function-call.ts';
 import type { Host } from '../hosts/host.ts';
+import type { PaneSpec } from '../hosts/pane-run.ts';
 import { processHost, type ProcessSpec } from '../hosts/process.ts';
+import { tmuxHost } from '../hosts/tmux.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -18,6 +26,7 @@ import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
+import { tmuxServerOf } from '../store/tmux-server.ts';
 import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import { guardedHost, sandboxed } from './sandboxed-agent.ts';
@@ -31,25 +40,52 @@ export function agentHost(
   const environment = (run: string): Record<string, string> =>
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
   const { folder } = loop;
-  const host =
+  const describe = (run: string): ProcessSpec => asProcess(loop, run, environment(run), state());
+  const process = guardedHost(
+    processHost((run) => sandboxed(loop, run, describe(run), state()), processes),
+    (run) => folder.run(run),
+    say,
+  );
+  const server = tmuxServerOf(loop.spec);
+  const pane = tmuxHost((run) => inPane(loop, run, describe(run), { server, state: state(), say }), processes);
+  const called =
     perform === undefined
-      ? guardedHost(
-          processHost(
-            (run) => sandboxed(loop, run, asProcess(loop, run, environment(run), state()), state()),
-            processes,
-          ),
-          (run) => folder.run(run),
-          say,
-        )
+      ? null
       : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
+  const current = (): Host => called ?? (state().policy.host === 'tmux' ? pane : process);
   // The agent's own folder of a run; the desk may have been removed.
   const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
   const start: Host['start'] = (planned) =>
     explained(async () => {
       makeRunFolder(planned.run);
-      return host.start(planned);
+      return current().start(planned);
     });
-  return { ...host, start };
+  return {
+    start,
+    find: (planned) => current().find(planned),
+    get outlivesOwner() {
+      return current().outlivesOwner;
+    },
+  };
+}
+
+/** A run in a pane gets its prompt from its terminal. */
+function inPane(
+  { spec, folder }: StartedLoop,
+  run: string,
+  process: ProcessSpec,
+  { server, state, say }: Pick<PaneSpec, 'server' | 'say'> & { readonly state: LoopState },
+): PaneSpec {
+  return {
+    ...process,
+    argv: () => spec.agent.argv,
+    stdin: null,
+    server,
+    window: { loop: spec.id, name: spec.name },
+    prompt: folder.prompt(run),
+    readyMs: state.policy.timeouts.readyMs,
+    say,
+  };
 }
 
 /** The agent's command line and the variables that are set for it, without secrets. */

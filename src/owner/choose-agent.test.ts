@@ -18,7 +18,7 @@ const PERMISSION_FLAGS = ['--dangerously-bypass-approvals-and-sandbox', '--skip-
 
 describe('an agent', () => {
   const choose = (choice: Partial<AgentChoice>, calls: Policy['calls'] = 'autonomous') =>
-    chooseAgent({ ...nothing, ...choice }, calls, { PATH: `${bin}:/usr/bin:/bin` }, bin);
+    chooseAgent({ ...nothing, ...choice }, { calls, host: 'process' }, { PATH: `${bin}:/usr/bin:/bin` }, bin);
 
   it('is called the same way by its name and by its bare command', async () => {
     expect(await choose({ agent: 'codex' })).toEqual({ kind: 'codex', argv: ['codex', ...PERMISSION_FLAGS] });

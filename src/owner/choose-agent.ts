@@ -27,10 +27,11 @@ export interface AgentChoice {
 
 export async function chooseAgent(
   choice: AgentChoice,
-  calls: Policy['calls'],
+  { calls, host }: Pick<Policy, 'calls' | 'host'>,
   env: Readonly<Record<string, string>>,
   workspace: string,
 ): Promise<Spec['agent']> {
+  if (host === 'tmux') return interactiveAgent(choice, env, workspace);
   const { command, model, drop, given } = choice;
   const { agent, program, flags } = callOf(choice, env, workspace);
   checkProgram(agent, program, env, workspace, command.length > 0);
@@ -55,6 +56,27 @@ export async function chooseAgent(
     ...(drop.length === 0 ? {} : { drop }),
     ...(given.length === 0 ? {} : { given }),
     ...(Object.keys(agentEnv).length === 0 ? {} : { env: agentEnv }),
+  };
+}
+
+/** An agent in a terminal: its command as the user gives it. What it prints is for people, so no adapter reads it. */
+function interactiveAgent(
+  choice: AgentChoice,
+  env: Readonly<Record<string, string>>,
+  workspace: string,
+): Spec['agent'] {
+  const { command, model, drop, given } = choice;
+  const { agent, program } = callOf(choice, env, workspace);
+  checkProgram(agent, program, env, workspace, command.length > 0);
+  if (choice.promptVia !== null)
+    throw new UserError(
+      'cannot use --prompt-via with an interactive agent: its prompt is pasted into its terminal',
+    );
+  return {
+    kind: 'custom',
+    argv: [program, ...command.slice(1), ...(model === null ? [] : flagsForModel(agent, model))],
+    ...(drop.length === 0 ? {} : { drop }),
+    ...(given.length === 0 ? {} : { given }),
   };
 }
 

@@ -49,6 +49,8 @@ export interface LoopRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'];
+  /** The tmux window that shows the loop; absent for none. */
+  readonly window?: Spec['window'];
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;
   /** Whether an unfinished loop of the same name may be archived. */
@@ -157,7 +159,7 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place, policy }: LoopRequest,
+  { workspace, agent, prompt, parent, place, policy, window }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -170,6 +172,7 @@ function specOf(
     prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),
     ...(place === undefined ? {} : { place }),
     ...(worktree === null ? {} : { worktree }),
+    ...(window === undefined ? {} : { window }),
     parent,
   };
 }

@@ -49,12 +49,10 @@ export function startShim(spec: ShimSpec): Shim {
     openRegular(spec.stderr, 'append'),
   ];
   try {
-    const { sandbox = null } = spec;
-    const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
-    const argv = sandbox === null ? spec.argv : wrapped(sandbox, spec.argv);
-    const child = spawn('/bin/sh', ['-c', script, SHIM_NAME, spec.folder, ...argv], {
+    const [shell, ...args] = shimCommand(spec);
+    const child = spawn(shell, args, {
       cwd: spec.cwd,
-      env: { ...spec.env, RALPH_UMASK: umaskOf(spec.env) },
+      env: shimEnvironment(spec.env),
       stdio: descriptors,
       detached: true,
     });
@@ -71,6 +69,28 @@ export function startShim(spec: ShimSpec): Shim {
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
+}
+
+/** The command line of the shim itself, for a host that starts it in another way. */
+export function shimCommand({
+  folder,
+  argv,
+  sandbox = null,
+}: Pick<ShimSpec, 'folder' | 'argv' | 'sandbox'>): readonly [string, ...string[]] {
+  const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
+  return [
+    '/bin/sh',
+    '-c',
+    script,
+    SHIM_NAME,
+    folder,
+    ...(sandbox === null ? argv : wrapped(sandbox, argv)),
+  ];
+}
+
+/** The environment of the shim; the agent gets the same without the umask. */
+export function shimEnvironment(env: ShimSpec['env']): Readonly<Record<string, string>> {
+  return { ...env, RALPH_UMASK: umaskOf(env) };
 }
 
 function hintFor(folder: string): string {

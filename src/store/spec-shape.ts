@@ -14,7 +14,7 @@ import {
   type Rule,
 } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
-import type { Spec, Worktree } from './spec.ts';
+import type { Spec, TmuxWindow, Worktree } from './spec.ts';
 
 /** An absolute path that the system could open. */
 export const absolutePath: Rule = rule(
@@ -45,6 +45,17 @@ const worktree = fields({
   folder: absolutePath,
 } satisfies Record<keyof Worktree, Rule>);
 
+/** A name of tmux: `:` and `.` have a meaning there, and a socket is a file. */
+export const tmuxName: Rule = rule(
+  'a name of letters, digits, "-" and "_"',
+  (value) => typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/.test(value),
+);
+
+const window = fields({
+  socket: optional(tmuxName),
+  session: optional(tmuxName),
+} satisfies Record<keyof TmuxWindow, Rule>);
+
 const agent = fields({
   kind: shortText(100),
   argv: list(word),
@@ -70,6 +81,7 @@ export const SPEC: Rule = fields({
   prompt,
   place: optional(oneOf(['foreground', 'background', 'session'])),
   worktree: optional(worktree),
+  window: optional(window),
   parent: nullable(fields({ run: shortText(1000), folder: absolutePath })),
 } satisfies Record<keyof Spec, Rule>);
 

@@ -34,8 +34,17 @@ export interface Spec {
   readonly place?: 'foreground' | 'background' | 'session';
   /** The loop's own worktree; absent if it works in the workspace. */
   readonly worktree?: Worktree;
+  /** The tmux window that shows the loop; absent if it has none. */
+  readonly window?: TmuxWindow;
   /** The run that started this loop, and the folder of that run's loop. */
   readonly parent: { readonly run: string; readonly folder: string } | null;
+}
+
+/** Where the window is: in a session of Ralph's tmux server, if not in the usual one. */
+export interface TmuxWindow {
+  /** The name of the server's socket (`tmux -L`). */
+  readonly socket?: string;
+  readonly session?: string;
 }
 
 export interface Worktree {
