@@ -26,6 +26,8 @@ export interface RunReader {
   read(chunk: Buffer): boolean;
   /** Reads a chunk of stderr; returns the part of it that was not shown before. */
   readStderr(chunk: Buffer): Buffer;
+  /** Reads what a terminal shows of the agent's own text now; returns true if it has a claim. */
+  readScreen(text: string): boolean;
   /** There is no more output. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
@@ -112,6 +114,7 @@ class Reader implements RunReader {
   #hasWorked = false;
   #isCutOff = false;
   #hasNews = false;
+  #screens = 0;
 
   constructor(agent: Agent, scanner: Scanner, context: ReadContext, viewer: Viewer) {
     this.#agent = agent;
@@ -165,6 +168,12 @@ class Reader implements RunReader {
     // An unknown command may print its claim on either stream.
     for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
     return chunk.subarray(Math.min(known, chunk.length));
+  }
+
+  readScreen(text: string): boolean {
+    // Only the last screen counts, and its last line is complete.
+    this.#scan({ source: 'screen', message: String(++this.#screens), text: `${text}\n` });
+    return this.#scanner.claim(false) !== null;
   }
 
   end(): void {

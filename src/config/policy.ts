@@ -184,11 +184,15 @@ function hostFrom({ interactive }: Settings): Policy['host'] | undefined {
 function detectorsOn(settings: Settings, base: Policy, workspace: string): readonly Detector[] | undefined {
   const given = detectors(settings, base, workspace);
   if (settings.interactive !== true) return given;
-  return (given ?? base.completion.detectors).map((detector): Detector => {
-    if (!('scope' in detector)) return detector;
-    const onScreen = { ...detector, scope: 'screen', phase: 'continuous' } as const;
-    return 'placement' in onScreen ? { ...onScreen, placement: 'anywhere' } : onScreen;
-  });
+  return (given ?? base.completion.detectors).map(onScreen);
+}
+
+function onScreen(detector: Detector): Detector {
+  if (!('scope' in detector)) return detector;
+  const source = { scope: 'screen', phase: 'continuous' } as const;
+  return 'placement' in detector
+    ? { ...detector, ...source, placement: 'anywhere' }
+    : { ...detector, ...source };
 }
 
 /** Given words replace the preset's words; a given file replaces its marker file. */

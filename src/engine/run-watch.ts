@@ -3,6 +3,7 @@ import type { HostedRun, OutputStream } from '../hosts/host.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
 import type { Driver, EffectOf, Observer } from './ports.ts';
+import { Activity, LOOK_EVERY_MS } from './activity.ts';
 import type { Task } from './task.ts';
 
 /** Why a run is no longer watched. */
@@ -37,19 +38,23 @@ export class RunWatch {
   #alarms: (() => void)[] = [];
   #armedFor = '';
   #bytes = 0;
-  #activeAt: number;
+  readonly #activity: Activity;
   #publishedAt: number;
   #saidAt: number | null = null;
   #isClosed = false;
   #looking: Promise<void> = Promise.resolve();
+  #nextLook: (() => void) | null = null;
+  #lookingAtScreen: Promise<void> = Promise.resolve();
 
   constructor(driver: Driver, run: Run, live: HostedRun, reader: RunReader, task: Task) {
     this.#driver = driver;
     this.#run = run;
     this.#task = task;
     this.#reader = reader;
-    this.#activeAt = driver.ports.clock.now();
-    this.#publishedAt = this.#activeAt;
+    const now = driver.ports.clock.now();
+    const { inactivityOf } = driver.state.policy.timeouts;
+    this.#activity = new Activity(inactivityOf, live.screen !== undefined, now);
+    this.#publishedAt = now;
     this.reason = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -61,14 +66,16 @@ export class RunWatch {
     void live.ended.then(() => this.#resolve('exited'));
     this.#arm();
     live.follow((chunk, stream) => this.#read(chunk, stream));
+    if (live.screen !== undefined) this.#watchScreen(live);
   }
 
   /** Stops all timers and waits for a look at changed files that is under way; output is still read. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#alarms) cancel();
+    this.#nextLook?.();
     this.#task.onChange(null);
-    await this.#looking;
+    await Promise.all([this.#looking, this.#lookingAtScreen]);
   }
 
   /** Whether it has printed more than it may, even if it exited first. */
@@ -89,7 +96,7 @@ export class RunWatch {
     const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
     if (this.hasFlooded) this.#expire('output');
     if (this.#reader.isHopeless) this.#resolve('hopeless');
-    if (!this.#reader.isUnreachable) this.#activeAt = now;
+    if (!this.#reader.isUnreachable) this.#activity.heard(chunk, now);
     if (hasNews || now - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
     return ready(observers);
   }
@@ -117,7 +124,10 @@ export class RunWatch {
     const known = openRun(this.#driver.state)?.output;
     // After a crash the output is read again from the beginning.
     if (known === undefined || snapshot.offset < known.offset) return;
-    if (snapshot.offset === known.offset && (snapshot.complained ?? 0) <= (known.complained ?? 0)) return;
+    const hasMore = snapshot.offset > known.offset || (snapshot.complained ?? 0) > (known.complained ?? 0);
+    // A terminal may show a claim without any new output.
+    const hasClaim = snapshot.claim !== null && known.claim === null;
+    if (!hasMore && !hasClaim) return;
     this.#driver.write({ type: 'run.output', run: this.#run.id, ...snapshot });
   }
 
@@ -138,7 +148,7 @@ export class RunWatch {
       [notAfter, () => this.#resolve('total')],
       [this.#saidAt === null ? null : this.#saidAt + killGraceMs, () => this.#resolve('finished')],
       [
-        inactivityMs === null ? null : this.#activeAt + inactivityMs,
+        inactivityMs === null ? null : this.#activity.at + inactivityMs,
         () => {
           this.#looking = this.#inactive().catch(() => this.#expire('inactivity'));
         },
@@ -152,13 +162,34 @@ export class RunWatch {
     this.#alarms = alarms.flatMap(([moment, ring]) => (moment === null ? [] : [clock.at(moment, ring)]));
   }
 
+  /** Looks at the run's terminal until it is no longer watched. */
+  #watchScreen(live: HostedRun): void {
+    const { clock } = this.#driver.ports;
+    const look = async (): Promise<void> => {
+      // A terminal that cannot be looked at shows no change.
+      const screen = await live.screen?.().catch(() => undefined);
+      if (this.#isClosed) return;
+      if (screen !== undefined) this.#activity.saw(screen?.text ?? null, clock.now());
+      if (screen !== undefined && screen !== null && this.#reader.readScreen(screen.own)) this.publish();
+      this.#nextLook = clock.at(clock.now() + LOOK_EVERY_MS, () => {
+        this.#lookingAtScreen = look();
+      });
+    };
+    this.#lookingAtScreen = look();
+  }
+
   /** Ends a run that was silent too long, unless a tool call is open or a file has changed meanwhile. */
   async #inactive(): Promise<void> {
     const { clock, workspace } = this.#driver.ports;
-    const changedAt = this.#reader.hasOpenTool ? clock.now() : await workspace.changedAfter(this.#activeAt);
-    this.#activeAt = Math.max(this.#activeAt, changedAt ?? 0);
+    this.#activity.settle(clock.now());
+    if (!this.#activity.isTerminalOnly) {
+      const { at } = this.#activity;
+      this.#activity.showed(
+        this.#reader.hasOpenTool ? clock.now() : ((await workspace.changedAfter(at)) ?? 0),
+      );
+    }
     const limit = this.#effect?.inactivityMs ?? null;
-    if (limit !== null && clock.now() - this.#activeAt >= limit) this.#expire('inactivity');
+    if (limit !== null && clock.now() - this.#activity.at >= limit) this.#expire('inactivity');
     this.#armedFor = '';
     this.#arm();
   }

@@ -183,6 +183,9 @@ async function finish(
   rest: 'read' | 'leave',
   ending: (code: number | null) => RunEnding,
 ): Promise<void> {
+  // An agent that is ended may clear its terminal.
+  const screen = await live.screen?.().catch(() => null);
+  if (screen !== undefined && screen !== null) reader.readScreen(screen.own);
   const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
   const code = await live.close(rest);
   reader.end();

@@ -93,15 +93,14 @@ export class PaneRun implements HostedRun {
   async #becomeReady(): Promise<void> {
     const { readyMs, window, say } = this.#spec;
     const deadline = performance.now() + readyMs;
-    while (!looksReady(await this.#capture())) {
-      if (this.#left.signal.aborted) return;
-      if (performance.now() >= deadline) {
-        say(`warning: agent '${window.name}' did not become ready within ${Math.round(readyMs / 1000)}s`);
-        return;
-      }
+    for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- a terminal sends no events
+      if (looksReady(await this.#capture()) || this.#left.signal.aborted) return;
+      if (performance.now() >= deadline) break;
+      // oxlint-disable-next-line no-await-in-loop -- as above
       await this.#pause(READY_EVERY_MS);
     }
+    say(`warning: agent '${window.name}' did not become ready within ${Math.round(readyMs / 1000)}s`);
   }
 
   /**
@@ -110,7 +109,11 @@ export class PaneRun implements HostedRun {
    */
   async #settle(before: string): Promise<void> {
     let shown = before;
-    for (let stillMs = 0, tookMs = 0; stillMs < SETTLED_MS && tookMs < MAX_SETTLE_MS; tookMs += SETTLE_EVERY_MS) {
+    for (
+      let stillMs = 0, tookMs = 0;
+      stillMs < SETTLED_MS && tookMs < MAX_SETTLE_MS;
+      tookMs += SETTLE_EVERY_MS
+    ) {
       // oxlint-disable-next-line no-await-in-loop -- a terminal sends no events
       await this.#pause(SETTLE_EVERY_MS);
       if (this.#left.signal.aborted) return;
@@ -123,24 +126,26 @@ export class PaneRun implements HostedRun {
 
   /** Waits until tmux has passed on the last output of an agent that has exited. */
   async #endRecording(rest: 'read' | 'leave'): Promise<void> {
-    const { server, folder } = this.#spec;
-    const log = join(folder, 'stdout.log');
-    const size = (): number => statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     try {
-      let pane = await this.#pane();
-      for (let looks = 0, last = -1; rest === 'read' && pane !== null && looks < MAX_LOOKS; looks++) {
-        const now = size();
-        if (pane.isDead && now === last) break;
-        last = now;
-        // oxlint-disable-next-line no-await-in-loop -- tmux does not say when its buffer is empty
-        await sleep(LOOK_EVERY_MS);
-        // oxlint-disable-next-line no-await-in-loop -- as above
-        pane = await this.#pane();
-      }
-      if (pane !== null) await stopRecording(server, pane.pane);
+      if (rest === 'read') await this.#drain();
+      const pane = await this.#pane();
+      if (pane !== null) await stopRecording(this.#spec.server, pane.pane);
     } catch (error) {
       // Without an answer of tmux there is no more output than the file has.
       if (!(error instanceof TmuxError)) throw error;
+    }
+  }
+
+  async #drain(): Promise<void> {
+    const log = join(this.#spec.folder, 'stdout.log');
+    for (let looks = 0, last = -1; looks < MAX_LOOKS; looks++) {
+      // oxlint-disable-next-line no-await-in-loop -- tmux does not say when its buffer is empty
+      const pane = await this.#pane();
+      const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+      if (pane === null || (pane.isDead && size === last)) return;
+      last = size;
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await sleep(LOOK_EVERY_MS);
     }
   }
 

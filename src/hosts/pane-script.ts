@@ -4,7 +4,9 @@
  * list of processes, so it is in the file, which the script removes before anything else runs.
  */
 export function paneScript({ argv, cwd, env }: PaneProgram): string {
-  const variables = Object.entries(env).filter(([name]) => NAME.test(name) && !OF_TERMINAL.has(name) && !OF_SHELL.has(name));
+  const variables = Object.entries(env).filter(
+    ([name]) => NAME.test(name) && !OF_TERMINAL.has(name) && !OF_SHELL.has(name),
+  );
   return [
     // The environment of the tmux server is not the one of the loop.
     `[ "$1" = clean ] || exec /usr/bin/env -i ${TERMINAL.map((name) => `"${name}=$${name}"`).join(' ')} /bin/sh "$0" clean`,

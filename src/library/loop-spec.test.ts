@@ -116,14 +116,14 @@ it('rejects wrong types at run time, and leaves the name free', async () => {
 const command = { command: ['sh', '-c', 'true'] };
 
 it.each<[PresetName, LoopAgent, readonly unknown[]]>([
-  ['swarm', command, [expect.stringContaining('preset "swarm" runs its agent in tmux')]],
+  ['swarm', command, []],
   [
     'promise',
     command,
     [expect.stringContaining('preset "promise" runs its agent in one continuing session')],
   ],
   ['default', command, []],
-  ['swarm', async () => ({ text: 'done' }), []],
+  ['promise', async () => ({ text: 'done' }), []],
 ])(
   'warns with preset %s that its host does not exist yet, unless the agent is a function',
   async (preset, agent, notes) => {

@@ -8,7 +8,9 @@ import { OURS, wordings } from './wording.ts';
 export function upgraded(policy: Policy): Policy {
   return withScreen(
     withSandbox(
-      withCheckpointMaxFile(withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy)))))),
+      withCheckpointMaxFile(
+        withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+      ),
     ),
   );
 }

@@ -47,7 +47,10 @@ export function agentHost(
     say,
   );
   const server = tmuxServerOf(loop.spec);
-  const pane = tmuxHost((run) => inPane(loop, run, describe(run), { server, state: state(), say }), processes);
+  const pane = tmuxHost(
+    (run) => inPane(loop, run, describe(run), { server, state: state(), say }),
+    processes,
+  );
   const called =
     perform === undefined
       ? null

@@ -78,14 +78,7 @@ export function shimCommand({
   sandbox = null,
 }: Pick<ShimSpec, 'folder' | 'argv' | 'sandbox'>): readonly [string, ...string[]] {
   const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
-  return [
-    '/bin/sh',
-    '-c',
-    script,
-    SHIM_NAME,
-    folder,
-    ...(sandbox === null ? argv : wrapped(sandbox, argv)),
-  ];
+  return ['/bin/sh', '-c', script, SHIM_NAME, folder, ...(sandbox === null ? argv : wrapped(sandbox, argv))];
 }
 
 /** The environment of the shim; the agent gets the same without the umask. */

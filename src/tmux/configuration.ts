@@ -36,17 +36,17 @@ function keysOf(env: NodeJS.ProcessEnv): readonly string[] {
     join(home, '.tmux.conf'),
     join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'tmux', 'tmux.conf'),
   ];
-  return files.flatMap((file) =>
-    read(file)
-      .split('\n')
-      .flatMap((line) => {
-        const [, option = '', value = ''] = KEY_OPTION.exec(line) ?? [];
-        if (option === '') return [];
-        // The prefix itself has to reach the program in the window too.
-        const bindings = option === 'prefix' ? [`bind-key ${value} send-prefix`] : [];
-        return [`set-option -g ${option} ${value}`, ...bindings];
-      }),
-  );
+  const found = files
+    .flatMap((file) => read(file).split('\n'))
+    .flatMap((line) => {
+      const [, option = '', value = ''] = KEY_OPTION.exec(line) ?? [];
+      return option === '' ? [] : [{ option, value }];
+    });
+  return [
+    ...found.map(({ option, value }) => `set-option -g ${option} ${value}`),
+    // A program in the window gets the prefix by pressing it twice.
+    ...found.filter(({ option }) => option === 'prefix').map(({ value }) => `bind-key ${value} send-prefix`),
+  ];
 }
 
 const KEY_OPTION =

@@ -1,6 +1,6 @@
 /** One pane of Ralph's tmux server: starts a program in it, records what it prints, looks at it and pastes into it. */
 import { shellQuote } from '../process/shell-quote.ts';
-import type { TmuxServer } from './server.ts';
+import { together, type TmuxServer } from './server.ts';
 
 /** Starts a program in a pane, in the place of the one that is in it, and returns its pid. */
 export async function startInPane(
@@ -15,13 +15,16 @@ export async function startInPane(
   },
 ): Promise<number> {
   const { argv, log, tag } = program;
-  // `-c` would expand `#` in a path, so the program changes to its folder itself. One list: the server reads from the program only after the pipe is open.
-  const answer = await server.ask([
-    ...['respawn-pane', '-k', '-t', pane, '-c', '/', ...escaped(argv)],
-    ...[';', 'set-option', '-p', '-t', pane, '@ralph-run', tag],
-    ...[';', 'pipe-pane', '-t', pane, ...(log === null ? [] : [recordTo(log)])],
-    ...[';', 'display-message', '-p', '-t', pane, '#{pane_pid}'],
-  ]);
+  // `-c` would expand `#` in a path, so the program changes to its folder itself. The server reads from it only after all
+  // of these, so nothing that it prints is missing in the record.
+  const answer = await server.ask(
+    together(
+      ['respawn-pane', '-k', '-t', pane, '-c', '/', ...escaped(argv)],
+      ['set-option', '-p', '-t', pane, '@ralph-run', tag],
+      ['pipe-pane', '-t', pane, ...(log === null ? [] : [recordTo(log)])],
+      ['display-message', '-p', '-t', pane, '#{pane_pid}'],
+    ),
+  );
   return Number.parseInt(answer ?? '', 10) || 0;
 }
 
@@ -63,7 +66,7 @@ export async function pasteInto(
   const buffer = `ralph-${pane}`;
   // `-r` keeps line feeds as they are.
   const paste = ['paste-buffer', '-d', '-r', ...(isBracketed ? ['-p'] : []), '-b', buffer, '-t', pane];
-  await server.ask(['load-buffer', '-b', buffer, '-', ';', ...paste], bytes);
+  await server.ask(together(['load-buffer', '-b', buffer, '-'], paste), bytes);
 }
 
 /** Stops recording. */

@@ -137,6 +137,11 @@ export class TmuxServer {
   }
 }
 
+/** Commands that the server carries out together: it does nothing else in between. */
+export function together(...commands: readonly (readonly string[])[]): readonly string[] {
+  return commands.flatMap((words, index) => (index === 0 ? words : [';'].concat(words)));
+}
+
 /** Why tmux cannot be used; null if it can. */
 export async function tmuxProblem(): Promise<TmuxError | null> {
   const done = await exec(['tmux', '-V'], {

@@ -4,7 +4,7 @@
  * 1. A loop has at most one window. The window option `@ralph-loop` identifies it; its name is only for people.
  * 2. A window is created with its option in one step, so none is left without it.
  */
-import type { TmuxServer } from './server.ts';
+import { together, type TmuxServer } from './server.ts';
 
 /** A window and the pane in it that belongs to Ralph; a person may have split the window. */
 export interface Window {
@@ -63,12 +63,12 @@ async function create(server: TmuxServer, { loop, name }: WindowSpec): Promise<v
   // A new window is the last one, which `{end}` names.
   const last = `=${session}:{end}`;
   const program = ['/bin/sh', '-c', 'exit'];
-  const mark = [
-    [';', 'set-option', '-w', '-t', last, '@ralph-loop', loop],
-    [';', 'set-option', '-p', '-t', last, '@ralph-pane', '1'],
-  ].flat();
-  const addTo = ['new-window', '-d', '-a', '-t', last, '-n', name, ...program, ...mark];
-  const open = ['new-session', '-d', '-s', session, '-n', name, ...program, ...mark];
+  const marks = [
+    ['set-option', '-w', '-t', last, '@ralph-loop', loop],
+    ['set-option', '-p', '-t', last, '@ralph-pane', '1'],
+  ];
+  const addTo = together(['new-window', '-d', '-a', '-t', last, '-n', name, ...program], ...marks);
+  const open = together(['new-session', '-d', '-s', session, '-n', name, ...program], ...marks);
   try {
     await ((await hasSession(server)) ? server.ask(addTo) : server.startWith(open));
   } catch (error) {

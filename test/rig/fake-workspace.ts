@@ -110,6 +110,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
       return endsByClaim(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
     },
     readStderr: (chunk) => chunk,
+    readScreen: () => false,
     end() {},
     snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,
