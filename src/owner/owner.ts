@@ -25,6 +25,7 @@ import { endCheckpoints } from '../scm/checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
+import { dismiss } from '../store/background.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
@@ -190,7 +191,10 @@ export class OwnedLoop {
   /** Gives up the ownership. */
   close(): void {
     this.#projections.flush();
-    if (this.state.outcome !== null) forget(this.spec.id);
+    if (this.state.outcome !== null) {
+      forget(this.spec.id);
+      dismiss(this.spec.id);
+    }
     this.#journal.close();
     this.#loop.release();
   }

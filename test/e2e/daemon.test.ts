@@ -113,6 +113,22 @@ describe('a daemon', () => {
     expect(story.stdout).not.toContain('crashed');
   });
 
+  it('makes its files again after they were removed, and is found again after it was killed', async () => {
+    await detached('a', '-m', '1', '--', ...rig.agent);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    const pid = await rig.daemon.runs();
+    for (const name of ['background', 'daemon'])
+      rmSync(join(rig.folder, 'state', 'ralph', name), { recursive: true });
+    await until('the entry', () => (rig.daemon.enlisted.length === 1 ? true : null));
+    expect(await rig.daemon.runs()).toBe(pid);
+    await rig.daemon.crashes();
+    exits(await rig.does('ls'), 0);
+    await rig.loop('a').journals('owner.changed', () => true, 2);
+    await turn.exits(0);
+    await rig.loop('a').journals('loop.ended');
+  });
+
   it('forgets a paused loop, and a resume gives it back and returns', async () => {
     await detached('a', '-m', '2', '--', ...rig.agent);
     const turn = await rig.nextTurn();
