@@ -22,7 +22,6 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     writeLog(line);
     if (isShown) print(`${line}\n`);
   };
-  const onOwned = (loop: OwnedLoop): void => loop.describeWith(() => describedLoop(loop.folder.path));
   const daemon = new Daemon({ stay: options.stay === true, log, onOwned });
   const onSignal = (): void => daemon.leave();
   process
@@ -32,6 +31,11 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   if (await daemon.run()) return 0;
   if (isShown) print(`a daemon runs already (process ${daemonPid() ?? 'unknown'})\n`);
   return 0;
+}
+
+/** Prepares the answer to `ralph status` in the sandbox of a loop. */
+function onOwned(loop: OwnedLoop): void {
+  loop.describeWith(() => describedLoop(loop.folder.path));
 }
 
 /** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */
