@@ -6,6 +6,7 @@ import { loopsFolder } from '../store/store.ts';
 import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
+import { backgroundCommands } from './program-background.ts';
 import { controlCommands } from './program-control.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
