@@ -220,6 +220,11 @@ export class Rig {
     return leftovers(this.#marker);
   }
 
+  /** Kills all processes of this rig, as a crash of the machine does. */
+  endsAll(): Promise<void> {
+    return endLeftovers(this.#marker);
+  }
+
   /** Stops and removes everything; fails if a process was left or a turn was unexpected. */
   async tearDown(): Promise<void> {
     const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
