@@ -10,7 +10,6 @@ import { backgroundCommands } from './program-background.ts';
 import { controlCommands } from './program-control.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
-import { backgroundCommands } from './program-background.ts';
 import { wakeDaemon } from './wake-daemon.ts';
 import { viewCommands } from './program-view.ts';
 import { print, warn } from './print.ts';

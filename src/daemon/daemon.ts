@@ -26,10 +26,10 @@ import { readSpec } from '../store/spec.ts';
 import { LoopFolder, loopsFolder } from '../store/store.ts';
 import { reasonOf } from '../user-error.ts';
 import { CANNOT_RUN, loopInLog } from './log.ts';
-import { daemonLock } from './place.ts';
+import { daemonFolder, daemonLock, daemonPid } from './place.ts';
 
 export interface DaemonOptions {
-  /** Whether it keeps running while it has nothing to do. */
+  /** Whether it keeps running while it has nothing to do, and waits for its turn where another daemon runs. */
   readonly stay: boolean;
   readonly log: (line: string) => void;
   /** Called for each loop that it owns from now on. */
@@ -47,13 +47,19 @@ export class Daemon {
     this.#options = options;
   }
 
-  /** Owns loops until there are none, or until it is told to leave; false if another daemon runs. */
+  /** Owns loops until there are none, or until it is told to leave; false if another daemon runs and this one does not stay. */
   async run(): Promise<boolean> {
     makeFolders(backgroundFolder(), PRIVATE_FOLDER);
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- again only if a loop was entered in the last moment
       const lock = await takeLock(daemonLock(), thisProcess());
-      if (!lock.taken) return false;
+      if (!lock.taken) {
+        if (!this.#options.stay) return false;
+        // oxlint-disable-next-line no-await-in-loop -- until the lock is free
+        await this.#untilFree();
+        if (this.#isLeaving) return true;
+        continue;
+      }
       this.#options.log(`started (process ${process.pid})`);
       try {
         // oxlint-disable-next-line no-await-in-loop -- as above
@@ -71,6 +77,24 @@ export class Daemon {
     this.#isLeaving = true;
     for (const loop of this.#loops.values()) loop?.leave();
     this.#wake();
+  }
+
+  /** Waits for the end of another daemon. One that a command has started ends when it has nothing to do. */
+  async #untilFree(): Promise<void> {
+    this.#options.log(
+      `process ${process.pid} waits until the daemon (process ${daemonPid() ?? 'unknown'}) ends`,
+    );
+    const stopWatching = watchFolder(daemonFolder(), () => this.#wake());
+    try {
+      do {
+        // oxlint-disable-next-line no-await-in-loop -- the watch also wakes it each second
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      } while (!this.#isLeaving && daemonPid() !== null);
+    } finally {
+      stopWatching();
+    }
   }
 
   /** Takes over what is enlisted, until nothing is. */

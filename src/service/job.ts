@@ -16,12 +16,15 @@ export interface Job {
 export function daemonJob(env: NodeJS.ProcessEnv): Job {
   const folders = (env['PATH'] ?? '').split(':').filter((folder) => isAbsolute(folder));
   const stateHome = env['XDG_STATE_HOME'] ?? '';
+  const zone = env['TZ'] ?? '';
   return {
     argv: [process.execPath, MAIN, 'daemon', 'run', '--stay'],
     env: {
       PATH: [...new Set(folders)].join(':'),
       ...((env[STATE] ?? '') === '' ? {} : { [STATE]: stateFolder(env) }),
       ...(isAbsolute(stateHome) ? { XDG_STATE_HOME: stateHome } : {}),
+      // For the times in its log.
+      ...(zone === '' ? {} : { TZ: zone }),
     },
   };
 }

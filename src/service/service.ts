@@ -7,6 +7,7 @@
  */
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { stopDaemon } from '../daemon/stop-daemon.ts';
 import { readRegular, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -64,6 +65,8 @@ export async function install(manager: Manager, env: NodeJS.ProcessEnv): Promise
   if (found === null) await refuseShadowing(manager, env);
   const isReachable = await succeeds(manager.isReachable, env);
   if (isReachable && (await succeeds(manager.isKnown, env))) await runAll(manager.stop, env);
+  // A daemon that a command has started leaves its loops to the service's.
+  if (isReachable) await stopDaemon();
   const file = found === null ? 'created' : found === manager.text ? 'unchanged' : 'replaced';
   makeFolders(dirname(manager.file));
   if (file !== 'unchanged') replaceFile(manager.file, manager.text, { mode: 0o644, flush: true });

@@ -113,6 +113,41 @@ describe('ralph service install', () => {
   });
 });
 
+describe('a daemon that runs already', () => {
+  const log = (stage: Stage): string => join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph/daemon/daemon.log');
+  /** Waits until the daemon's log has this text. */
+  const logs = (stage: Stage, text: string) =>
+    stage.shell('until grep -qF "$TEXT" "$LOG"; do sleep 0.02; done', { TEXT: text, LOG: log(stage) }).ended;
+
+  it('ends when the service is installed, and leaves its loops to it', async () => {
+    const stage = withSystemd();
+    const daemon = stage.ralph('daemon', 'run', '--stay');
+    await logs(stage, `started (process ${daemon.pid})`);
+    expect(await service(stage, 'install')).toMatchObject({ code: 0 });
+    expect((await daemon.ended).code).toBe(0);
+    expect(changes(stage)).toEqual(['daemon-reload', 'enable --now ralph.service']);
+  });
+
+  it('is not disturbed by the daemon of the service, which waits for its end or for SIGTERM', async () => {
+    const stage = openStage();
+    const first = stage.ralph('daemon', 'run', '--stay');
+    await logs(stage, `started (process ${first.pid})`);
+    const waiting = `waits until the daemon (process ${first.pid}) ends`;
+    const second = stage.ralph('daemon', 'run', '--stay');
+    const third = stage.ralph('daemon', 'run', '--stay');
+    await logs(stage, `process ${second.pid} ${waiting}`);
+    await logs(stage, `process ${third.pid} ${waiting}`);
+    third.signal('SIGTERM');
+    expect((await third.ended).code).toBe(0);
+    expect((await stage.ralph('daemon', 'run').ended).code).toBe(0);
+    first.signal('SIGTERM');
+    expect((await first.ended).code).toBe(0);
+    await logs(stage, `started (process ${second.pid})`);
+    second.signal('SIGTERM');
+    expect((await second.ended).code).toBe(0);
+  });
+});
+
 describe('ralph service uninstall', () => {
   it('stops and removes the unit; again, it has nothing to do', async () => {
     const stage = withSystemd();
