@@ -135,9 +135,18 @@ function nameOf(command: Command): string {
 
 /** The words of all commands. */
 export function commandNames(): readonly string[] {
-  const leaves = (command: Command): readonly string[] =>
-    command.commands.length === 0 ? [nameOf(command)] : command.commands.flatMap(leaves);
-  return leaves(build(['help'], [], () => {}));
+  return [...commandOptions().keys()];
+}
+
+/** The options of all commands, by the words of the command. */
+export function commandOptions(): ReadonlyMap<string, readonly string[]> {
+  const leaves = (command: Command): readonly Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  const flagsOf = ({ options }: Command): readonly string[] =>
+    options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined));
+  return new Map(
+    leaves(build(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
+  );
 }
 
 const HELP = `
