@@ -50,6 +50,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'worktree merge': 'changes-loop',
   'worktree rm': 'changes-loop',
   init: 'changes-terms',
+  template: 'free',
   config: 'free',
   agents: 'free',
   doctor: 'free',
