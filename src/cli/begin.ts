@@ -10,7 +10,7 @@ import { noteOnOuterSettings } from '../config/outer-settings.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
-import { parseVariables } from '../config/values.ts';
+import { parseTags, parseVariables } from '../config/values.ts';
 import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
 import { requireConsent } from './consent.ts';
@@ -88,6 +88,7 @@ export async function begin(work: Work): Promise<number> {
     prompt: work.prompt,
     promptFrom: work.promptFrom,
     env,
+    tags: parseTags('--tag', options.tag ?? []),
     fresh: options.fresh === true,
     worktree: settings.worktree === true,
     parent: null,

@@ -74,6 +74,7 @@ export function trustOption(command: Command): Command {
 function taskOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the loop (default: derived from the task)')
+    .option(...repeatable('--tag <word>', 'word to find the loop by in ralph ls --tag (repeatable)'))
     .option('--fresh', 'archive an unfinished loop of the same name and start over')
     .option('--worktree', 'work in a separate git worktree, on a separate branch')
     .option('--no-worktree', 'work in the workspace (default)')

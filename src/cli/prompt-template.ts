@@ -1,7 +1,6 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFile, replaceFile } from '../files/replace-file.ts';
-import { reasonOf, UserError } from '../user-error.ts';
+import { writePromptFile } from '../store/prompt-file.ts';
+import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -13,22 +12,9 @@ export function template(): number {
 
 /** `ralph init --prompt`: writes the starter prompt into `PROMPT.md`. */
 export function initPrompt(options: { readonly force?: boolean; readonly cwd?: string }): number {
-  const path = join(workspaceOf(options), PROMPT_FILE);
-  try {
-    if (createFile(path, TEMPLATE)) {
-      print(`created ${PROMPT_FILE}\n`);
-      return 0;
-    }
-    if (options.force !== true)
-      throw new UserError(`${PROMPT_FILE} already exists (use --force to overwrite)`, 1);
-    if (lstatSync(path).isDirectory())
-      throw new UserError(`cannot write ${PROMPT_FILE}: it is a folder; remove it or move it away`, 1);
-    replaceFile(path, TEMPLATE);
-  } catch (error) {
-    if (error instanceof UserError || !(error instanceof Error) || !('code' in error)) throw error;
-    throw new UserError(`cannot write ${PROMPT_FILE}: ${reasonOf(error)}`, 1, { cause: error });
-  }
-  print(`created ${PROMPT_FILE} (overwritten)\n`);
+  const written = writePromptFile(join(workspaceOf(options), PROMPT_FILE), TEMPLATE, options.force === true);
+  if (written === null) throw new UserError(`${PROMPT_FILE} already exists (use --force to overwrite)`, 1);
+  print(`created ${PROMPT_FILE}${written === 'overwritten' ? ' (overwritten)' : ''}\n`);
   return 0;
 }
 

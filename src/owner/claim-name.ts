@@ -28,7 +28,7 @@ import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
 import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
-import { alreadyOwned, asUserError } from './refusals.ts';
+import { AlreadyOwned, asUserError } from './refusals.ts';
 
 export interface NameRequest {
   readonly workspace: string;
@@ -109,7 +109,7 @@ async function lockNewState(folder: LoopFolder): Promise<() => void> {
   } catch (error) {
     throw unwritable(error, folder.path);
   }
-  throw alreadyOwned(folder.name, null);
+  throw new AlreadyOwned(folder.name, null);
 }
 
 /** Takes the desk of a new loop, after moving away the desk of another one. Marker files alone stay: they are for this loop. */
@@ -147,9 +147,9 @@ async function replaceEarlier(
 ): Promise<string | null> {
   const { name } = folder;
   const owner = existsSync(folder.journal) ? liveOwner(folder) : null;
-  if (owner !== null) throw alreadyOwned(name, owner);
+  if (owner !== null) throw new AlreadyOwned(name, owner);
   const lock = await takeLock(folder.lock, thisProcess());
-  if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+  if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   try {
     // Another process may have replaced it meanwhile.
     if (registeredAs(request.workspace, name)?.id !== folder.id) return null;

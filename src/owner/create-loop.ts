@@ -49,6 +49,7 @@ export interface LoopRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'];
+  readonly tags?: readonly string[] | undefined;
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;
   /** Whether an unfinished loop of the same name may be archived. */
@@ -157,7 +158,7 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place, policy }: LoopRequest,
+  { workspace, agent, prompt, parent, place, tags = [], policy }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -169,6 +170,7 @@ function specOf(
     agent: worktree === null ? agent : anchored(agent, workspace),
     prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),
     ...(place === undefined ? {} : { place }),
+    ...(tags.length === 0 ? {} : { tags }),
     ...(worktree === null ? {} : { worktree }),
     parent,
   };
