@@ -1,6 +1,7 @@
 import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/choose-agent.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -37,6 +38,8 @@ export interface Work {
   readonly anyAgent?: boolean;
   /** Called with the result when the loop ends or pauses. */
   readonly ended?: (result: LoopResult) => void;
+  /** Gives the loop to the daemon and returns the exit code; absent for a loop that is shown until it ends. */
+  readonly detached?: (loop: OwnedLoop, view: ViewOptions) => Promise<number>;
   /** The first line of the output. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
@@ -100,13 +103,16 @@ export async function begin(work: Work): Promise<number> {
     report?.write(result);
   };
   const parent = parentRun();
-  if (parent === null) {
+  const isDetached = options.detach === true || work.detached !== undefined;
+  if (parent === null && !isDetached) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
     return drive(loop, view, ended);
   }
-  const { runAsChild } = await import('./child.ts');
-  return runAsChild(request, parent, view, ended);
+  const { followInBackground, leaveInBackground } = await import('./background.ts');
+  const loop = await createLoop({ ...request, parent, place: 'background' });
+  if (work.detached !== undefined) return work.detached(loop, view);
+  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, ended);
 }
 
 /** Prints the settings files that were read, and the merged settings. */

@@ -3,7 +3,7 @@ import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
-import { findLoop, sendTo } from './loops.ts';
+import { findOwned, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
 import { closest } from '../config/closest.ts';
@@ -17,7 +17,7 @@ interface Where {
 
 /** `ralph pause`: lets the running agent finish, and starts nothing after it. */
 export async function pause(name: string, options: Where): Promise<number> {
-  const loop = findLoop(workspaceOf(options), name);
+  const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
   const texts = textsOf(loop.state.policy.wording);
   if (loop.state.control.paused) {
@@ -33,7 +33,7 @@ export async function pause(name: string, options: Where): Promise<number> {
 
 /** `ralph stop`: stops a loop after the running step, or with `--now` at once. */
 export async function stop(name: string, options: Where & { readonly now?: boolean }): Promise<number> {
-  const loop = findLoop(workspaceOf(options), name);
+  const loop = await findOwned(workspaceOf(options), name);
   if (loop.state.outcome !== null) {
     warn(`ralph: warning: loop ${name} has already ended\n`);
     return 0;
@@ -55,7 +55,7 @@ export async function stop(name: string, options: Where & { readonly now?: boole
 export async function tell(name: string, text: string, options: Where): Promise<number> {
   if (text.trim() === '')
     throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
-  const loop = findLoop(workspaceOf(options), name);
+  const loop = await findOwned(workspaceOf(options), name);
   if (loop.state.outcome?.type === 'done')
     throw new UserError(`loop ${name} is already done; start a new one with: ralph run`);
   return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
@@ -66,7 +66,7 @@ export async function set(name: string, settings: readonly string[], options: Wh
   const limits: SetLimits = Object.fromEntries(
     settings.flatMap((text) => Object.entries(parseSetting(text))),
   );
-  const loop = findLoop(workspaceOf(options), name);
+  const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
   await checkSpendLimits(limits, loop.spec.agent);
   return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);

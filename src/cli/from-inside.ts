@@ -7,10 +7,8 @@
  *
  * This keeps an agent from changing its own terms by the front door. An agent without a sandbox has all rights of its user.
  */
-import { isAbsolute } from 'node:path';
 import { refusal, refuseChange, refuseReplacing } from '../owner/refuse-change.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
-import { readLoopIn } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
@@ -18,7 +16,7 @@ import { workspaceOf } from './workspace.ts';
 type Rule =
   /** Reads, or sends a message that the loop shows to its agent. */
   | 'free'
-  /** Starts a child loop. With `--name` it can replace a loop, and with `--owner` take one over. */
+  /** Starts a child loop. With `--name` it can replace a loop. */
   | 'starts'
   /** Prints, and with `--follow` waits for the end of a loop. */
   | 'follows'
@@ -64,7 +62,10 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   answer: 'changes-loop',
   hook: 'changes-terms',
   service: 'changes-terms',
-  daemon: 'changes-terms',
+  'daemon run': 'free',
+  'daemon status': 'free',
+  'daemon logs': 'free',
+  'daemon stop': 'changes-terms',
 };
 
 /** A command as it was called. */
@@ -84,7 +85,6 @@ export function refuseFromInside(command: CalledCommand): void {
     case 'free':
       return;
     case 'starts':
-      if (typeof options['owner'] === 'string') return refuseOwner(options['owner']);
       if (typeof options['name'] === 'string') refuseReplacing(workspaceOf(where(options)), options['name']);
       return;
     case 'follows':
@@ -102,11 +102,6 @@ export function refuseFromInside(command: CalledCommand): void {
       return refuseChange(`ralph ${name} ${loop}`, findLoop(workspaceOf(where(options)), loop).spec, runs);
     }
   }
-}
-
-function refuseOwner(path: string): void {
-  const runs = enclosingRuns();
-  if (runs.length > 0 && isAbsolute(path)) refuseChange('ralph run --owner', readLoopIn(path).spec, runs);
 }
 
 /** The run has to end before its own loop can, and before any loop that waits for that one. */

@@ -70,6 +70,8 @@ export function linesFor(
       return [`settings changed: ${limitWords(givenLimits(policy))}`];
     case 'owner.changed':
       return ownerLines(state);
+    case 'owner.left':
+      return ['left to its next owner'];
     case 'loop.reopened': {
       const where =
         state.turn.started && state.turn.run === null

@@ -40,8 +40,13 @@ async function main(args: readonly string[]): Promise<number> {
   // Shell prompts call `ralph status` often.
   const [command, name] = args;
   if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
-    const [{ status }, { explainError }] = await Promise.all([import('./status.ts'), import('./errors.ts')]);
+    const [{ status }, { explainError }, { wakeDaemon }] = await Promise.all([
+      import('./status.ts'),
+      import('./errors.ts'),
+      import('./wake-daemon.ts'),
+    ]);
     try {
+      await wakeDaemon();
       return await status(name ?? null, {});
     } catch (error) {
       return explainError(error);

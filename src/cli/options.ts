@@ -63,7 +63,7 @@ export interface RunOptions extends LimitOptions {
   readonly sandbox?: boolean;
   readonly fresh?: boolean;
   readonly trust?: boolean;
-  readonly owner?: string;
+  readonly detach?: boolean;
 }
 
 /** The settings that the options of `ralph run` stand for. */

@@ -6,8 +6,7 @@ export function runOptions(command: Command, json?: string): Command {
   command
     .optionsGroup('Task:')
     .option('-p, --prompt <text>', 'task for the agent (the same as TASK)')
-    .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration (- = stdin)')
-    .addOption(new Option('--owner <folder>', 'drive the loop in this folder').hideHelp());
+    .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration (- = stdin)');
   taskOptions(command).option(
     '--preset <name>',
     'default, conductor, ralph-cli, architect, swarm or promise (sets other defaults, see docs/presets.md)',
@@ -69,6 +68,13 @@ export function trustOption(command: Command): Command {
   return command
     .optionsGroup('Task:')
     .option('--trust', 'trust the settings files of the workspace as they are (the same as RALPH_TRUST=1)');
+}
+
+/** Leaves the loop in the background. */
+export function detachOption(command: Command): Command {
+  return command
+    .optionsGroup('Background:')
+    .option('-d, --detach', 'run the loop in the background, and return once it runs');
 }
 
 function taskOptions(command: Command): Command {

@@ -1,4 +1,5 @@
 import {
+  detachOption,
   limitOptions,
   loopOptions,
   repeatable,
@@ -15,7 +16,7 @@ import type { ResumeOptions } from './resume.ts';
 /** Adds the commands that run a loop. */
 export function startCommands(add: Add, { command, isCalled, done }: Call): void {
   const run = add('run [task]', 'run an agent until done (the default command)');
-  if (isCalled('run')) trustOption(runOptions(run));
+  if (isCalled('run')) detachOption(trustOption(runOptions(run)));
   run
     .usage('[TASK] [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: RunOptions) => {
@@ -27,7 +28,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
     'loop [task]',
     'run an agent until every check passes and the agent prints the completion word (for CI)',
   );
-  if (isCalled('loop')) trustOption(loopOptions(loop));
+  if (isCalled('loop')) detachOption(trustOption(loopOptions(loop)));
   loop
     .usage('TASK --check COMMAND [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: LoopOptions) => {
@@ -39,6 +40,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
   if (isCalled('resume')) {
     resume
       .option('--now', 'do not wait for a usage limit to reset')
+      .option('-d, --detach', 'continue it in the background')
       .option(...repeatable('--env <key=value>', "variable for the agent's environment (repeatable)"))
       .option(...WORKSPACE);
     viewOptions(limitOptions(resume, 'New limits (default: unchanged):', null));

@@ -9,6 +9,8 @@ import type { Add, Call, Done } from './program-call.ts';
 import { controlCommands } from './program-control.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
+import { backgroundCommands } from './program-background.ts';
+import { wakeDaemon } from './wake-daemon.ts';
 import { viewCommands } from './program-view.ts';
 import { print, warn } from './print.ts';
 
@@ -99,6 +101,9 @@ function build(given: readonly string[], command: readonly string[], done: Done)
     const { refuseFromInside } = await import('./from-inside.ts');
     refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
   });
+  program.hook('preAction', async (_, action) => {
+    if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
+  });
   const add: Add = (name, description) => program.command(name).description(description);
 
   program.commandsGroup('Run loops:');
@@ -107,6 +112,8 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   viewCommands(add, call);
   program.commandsGroup('Control loops:');
   controlCommands(add, call);
+  program.commandsGroup('Loops in the background:');
+  backgroundCommands(add, call);
   program.commandsGroup('Set up:');
   setupCommands(add, call);
   program.commandsGroup('Learn:');

@@ -13,7 +13,7 @@ import type { Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { findLoop, sendTo } from './loops.ts';
+import { findOwned, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
@@ -25,7 +25,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   const report = reportFrom(options);
   const given = parseVariables('--env', options.env ?? []);
   const workspace = workspaceOf(options);
-  const found = findLoop(workspace, name);
+  const found = await findOwned(workspace, name);
   if (found.trouble !== null) throw new UserError(found.trouble);
   const policy = changedPolicy(found.state.policy, options, workspace);
   const settings = mergeSettings((await readSettings(workspace)).merged, viewSettings(options));
@@ -59,18 +59,24 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   });
   loop.resume(policy, options.now === true);
   const { wording } = loop.state.policy;
+  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
+  const isDetached = options.detach === true || found.spec.place === 'background';
+  const isChild = parentRun() !== null;
+  if (isDetached && !isChild) {
+    const { leaveInBackground } = await import('./background.ts');
+    return leaveInBackground(loop, view, textsOf(wording).resumed(name));
+  }
   // Without a prescribed line, stdout has only the agent's output.
   if (wording.resumeLine !== null && view.json !== true && view.quiet !== true)
     print(`${textsOf(wording).resumed(name)}\n`);
-  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
-  const parent = parentRun();
-  if (parent === null) return drive(loop, view, ended);
-  const { leaveToOwner } = await import('./child.ts');
-  return leaveToOwner(loop, parent.run, view, ended);
+  if (!isChild) return drive(loop, view, ended);
+  const { followInBackground } = await import('./background.ts');
+  return followInBackground(loop, view, ended);
 }
 
 export interface ResumeOptions extends LimitOptions {
   readonly now?: boolean;
+  readonly detach?: boolean;
   readonly env?: readonly string[];
 }
 

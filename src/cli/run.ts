@@ -11,10 +11,6 @@ export async function runLoop(
   options: RunOptions,
   command: readonly string[],
 ): Promise<number> {
-  if (options.owner !== undefined) {
-    const { own } = await import('./own.ts');
-    return own(options.owner);
-  }
   const given = promptOf(task, options);
   return begin({ ...given, options, command, settings: flagSettings(options), defaults: {} });
 }

@@ -76,7 +76,9 @@ function nowText(summary: LoopSummary): string | null {
   }
   const resume = `resume it with: ralph resume ${name}`;
   if (status === 'paused') return `paused; ${resume}`;
-  return status === 'crashed' ? `crashed: ${reason ?? 'no process runs it'}; ${resume}` : null;
+  return status === 'crashed' || status === 'left'
+    ? `${status}: ${reason ?? 'no process runs it'}; ${resume}`
+    : null;
 }
 
 interface Told {
@@ -126,6 +128,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
       return { lines: [end, ...lines], facts: { durationMs, costUsd } };
     }
     case 'policy.changed':
+    case 'owner.left':
     case 'start.recorded':
     case 'evidence.examined':
     case 'evidence.restored':
@@ -236,10 +239,10 @@ function requested(line: string, by: StopCause = 'person'): string {
   return `${line} (requested by a ${by})`;
 }
 
-/** A new owner: without a rest before it, the last one crashed, was killed or left. */
+/** A new owner: without a rest before it, the last one has left, crashed or was killed. */
 function tellOwner(
   event: Extract<LoopEvent, { type: 'owner.changed' }>,
-  { state }: Knowledge,
+  { state, report }: Knowledge,
   after: Knowledge,
   sinceLast: number,
 ): Told {
@@ -247,7 +250,9 @@ function tellOwner(
   const gap = duration(sinceLast, ' ');
   const what = rested
     ? `process ${event.owner} took the loop over after ${gap} of rest`
-    : `the loop crashed; process ${event.owner} took it over after ${gap}`;
+    : report.isLeft
+      ? `process ${event.owner} took the loop over, which had no owner for ${gap}`
+      : `the loop crashed; process ${event.owner} took it over after ${gap}`;
   return {
     lines: [[what, ...linesFor(event, after.state, after.report)].join(': ')],
     facts: { durationMs: sinceLast },

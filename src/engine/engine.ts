@@ -10,7 +10,7 @@
  *     flight and does nothing more: the next owner finds the loop as the journal has it.
  * E6  `run` returns only when nothing is in flight; after that the driver writes nothing more.
  * E7  After `leave` the driver starts and ends nothing. The open run keeps running behind its shim, every other effect is
- *     interrupted, the journal is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
+ *     interrupted, the journal says so and is synced, and `run` returns `left`. The next owner adopts the run and repeats the rest.
  *     A run that was being ended already is ended first.
  */
 import { JournalError } from '../journal/journal.ts';
@@ -338,8 +338,9 @@ export class Engine implements Driver {
   }
 
   #stop(): void {
-    this.sync();
     const { outcome } = this.#known.state;
+    if (this.#isLeaving && outcome === null) this.append({ type: 'owner.left' });
+    this.sync();
     const settle = this.#settle;
     this.#settle = null;
     this.#hasStopped = true;

@@ -34,6 +34,7 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     case 'loop.reopened':
       return event.policy === null || isValid(event.policy);
     case 'owner.changed':
+    case 'owner.left':
       return true;
     case 'start.recorded':
       // After a run the tree may be another one.

@@ -158,6 +158,7 @@ const EVENT = variant('type', {
   'loop.created': fields({ name: string, policy }),
   'policy.changed': fields({ policy }),
   'owner.changed': fields({ owner: string }),
+  'owner.left': fields({}),
   'iteration.started': fields({ iteration }),
   'run.planned': fields({
     run,

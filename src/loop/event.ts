@@ -18,6 +18,8 @@ export type Happening =
   | ({ readonly type: 'start.recorded' } & StartRecord)
   /** Another process drives the loop now; the loop had no owner since the previous event. */
   | { readonly type: 'owner.changed'; readonly owner: string }
+  /** The owner has stopped driving and left a running agent, if there is one, to the next owner. */
+  | { readonly type: 'owner.left' }
   /** An iteration was started and charged. */
   | { readonly type: 'iteration.started'; readonly iteration: number }
   /** A run is about to start; a new owner can find it from here on. `guidance` has the ids of what its prompt passes on. */

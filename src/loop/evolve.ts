@@ -64,6 +64,8 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       const { type: _, at: __, ...start } = event;
       return { ...state, start };
     }
+    case 'owner.left':
+      return state;
     case 'owner.changed':
       return { ...state, control: { ...state.control, signals: 0 } };
     case 'iteration.started':

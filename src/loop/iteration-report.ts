@@ -113,6 +113,7 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
     case 'loop.reopened':
     case 'policy.changed':
     case 'owner.changed':
+    case 'owner.left':
     case 'iteration.started':
     case 'run.started':
     case 'start.recorded':

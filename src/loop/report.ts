@@ -38,6 +38,8 @@ export interface LoopReport {
   readonly outcome: Outcome | null;
   readonly success: boolean;
   readonly stopReason: StopReason | null;
+  /** Whether the last owner has left the loop to the next one, instead of crashing. */
+  readonly isLeft: boolean;
   /** In order; earlier ones may be left out. */
   readonly iterations: readonly IterationReport[];
   /** The sums of all iterations before the last. */
@@ -221,9 +223,12 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     }
     case 'loop.created':
       return { ...before, startedAt: event.at };
+    case 'owner.left':
+      return { ...before, isLeft: true };
+    case 'owner.changed':
+      return before.isLeft ? { ...before, isLeft: false } : before;
     case 'iteration.started':
     case 'start.recorded':
-    case 'owner.changed':
     case 'run.started':
     case 'run.output':
     case 'probe.finished':
@@ -259,6 +264,7 @@ const EMPTY_REPORT: LoopReport = {
   outcome: null,
   success: false,
   stopReason: null,
+  isLeft: false,
   iterations: [],
   earlier: { cost: 0, costIsKnown: true },
   runs: 0,

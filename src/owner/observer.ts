@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../agents/agent.ts';
+import type { EngineStop } from '../engine/engine.ts';
 import type { Observer } from '../engine/ports.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface LoopObserver extends Observer {
   recalled?(event: AgentEvent): void;
   /** The prompt of the run that is about to start, without secrets. */
   prompted?(text: () => string): void;
+  /** The loop is no longer driven; this process still owns it. */
+  stopped?(stop: EngineStop): void;
   /** A line about something that is not an event and may take a while. */
   status?(line: string): void;
 }

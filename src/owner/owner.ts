@@ -153,7 +153,9 @@ export class OwnedLoop {
       const isReady = await this.#setUp();
       // The start of a new loop without a set-up is on record already.
       if (isReady && (this.#hadOwner || wantsSetUp(this.spec, this.state.policy))) await this.#recordStart();
-      return await this.#engine.run();
+      const stop = await this.#engine.run();
+      for (const each of this.#observers) each.stopped?.(stop);
+      return stop;
     } finally {
       stopWatching();
       stopAnswering();
@@ -174,6 +176,11 @@ export class OwnedLoop {
   leave(): void {
     this.#engine.leave();
     this.#stopSetUp.abort();
+  }
+
+  /** Says where the loop belongs from now on. */
+  moveTo(place: NonNullable<Spec['place']>): void {
+    if (this.spec.place !== place) writeSpec(this.folder.spec, { ...this.spec, place }, this.#loop.env);
   }
 
   /** Gives up the ownership. */

@@ -96,6 +96,7 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'evidence.restored':
     case 'policy.changed':
     case 'owner.changed':
+    case 'owner.left':
     case 'run.planned':
     case 'run.started':
     case 'run.output':

@@ -7,7 +7,7 @@ import type { Policy } from '../loop/policy.ts';
 
 /** Set for every process of a run, so that orphans can be found. */
 export const RUN_MARKER = 'RALPH_RUN_ID';
-export const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
+const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
 const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 /** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';

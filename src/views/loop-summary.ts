@@ -13,8 +13,8 @@ import { reasonOf } from '../user-error.ts';
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
   readonly name: string;
-  /** The outcome, if it has ended; `crashed` if it should have an owner and has none. */
-  readonly status: Outcome['type'] | 'running' | 'paused' | 'crashed' | 'unreadable';
+  /** The outcome, if it has ended; `left` or `crashed` if it should have an owner and has none. */
+  readonly status: Outcome['type'] | 'running' | 'paused' | 'left' | 'crashed' | 'unreadable';
   readonly owner: number | null;
   readonly workspace: string;
   /** Present if its agent runs in a sandbox. */
@@ -53,16 +53,18 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     if (trouble !== null) return 'unreadable';
     if (state.outcome !== null) return state.outcome.type;
     if (state.control.paused) return 'paused';
-    return owner === null ? 'crashed' : 'running';
+    if (owner !== null) return 'running';
+    return report.isLeft ? 'left' : 'crashed';
   }
   function recordOf(): EndRecord {
     const ended = endRecord(state, report, spec);
     return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
   const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
-  const agent = status === 'crashed' ? orphanOf(loop) : null;
+  const isAlone = status === 'crashed' || status === 'left';
+  const agent = isAlone ? orphanOf(loop) : null;
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
-  const crashed = status === 'crashed' ? `no process runs it${orphan}` : null;
+  const alone = isAlone ? `no process runs it${orphan}` : null;
   return {
     name: spec.name,
     status,
@@ -75,7 +77,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     // The folder is long and would fill the whole row of a list; `ralph status` names it.
     reason:
       trouble?.replaceAll(`${loop.folder.path}/`, '') ??
-      crashed ??
+      alone ??
       (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
     ...(warning === undefined ? {} : { warning }),

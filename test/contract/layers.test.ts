@@ -50,6 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'user-error.ts',
   ],
   projections: ['loop', 'files', 'journal', 'store', 'user-error.ts'],
+  daemon: ['loop', 'files', 'process', 'journal', 'engine', 'store', 'owner', 'user-error.ts'],
   commands: [
     'loop',
     'files',
@@ -136,7 +137,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|daemon|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

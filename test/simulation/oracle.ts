@@ -207,6 +207,7 @@ export class Oracle implements Observer {
         must(this.#planned.size === 0, 'L14', 'the start is recorded after a run');
         return;
       case 'loop.created':
+      case 'owner.left':
       case 'child.started':
       case 'child.ended':
         return;

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { Daemon } from '../daemon/daemon.ts';
+import { readLog, writeLog } from '../daemon/log.ts';
+import { daemonLog, daemonPid } from '../daemon/place.ts';
+import { stopDaemon } from '../daemon/stop-daemon.ts';
+import { counted } from '../loop/counted.ts';
+import { enlisted } from '../store/background.ts';
+import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
+import { loopsFolder } from '../store/store.ts';
+import { homely } from './homely.ts';
+import { print, printJson } from './print.ts';
+
+/** `ralph daemon run`: owns the loops in the background; other commands start it when they need it. */
+export async function runDaemon(options: { readonly stay?: boolean }): Promise<number> {
+  // It runs for days and allocates little, so the young generation need not grow.
+  setFlagsFromString('--semi-space-growth-factor=1');
+  const isShown = process.stdout.isTTY;
+  const log = (line: string): void => {
+    writeLog(line);
+    if (isShown) print(`${line}\n`);
+  };
+  const daemon = new Daemon({ stay: options.stay === true, log });
+  const onSignal = (): void => daemon.leave();
+  process
+    .on('SIGTERM', onSignal)
+    .on('SIGINT', onSignal)
+    .on('SIGHUP', () => {});
+  if (await daemon.run()) return 0;
+  if (isShown) print(`a daemon runs already (process ${daemonPid() ?? 'unknown'})\n`);
+  return 0;
+}
+
+/** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */
+export function daemonStatus(options: { readonly json?: boolean }): number {
+  const pid = daemonPid();
+  const loops = enlisted().flatMap((id) => readable(id) ?? []);
+  if (options.json === true) {
+    const shown = loops.map(({ spec, owner }) => ({
+      name: spec.name,
+      workspace: spec.workspace,
+      owned: owner !== null && owner === pid,
+    }));
+    printJson({ running: pid !== null, pid, loops: shown, log: daemonLog() }, 2);
+    return pid === null ? 1 : 0;
+  }
+  const names = loops.map(({ spec }) => `${spec.name} (${homely(spec.workspace)})`);
+  print(
+    pid === null
+      ? `no daemon runs; ${names.length === 0 ? 'one is started when a loop needs it' : `waiting for one: ${counted(names.length, 'loop')}, continued by the next ralph command`}\n`
+      : `the daemon runs (process ${pid}); ${names.length === 0 ? 'it has no loops' : `it owns ${counted(names.length, 'loop')}`}\n`,
+  );
+  for (const name of names) print(`  ${name}\n`);
+  print(`log: ${homely(daemonLog())}\n`);
+  return pid === null ? 1 : 0;
+}
+
+function readable(id: string): LoopReading | null {
+  try {
+    return readLoopIn(join(loopsFolder(), id));
+  } catch {
+    return null;
+  }
+}
+
+/** `ralph daemon stop`: the daemon leaves its loops and ends; their agents keep running. */
+export async function stop(): Promise<number> {
+  const pid = await stopDaemon();
+  const count = enlisted().length;
+  const left =
+    count === 0
+      ? ''
+      : `; ${counted(count, 'loop')} with running agents wait for the next daemon, which the next ralph command starts`;
+  print(pid === null ? 'no daemon runs\n' : `stopped the daemon (process ${pid})${left}\n`);
+  return 0;
+}
+
+/** `ralph daemon logs`: prints what the daemon did. */
+export async function daemonLogs(options: { readonly follow?: boolean }): Promise<number> {
+  if (!(await readLog(print, options.follow === true))) print('no daemon has run yet\n');
+  return 0;
+}

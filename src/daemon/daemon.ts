@@ -1,0 +1,172 @@
+/**
+ * The process that owns the loops in the background.
+ *
+ * 1. A state folder has one daemon: the process with the lock on `daemon/lock`.
+ * 2. It owns the loops that are enlisted (`store/background.ts`), whoever entered them and whenever, and no others.
+ * 3. A loop that cannot be taken over or driven is logged and dismissed. It stops neither the daemon nor another loop.
+ * 4. After SIGTERM or SIGINT it leaves all loops. Their agents keep running, and the entries stay for the next daemon.
+ * 5. It ends when it has nothing to do. It looks once more after it has released its lock: a command that found it alive
+ *    relies on it.
+ * 6. An agent never gets the daemon's environment, only the one that is kept for its loop.
+ */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineStop } from '../engine/engine.ts';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { takeOver } from '../owner/take-over.ts';
+import { watchFolder } from '../process/watch.ts';
+import { backgroundFolder, dismiss, enlisted } from '../store/background.ts';
+import { takeLock } from '../store/lock.ts';
+import { thisProcess } from '../store/lock-owner.ts';
+import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
+import { readSpec } from '../store/spec.ts';
+import { LoopFolder, loopsFolder } from '../store/store.ts';
+import { reasonOf } from '../user-error.ts';
+import { CANNOT_RUN, loopInLog } from './log.ts';
+import { daemonLock } from './place.ts';
+
+export interface DaemonOptions {
+  /** Whether it keeps running while it has nothing to do. */
+  readonly stay: boolean;
+  readonly log: (line: string) => void;
+  /** Called for each loop that it owns from now on. */
+  readonly onOwned?: (loop: OwnedLoop) => void;
+}
+
+export class Daemon {
+  readonly #options: DaemonOptions;
+  /** The loops that it owns or is about to own, by id; null until the loop is open. */
+  readonly #loops = new Map<string, OwnedLoop | null>();
+  #isLeaving = false;
+  #wake: () => void = () => {};
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+  }
+
+  /** Owns loops until there are none, or until it is told to leave; false if another daemon runs. */
+  async run(): Promise<boolean> {
+    makeFolders(backgroundFolder(), PRIVATE_FOLDER);
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- again only if a loop was entered in the last moment
+      const lock = await takeLock(daemonLock(), thisProcess());
+      if (!lock.taken) return false;
+      this.#options.log(`started (process ${process.pid})`);
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- as above
+        await this.#own();
+      } finally {
+        this.#options.log(this.#isLeaving ? 'left its loops, ended' : 'has nothing to do, ended');
+        lock.release();
+      }
+      if (this.#isLeaving || enlisted().length === 0) return true;
+    }
+  }
+
+  /** Leaves all loops; `run` then returns. */
+  leave(): void {
+    this.#isLeaving = true;
+    for (const loop of this.#loops.values()) loop?.leave();
+    this.#wake();
+  }
+
+  /** Takes over what is enlisted, until nothing is. */
+  async #own(): Promise<void> {
+    const stopWatching = watchFolder(backgroundFolder(), () => this.#wake());
+    try {
+      for (let idleSince: number | null = null; ;) {
+        const changed = new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        const wanted = this.#isLeaving ? [] : enlisted().filter((id) => !this.#loops.has(id));
+        for (const id of wanted) void this.#drive(id);
+        if (this.#loops.size > 0) idleSince = null;
+        else if (this.#isLeaving) return;
+        else if (!this.#options.stay) {
+          idleSince ??= performance.now();
+          if (performance.now() - idleSince >= LINGER_MS) return;
+        }
+        // oxlint-disable-next-line no-await-in-loop -- until something has changed; the watch also wakes it each second
+        await changed;
+      }
+    } finally {
+      stopWatching();
+    }
+  }
+
+  /** Owns one loop until it ends, rests or is left. */
+  async #drive(id: string): Promise<void> {
+    this.#loops.set(id, null);
+    try {
+      const loop = await this.#open(id);
+      if (loop !== null) await this.#driveOpen(id, loop);
+    } catch (error) {
+      this.#options.log(`${CANNOT_RUN} ${id}: ${error instanceof Error ? error.stack : String(error)}`);
+      dismiss(id);
+    } finally {
+      this.#loops.delete(id);
+      this.#wake();
+    }
+  }
+
+  /** Becomes the owner of a loop; null if it needs none, or has another one for now. */
+  async #open(id: string): Promise<OwnedLoop | null> {
+    const folder = new LoopFolder(readSpec(join(loopsFolder(), id, 'spec.json')), join(loopsFolder(), id));
+    const { workspace, name } = folder;
+    if (folder.id !== id || findFolder(workspace, name)?.id !== id) {
+      dismiss(id);
+      return null;
+    }
+    if (liveOwner(folder) !== null) {
+      // The command that has entered it gives it away in a moment, or a person drives it.
+      await sleep(RETRY_MS);
+      return null;
+    }
+    try {
+      return await takeOver(workspace, name, { by: 'background' });
+    } catch (error) {
+      if (liveOwner(folder) !== null) return null;
+      if (readLoopAt(folder)?.state.outcome === null)
+        this.#options.log(`${CANNOT_RUN} ${loopInLog(folder)}: ${reasonOf(error)}`);
+      dismiss(id);
+      return null;
+    }
+  }
+
+  async #driveOpen(id: string, loop: OwnedLoop): Promise<void> {
+    const { log, onOwned } = this.#options;
+    this.#loops.set(id, loop);
+    const name = loopInLog(loop.folder);
+    for (const note of loop.notes) log(`${name}: ${note}`);
+    log(`owns ${name}`);
+    onOwned?.(loop);
+    if (this.#isLeaving) loop.leave();
+    const stop = await loop.drive({
+      status: (line) => log(`${name}: ${line}`),
+      stopped: ({ why }) => {
+        if (why !== 'left') dismiss(id);
+      },
+    });
+    log(`${name} ${wordFor(stop)}`);
+  }
+}
+
+/** A command that starts one loop after the other should not wait for a new daemon each time. */
+const LINGER_MS = 1000;
+/** How soon it looks again at a loop that another process owns. */
+const RETRY_MS = 50;
+
+function wordFor(stop: EngineStop): string {
+  switch (stop.why) {
+    case 'ended':
+      return `ended: ${stop.outcome.type}`;
+    case 'lost':
+      return `is lost: ${stop.error.message}`;
+    case 'paused':
+      return 'is paused';
+    case 'left':
+      return 'was left';
+  }
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { STATE, stateFolder } from '../store/state-folder.ts';
+import { daemonFolder, daemonLog, daemonPid } from './place.ts';
+
+const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+
+/**
+ * Starts a daemon if none runs. It gets its own session and an environment without the variables of a run, because a run
+ * ends everything that carries its marker. If two are started at once, the second one exits at once.
+ */
+export function ensureDaemon(): void {
+  if (daemonPid() !== null) return;
+  makeFolders(daemonFolder(), PRIVATE_FOLDER);
+  const log = openRegular(daemonLog(), 'append');
+  try {
+    const child = spawn(process.execPath, [MAIN, 'daemon', 'run'], {
+      cwd: '/',
+      env: daemonEnvironment(process.env),
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    // A command that waits for an owner reports what came of it.
+    child.once('error', () => {});
+    child.unref();
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** What the daemon itself needs: where things are, and how this machine writes times. */
+function daemonEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const needed = Object.entries(env).filter(([name]) => NEEDED.test(name));
+  const state = (env[STATE] ?? '') === '' ? {} : { [STATE]: stateFolder(env) };
+  return { ...Object.fromEntries(needed), ...state };
+}
+
+const NEEDED = /^(?:HOME|PATH|USER|LOGNAME|SHELL|TZ|TMPDIR|TMUX_TMPDIR|LANG|LC_\w+|XDG_\w+)$/;

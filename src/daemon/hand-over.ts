@@ -1,0 +1,66 @@
+import type { OwnedLoop } from '../owner/owner.ts';
+import { notInBackground } from '../owner/loop-environment.ts';
+import { watchFolder } from '../process/watch.ts';
+import { enlist, enlisted } from '../store/background.ts';
+import { kept } from '../store/kept-environment.ts';
+import { liveOwner, readLoopAt } from '../store/read-loop.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
+import { ensureDaemon } from './ensure-daemon.ts';
+import { whyNotRun } from './log.ts';
+import { daemonLog } from './place.ts';
+
+/** Gives an owned loop to the daemon; resolves once the daemon owns it, or the loop has ended or paused already. */
+export async function handOver(loop: OwnedLoop): Promise<void> {
+  const { folder, spec } = loop;
+  // Before the loop is given away, so that a crash in between does not leave it without an owner.
+  loop.moveTo('background');
+  enlist(spec.id);
+  loop.close();
+  if (kept(spec.id) === null) throw notInBackground(spec.name, 3);
+  enlist(spec.id);
+  if (!(await isOwned(folder))) throw notTaken(folder);
+}
+
+/** Waits until the daemon owns a loop that is enlisted; false if it does not take it. Starts a daemon where none runs. */
+export function isOwned(folder: LoopFolder): Promise<boolean> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  let nextStart = 0;
+  return new Promise((resolve) => {
+    const finish = (owned: boolean): void => {
+      stopWatching();
+      resolve(owned);
+    };
+    const look = (): void => {
+      if (liveOwner(folder) !== null) return finish(true);
+      if (!enlisted().includes(folder.id)) return finish(isAtRest(folder));
+      if (performance.now() > deadline) return finish(false);
+      if (performance.now() < nextStart) return undefined;
+      nextStart = performance.now() + START_MS;
+      return ensureDaemon();
+    };
+    const stopWatching = watchFolder(folder.path, look);
+    setImmediate(look);
+  });
+}
+
+/** A short loop may have ended, or paused, before it was looked at. */
+function isAtRest(folder: LoopFolder): boolean {
+  const state = readLoopAt(folder)?.state;
+  return state !== undefined && (state.outcome !== null || state.control.paused);
+}
+
+function notTaken(folder: LoopFolder): UserError {
+  const { name } = folder;
+  const why = whyNotRun(folder) ?? 'it did not take the loop over in time';
+  return new UserError(
+    `the daemon cannot run "${name}": ${why}; its log is ${daemonLog()}; continue the loop with: ralph resume ${name}`,
+    3,
+  );
+}
+
+/** A daemon that was started needs a moment to take its lock. */
+const START_MS = 2000;
+
+/** More than a busy machine needs to start a process. */
+const TIMEOUT_MS = 30_000;

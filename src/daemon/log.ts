@@ -1,0 +1,49 @@
+/** The daemon's log: a line per happening, with its time. It keeps at most two files of a megabyte. */
+import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { PRIVATE_FILE, readRegular } from '../files/files.ts';
+import { localTime } from '../journal/times.ts';
+import { Tail } from '../process/tail.ts';
+import { watchFolder } from '../process/watch.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { daemonFolder, daemonLog } from './place.ts';
+
+/** Appends a line; the daemon does not end because its log cannot be written. */
+export function writeLog(line: string): void {
+  const path = daemonLog();
+  try {
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) renameSync(path, `${path}.1`);
+    const text = line.replaceAll(/\s*\n\s*/g, ' | ');
+    writeFileSync(path, `${localTime(Date.now())} ${text}\n`, { flag: 'a', mode: PRIVATE_FILE });
+  } catch {
+    // The disk may be full.
+  }
+}
+
+/** Passes on the log, and what is added to it; false where no daemon has run yet. It never resolves with `follow`. */
+export async function readLog(show: (text: string) => void, follow: boolean): Promise<boolean> {
+  if (!existsSync(daemonLog())) return false;
+  const tail = new Tail(daemonLog(), 0, (chunk) => show(chunk.toString('utf8')));
+  if (!follow) {
+    await tail.close();
+    return true;
+  }
+  watchFolder(daemonFolder(), () => tail.look());
+  tail.look();
+  return new Promise(() => {});
+}
+
+/** How the log names a loop. */
+export function loopInLog({ name, workspace }: LoopFolder): string {
+  return `${name} (${workspace})`;
+}
+
+/** What the log says last about a loop that could not be run; null if it says nothing. */
+export function whyNotRun(folder: LoopFolder): string | null {
+  const start = `${CANNOT_RUN} ${loopInLog(folder)}: `;
+  const text = readRegular(daemonLog(), 2 * MAX_BYTES)?.toString('utf8') ?? '';
+  const line = text.split('\n').findLast((one) => one.includes(start));
+  return line === undefined ? null : line.slice(line.indexOf(start) + start.length);
+}
+
+export const CANNOT_RUN = 'cannot run';
+const MAX_BYTES = 2 ** 20;

@@ -1,0 +1,25 @@
+/** The daemon's own files: `<state folder>/daemon`. */
+import { join } from 'node:path';
+import { processes } from '../process/process.ts';
+import { readOwner } from '../store/lock-owner.ts';
+import { stateFolder } from '../store/state-folder.ts';
+
+export function daemonFolder(): string {
+  return join(stateFolder(), 'daemon');
+}
+
+export function daemonLock(): string {
+  return join(daemonFolder(), 'lock');
+}
+
+export function daemonLog(): string {
+  return join(daemonFolder(), 'daemon.log');
+}
+
+/** The pid of the daemon of this state folder; null if none runs. */
+export function daemonPid(): number | null {
+  const owner = readOwner(daemonLock());
+  if (owner === null) return null;
+  const birth = processes.birth(owner.pid);
+  return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
+}
