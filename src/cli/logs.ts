@@ -13,6 +13,7 @@ import type { ViewOptions } from './options.ts';
 import { maskedEvent } from './masked-event.ts';
 import { Outlet } from './outlet.ts';
 import { findLoop } from './loops.ts';
+import { keepDaemonAwake } from './wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
 import { cannotPrint, READER_IS_GONE, warn } from './print.ts';
@@ -46,7 +47,9 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   if (history) for (const { path } of runs.slice(0, -1)) print(join(path, file), output.sinkFor(path));
   if (follow && asked === undefined) {
     output.holdUntil(wanted === undefined ? 0 : sizeOf(join(wanted.path, file)));
+    const stopWaking = keepDaemonAwake();
     await followRun(loop.folder, file, (path) => output.sinkFor(path));
+    stopWaking();
     output.flush();
     return 0;
   }

@@ -1,4 +1,5 @@
 import { parseDuration } from '../config/values.ts';
+import { isEnlisted } from '../store/background.ts';
 import { endRecord } from '../store/end-record.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
@@ -6,6 +7,7 @@ import { UserError } from '../user-error.ts';
 import { untilRest } from '../views/until-rest.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
+import { keepDaemonAwake } from './wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
 
 /**
@@ -22,7 +24,9 @@ export async function wait(name: string | null, options: WaitOptions): Promise<n
       : AbortSignal.timeout(parseDuration('--timeout', options.timeout));
   const loops = name === null ? others(workspace) : [findLoop(workspace, name)];
   if (loops.length === 0) warn('no running loops in this workspace\n');
+  const stopWaking = keepDaemonAwake();
   const codes = await Promise.all(loops.map((loop) => waitForOne(loop, timeout)));
+  stopWaking();
   return Math.max(0, ...codes);
 }
 
@@ -35,7 +39,9 @@ export interface WaitOptions {
 /** The running loops, except those that wait for this process. */
 function others(workspace: string): readonly LoopReading[] {
   const enclosing = new Set(enclosingRuns().map((run) => loopOf(run)?.id));
-  return readLoops(workspace).filter(({ owner, spec }) => owner !== null && !enclosing.has(spec.id));
+  return readLoops(workspace).filter(
+    ({ owner, spec: { id } }) => (owner !== null || isEnlisted(id)) && !enclosing.has(id),
+  );
 }
 
 async function waitForOne({ folder, spec }: LoopReading, timeout?: AbortSignal): Promise<number> {

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
 import { watchFolder } from '../process/watch.ts';
+import { isEnlisted } from '../store/background.ts';
 import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
 
-/** Waits until no process drives a loop any more; null if `timeout` aborts first, or if the loop was removed. */
+/**
+ * Waits until a loop is not driven any more, neither by a process now nor by the next daemon; null if `timeout` aborts
+ * first, or if the loop was removed.
+ */
 export function untilRest(folder: LoopFolder, timeout?: AbortSignal): Promise<LoopReading | null> {
   return new Promise((resolve) => {
     const finish = (loop: LoopReading | null): void => {
@@ -16,6 +20,7 @@ export function untilRest(folder: LoopFolder, timeout?: AbortSignal): Promise<Lo
       if (!existsSync(folder.path)) return finish(null);
       // The owner recreates a lock file that was removed.
       if (!existsSync(folder.lock) || liveOwner(folder) !== null) return;
+      if (isEnlisted(folder.id)) return;
       finish(readLoopAt(folder));
     };
     timeout?.addEventListener('abort', onTimeout);

@@ -48,10 +48,12 @@ export function workerRecord(loop: LoopReading): WorkerRecord {
   };
 }
 
-/** The status of a loop in the words of document 003. A loop that should be running and is not has failed. */
+/** The status of a loop in the words of document 003. A loop whose owner has died has failed. */
 export function workerStatus(loop: LoopReading): WorkerStatus {
   const { status } = summaryOf(loop);
   const { outcome } = loop.state;
   if (status === 'running' || status === 'paused') return status;
+  // The next daemon continues it.
+  if (status === 'left') return 'running';
   return outcome === null || status === 'unreadable' ? 'failed' : endedStatus(outcome);
 }

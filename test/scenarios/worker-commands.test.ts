@@ -26,16 +26,16 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect(await list()).toMatch(
     /^NAME +STATUS +ITERATION +OWNER +STARTED +TAG +REASON\n.*\nit +running +2\/2 +\d+ +\ds +night,api/,
   );
-  const records: unknown = JSON.parse(await list('--format', 'json'));
-  expect(records).toMatchObject([
+  const json = await list('--format', 'json');
+  expect(json).toMatch(/"started": "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}"/);
+  expect(json).toMatch(/"pid": \d+/);
+  expect(JSON.parse(json)).toMatchObject([
     { name: 'earlier', status: 'stopped', pid: null, metadata: { ralph: true, ralph_iteration: 1 } },
     {
       name: 'it',
       status: 'running',
       cmd: [stage.agent],
       cwd: stage.workspace,
-      pid: expect.any(Number),
-      started: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/),
       tags: ['night', 'api'],
       worktree: null,
       metadata: { ralph: true, ralph_iteration: 2 },
@@ -81,8 +81,7 @@ it('S4.72 S4.80 S4.95 S4.98 kill ends a running loop, a paused one and one witho
   expect((await stage.ralph('kill', 'it').ended).stdout).toBe('killed it\n');
   expect(stage.state).toMatchObject({ status: 'stopped', max_iterations: 7 });
   expect([stage.calls, stage.running]).toEqual([3, []]);
-  const usage = await stage.ralph('kill').ended;
-  expect(usage).toMatchObject({ code: 2, stderr: expect.stringContaining('name the loop to kill') });
+  expect((await stage.ralph('kill').ended).code).toBe(2);
 });
 
 it('S4.72 kill ends a backoff at once', async () => {
