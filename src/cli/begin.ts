@@ -14,6 +14,7 @@ import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from
 import { parseTags, parseVariables } from '../config/values.ts';
 import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
+import { UserError } from '../user-error.ts';
 import { requireConsent } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
@@ -34,6 +35,10 @@ export interface Work {
   readonly settings: Settings;
   /** The settings for what neither sets. */
   readonly defaults: Settings;
+  /** Where a worktree is made instead of the place in the policy. */
+  readonly worktreeAt?: LoopRequest['worktreeAt'];
+  /** The error if no agent is named. */
+  readonly noAgent?: string;
   /** Whether to take any installed agent if none is named. */
   readonly anyAgent?: boolean;
   /** Called with the result when the loop ends or pauses. */
@@ -72,6 +77,8 @@ export async function begin(work: Work): Promise<number> {
   const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
   const unused = noteOnOuterSettings(workspace, read.shared !== null || read.local !== null);
   const chosen = { ...choice, agent: found ?? choice.agent, unused };
+  if (work.noAgent !== undefined && chosen.agent === null && chosen.command.length === 0)
+    throw new UserError(work.noAgent);
   const agent = await chooseAgent(chosen, policy.calls, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const host = hostNote(policy);
@@ -94,6 +101,7 @@ export async function begin(work: Work): Promise<number> {
     tags: parseTags('--tag', options.tag ?? []),
     fresh: options.fresh === true,
     worktree: settings.worktree === true,
+    worktreeAt: work.worktreeAt,
     parent: null,
   };
   const ended = (loop: EndedLoop): void => {
@@ -112,7 +120,7 @@ export async function begin(work: Work): Promise<number> {
   const { followInBackground, leaveInBackground } = await import('./background.ts');
   const loop = await createLoop({ ...request, parent, place: 'background' });
   if (work.detached !== undefined) return work.detached(loop, view);
-  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, ended);
+  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
 }
 
 /** Prints the settings files that were read, and the merged settings. */

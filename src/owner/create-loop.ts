@@ -20,7 +20,7 @@ import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
 import { treeOf, writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
-import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
+import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
@@ -52,6 +52,7 @@ export interface LoopRequest {
   readonly tags?: readonly string[] | undefined;
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;
+  readonly worktreeAt?: AskedPlace | undefined;
   /** Whether an unfinished loop of the same name may be archived. */
   readonly fresh: boolean;
   /** What the user should know before the loop begins. */
@@ -153,7 +154,8 @@ async function makeTree(
   notes: string[],
 ): Promise<Worktree | null> {
   if (request.worktree !== true) return null;
-  const place = await placeFor(request.policy, owner.name, owner.workspace, request.env);
+  const { policy, env, worktreeAt } = request;
+  const place = await placeFor(policy, owner.name, owner.workspace, env, worktreeAt);
   return makeWorktree(place, owner, notes);
 }
 

@@ -11,8 +11,11 @@ export function asUserError(error: unknown, path: string): unknown {
   return cannotWrite(error, path);
 }
 
+/** An unfinished loop has the name of a new one. */
+export class NameTaken extends UserError {}
+
 /** Another process owns the loop. */
-export class AlreadyOwned extends UserError {
+export class AlreadyOwned extends NameTaken {
   constructor(name: string, pid: number | null) {
     const owner = pid === null ? 'another process' : `process ${pid}`;
     super(

@@ -247,7 +247,20 @@ export class Stage {
     for (let pids = this.running; pids.length > 0; pids = this.running) for (const pid of pids) kill(pid);
   }
 
+  /** Starts a loop named `it` with the fake agent in the background. */
+  spawns(...args: readonly string[]): Ralph {
+    return this.ralph('spawn', '--name', 'it', '--no-tmux', ...args, '--', this.agent);
+  }
+
+  /** Ends the daemon of this test, if one runs; it has no marker. */
+  #endDaemon(): void {
+    const lock = readQuietly(join(this.#folder, 'state', 'ralph', 'daemon', 'lock'));
+    const pid = /"pid":(\d+)/.exec(lock)?.[1];
+    if (pid !== undefined && commandOf(Number(pid)).includes(MAIN)) kill(Number(pid));
+  }
+
   close(): void {
+    this.#endDaemon();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
     const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
     for (const ralph of unfinished) ralph.signal('SIGKILL');
