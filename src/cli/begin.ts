@@ -22,6 +22,7 @@ import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
+import { UserError } from '../user-error.ts';
 
 /** The parsed arguments of a command that starts a loop. */
 export interface Work {
@@ -52,7 +53,12 @@ export interface Work {
 /** Creates a loop from the arguments and the settings files, and drives it until it ends. */
 export async function begin(work: Work): Promise<number> {
   const { options, command, settings: flags } = work;
+  const isDetached = options.detach === true || work.detached !== undefined;
   const report = reportFrom(options);
+  if (isDetached && report !== null)
+    throw new UserError(
+      '--report is written by the command that shows the loop to its end; drop it, and use: ralph status NAME --json',
+    );
   const workspace = workspaceOf(options);
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
@@ -111,7 +117,6 @@ export async function begin(work: Work): Promise<number> {
     report?.write(result);
   };
   const parent = parentRun();
-  const isDetached = options.detach === true || work.detached !== undefined;
   if (parent === null && !isDetached) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);

@@ -9,6 +9,7 @@
  *    relies on it.
  * 6. An agent never gets the daemon's environment, only the one that is kept for its loop.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineStop } from '../engine/engine.ts';
@@ -17,8 +18,8 @@ import { makeFolders } from '../files/make-folders.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { watchFolder } from '../process/watch.ts';
-import { backgroundFolder, dismiss, enlisted } from '../store/background.ts';
-import { takeLock } from '../store/lock.ts';
+import { backgroundFolder, dismiss, enlist, enlisted } from '../store/background.ts';
+import { retakeLock, takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
 import { readSpec } from '../store/spec.ts';
@@ -80,6 +81,7 @@ export class Daemon {
         const changed = new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
+        this.#notice();
         const wanted = this.#isLeaving ? [] : enlisted().filter((id) => !this.#loops.has(id));
         for (const id of wanted) void this.#drive(id);
         if (this.#loops.size > 0) idleSince = null;
@@ -94,6 +96,12 @@ export class Daemon {
     } finally {
       stopWatching();
     }
+  }
+
+  /** Notices that its files were removed; without its lock it has to leave, where another daemon has that. */
+  #notice(): void {
+    if (!existsSync(daemonLock()) && !retakeLock(daemonLock(), thisProcess())) this.leave();
+    if (!existsSync(backgroundFolder())) for (const id of this.#loops.keys()) enlist(id);
   }
 
   /** Owns one loop until it ends, rests or is left. */

@@ -15,6 +15,7 @@ import { endLeftovers } from '../recovery/recovery.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { putRecordsAside } from '../scm/start.ts';
 import { archiveDesk, lockDesk, removeDesk } from '../store/desk.ts';
+import { dismiss } from '../store/background.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -197,6 +198,7 @@ function archive(
     notes.push(`archived the earlier loop "${folder.name}": ${desk ?? archived}`);
   }
   forget(folder.id);
+  dismiss(folder.id);
   unreserve(folder);
   const isUnfinished = !fresh && earlier !== null && earlier.state.outcome?.type !== 'done';
   return isUnfinished && desk !== null
