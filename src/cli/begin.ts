@@ -22,7 +22,6 @@ import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
-import { UserError } from '../user-error.ts';
 
 /** The parsed arguments of a command that starts a loop. */
 export interface Work {
@@ -45,7 +44,13 @@ export interface Work {
   /** Called with the result when the loop ends or pauses. */
   readonly ended?: (result: LoopResult) => void;
   /** Gives the loop to the daemon and returns the exit code; absent for a loop that is shown until it ends. */
-  readonly detached?: (loop: OwnedLoop, view: ViewOptions) => Promise<number>;
+  readonly detached?: (
+    loop: OwnedLoop,
+    view: ViewOptions,
+    ended: (loop: EndedLoop) => void,
+  ) => Promise<number>;
+  /** Whether `detached` shows the loop until it ends. */
+  readonly waits?: boolean;
   /** The first line of the output. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
@@ -55,7 +60,7 @@ export async function begin(work: Work): Promise<number> {
   const { options, command, settings: flags } = work;
   const isDetached = options.detach === true || work.detached !== undefined;
   const report = reportFrom(options);
-  if (isDetached && report !== null)
+  if (isDetached && work.waits !== true && report !== null)
     throw new UserError(
       '--report is written by the command that shows the loop to its end; drop it, and use: ralph status NAME --json',
     );
@@ -124,7 +129,7 @@ export async function begin(work: Work): Promise<number> {
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');
   const loop = await createLoop({ ...request, parent, place: 'background' });
-  if (work.detached !== undefined) return work.detached(loop, view);
+  if (work.detached !== undefined) return work.detached(loop, view, ended);
   return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
 }
 

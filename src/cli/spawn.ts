@@ -12,6 +12,7 @@ import { givenFile } from '../owner/prompt-source.ts';
 import { UserError } from '../user-error.ts';
 import { NoRepository, TreeNotMade } from '../worktree/place.ts';
 import { parseVariables, parseWhole } from '../config/values.ts';
+import type { EndedLoop } from '../views/loop-result.ts';
 import { begin, type Work } from './begin.ts';
 import { followInBackground, leaveInBackground } from './background.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
@@ -53,9 +54,12 @@ export async function spawn(
         branch: branch ?? '{name}',
         ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
       },
-      detached: (loop, view) => {
+      waits: options.wait === true,
+      detached: (loop, view, ended) => {
         const line = spawnedLine(loop, iterations);
-        return options.wait === true ? follow(loop, view, line) : leaveInBackground(loop, view, line);
+        return options.wait === true
+          ? follow(loop, view, { line, ended })
+          : leaveInBackground(loop, view, line);
       },
     });
   } catch (error) {
@@ -101,7 +105,11 @@ function spawnedLine({ spec }: OwnedLoop, iterations: number): string {
 }
 
 /** Shows the loop until it ends. Ctrl-C leaves it to the daemon. */
-async function follow(loop: OwnedLoop, view: ViewOptions, line: string): Promise<number> {
+async function follow(
+  loop: OwnedLoop,
+  view: ViewOptions,
+  { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => void },
+): Promise<number> {
   const { name } = loop.spec;
   const stopWaking = keepDaemonAwake();
   const owned = (): void => {
@@ -112,7 +120,7 @@ async function follow(loop: OwnedLoop, view: ViewOptions, line: string): Promise
       process.exit(130);
     });
   };
-  const code = await followInBackground(loop, view, { owned });
+  const code = await followInBackground(loop, view, { owned, ended });
   stopWaking();
   return code;
 }

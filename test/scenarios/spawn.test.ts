@@ -124,27 +124,6 @@ describe('spawn', () => {
     expect((await stage.ralph('wait', 'it').ended).code).toBe(0);
     expect(stage.has(1, 'end')).toBe(true);
   });
-
-  it('S4.31 S4.97 works for 10 processes at once (T122)', async () => {
-    const stage = openStage();
-    stage.plans('default', waitFor());
-    const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
-    const ended = await Promise.all(
-      names.map(
-        (name) =>
-          stage.ralph('spawn', '--name', name, '--no-tmux', 'work', '-m', '1', '--', stage.agent).ended,
-      ),
-    );
-    expect(ended.map(({ code, stdout }) => [code, stdout])).toEqual(
-      names.map((name) => [0, `spawned ${name} [ralph mode: iteration 1/1]\n`]),
-    );
-    expect((await stage.ralph('ls', '--format', 'names', '--status', 'running').ended).stdout).toBe(
-      `${names.join('\n')}\n`,
-    );
-    expect((await stage.ralph('kill', '--all').ended).stdout.split('\n').toSorted().slice(1)).toEqual(
-      names.map((name) => `killed ${name}`),
-    );
-  });
 });
 
 describe('a spawned loop', () => {

@@ -25,6 +25,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { Mould } from '../rig/mould.ts';
 import { Ralph, type Ended } from './ralph.ts';
@@ -252,15 +253,8 @@ export class Stage {
     return this.ralph('spawn', '--name', 'it', '--no-tmux', ...args, '--', this.agent);
   }
 
-  /** Ends the daemon of this test, if one runs; it has no marker. */
-  #endDaemon(): void {
-    const lock = readQuietly(join(this.#folder, 'state', 'ralph', 'daemon', 'lock'));
-    const pid = /"pid":(\d+)/.exec(lock)?.[1];
-    if (pid !== undefined && commandOf(Number(pid)).includes(MAIN)) kill(Number(pid));
-  }
-
-  close(): void {
-    this.#endDaemon();
+  async close(): Promise<void> {
+    const unended = await new RiggedDaemon(join(this.#folder, 'state', 'ralph')).tearDown();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
     const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
     for (const ralph of unfinished) ralph.signal('SIGKILL');
@@ -268,6 +262,7 @@ export class Stage {
     if (unfinished.length > 0 || left.length > 0) this.killAll();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
     if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
+    if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
     if (left.length > 0) throw new Error(`processes left running: ${left.join('; ')}`);
   }
 
