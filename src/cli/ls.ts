@@ -2,24 +2,51 @@ import { existsSync } from 'node:fs';
 import { shortList } from '../store/short-list.ts';
 import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { maskOf } from '../store/mask.ts';
+import { WORKER_STATUSES, workerRecord, workerStatus, type WorkerRecord } from '../views/worker-record.ts';
+import { UserError } from '../user-error.ts';
 import { columns } from './columns.ts';
+import { oneOf } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
 import { shownSummary } from './status.ts';
 import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
-export function ls(options: {
+export function ls(options: LsOptions): number {
+  const { all = false, json = false, tag } = options;
+  if (json && options.format !== undefined)
+    throw new UserError('cannot use --json with --format; drop one of them');
+  const format = oneOf('--format', options.format ?? 'table', FORMATS);
+  const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
+  const found = all ? readAllLoops() : readLoops(workspaceOf(options));
+  const loops = found.filter(
+    (loop) =>
+      (status === 'all' || workerStatus(loop) === status) &&
+      (tag === undefined || loop.spec.tags?.includes(tag) === true),
+  );
+  if (json) printJson(loops.map(shownSummary), 2);
+  else if (format === 'json') printJson(loops.map(shownRecord), 2);
+  else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
+  else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
+  else if (loops.length > 0) printTable(loops, all);
+  mention(found, options);
+  return 0;
+}
+
+interface LsOptions {
   readonly all?: boolean;
   readonly json?: boolean;
+  readonly format?: string;
+  readonly status?: string;
+  readonly tag?: string;
   readonly cwd?: string;
-}): number {
-  const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
-  if (options.json === true) printJson(loops.map(shownSummary), 2);
-  else if (loops.length === 0) warn(`${options.all === true ? NONE_AT_ALL : NONE_HERE}\n`);
-  else printTable(loops, options.all === true);
-  mention(loops, options);
-  return 0;
+}
+
+const FORMATS = ['table', 'json', 'names'] as const;
+
+function shownRecord(loop: LoopReading): WorkerRecord {
+  return maskOf(loop.spec).value(workerRecord(loop));
 }
 
 /** Mentions what looks like a loop and is none, and loops without a workspace. */
@@ -49,16 +76,30 @@ const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 /** Prints one line per loop. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
+  const withTags = loops.some(({ spec: { tags = [] } }) => tags.length > 0);
+  const now = Date.now();
   const rows = [
-    ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
+    [
+      'NAME',
+      'STATUS',
+      'ITERATION',
+      'OWNER',
+      'STARTED',
+      ...(withTags ? ['TAG'] : []),
+      ...(withWorkspace ? ['WORKSPACE'] : []),
+      'REASON',
+    ],
     ...loops.map((loop) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
+      const { startedAt } = loop.report;
       return [
         name,
         status,
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
+        startedAt === null ? '-' : age(now - startedAt),
+        ...(withTags ? [(loop.spec.tags ?? []).join(',')] : []),
         ...(withWorkspace ? [workspace] : []),
         [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
       ];
@@ -66,3 +107,12 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   ];
   print(columns(rows, { cut: true }));
 }
+
+/** How long ago something was, in its largest unit: `45s`, `15m`, `6h` or `3d`. */
+function age(ms: number): string {
+  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? SECONDS;
+  return `${Math.max(0, Math.floor(ms / size))}${unit}`;
+}
+
+const SECONDS = [1000, 's'] as const;
+const UNITS = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'm'], SECONDS] as const;

@@ -24,7 +24,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const problem = wrongHelp(program, words) ?? wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
-    return 2;
+    return codeFor(words, 2);
   }
   try {
     await program.parseAsync(withTaskLast(words), { from: 'user' });
@@ -34,12 +34,17 @@ export async function runProgram(args: readonly string[]): Promise<number> {
       if (error.exitCode === 0) return 0;
       const advice = adviceOn(error.code, words, command.length > 0);
       if (advice !== null) warn(`${advice}\n`);
-      return 2;
+      return codeFor(words, 2);
     }
     const failed = explainError(error);
     if (args.length === 0) warn(`${FIRST_STEPS}\n`);
-    return failed;
+    return codeFor(words, failed);
   }
+}
+
+/** The exit code of an error: in document 003, every error of `spawn` exits with 1. */
+function codeFor([name]: readonly string[], code: number): number {
+  return name === 'spawn' ? 1 : code;
 }
 
 /** `ralph help` with the name of a command that does not exist. */

@@ -61,17 +61,23 @@ describe('ralph run --detach', () => {
     expect(rig.daemon.pid).toBeNull();
   });
 
-  it('started by 20 processes at once gives 20 loops and one daemon', { timeout: 60_000 }, async () => {
-    const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
-    const agent = rig.plain('echo x >>ready; until [ -e go ]; do sleep 0.1; done');
-    const starts = names.map((name) => rig.does('run', 'x', '--name', name, '-d', '-m', '1', '--', ...agent));
-    for (const end of await Promise.all(starts)) exits(end, 0);
-    for (const name of names)
-      expect(JSON.parse(rig.loop(name).read('lock'))).toMatchObject({ pid: rig.daemon.pid });
-    await rig.appears('ready', 20);
-    rig.write('go');
-    await Promise.all(names.map((name) => rig.loop(name).journals('loop.ended')));
-  });
+  it(
+    'S4.31 S4.97 started by 20 processes at once gives 20 loops and one daemon',
+    { timeout: 60_000 },
+    async () => {
+      const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
+      const agent = rig.plain('echo x >>ready; until [ -e go ]; do sleep 0.1; done');
+      const starts = names.map((name) =>
+        rig.does('run', 'x', '--name', name, '-d', '-m', '1', '--', ...agent),
+      );
+      for (const end of await Promise.all(starts)) exits(end, 0);
+      for (const name of names)
+        expect(JSON.parse(rig.loop(name).read('lock'))).toMatchObject({ pid: rig.daemon.pid });
+      await rig.appears('ready', 20);
+      rig.write('go');
+      await Promise.all(names.map((name) => rig.loop(name).journals('loop.ended')));
+    },
+  );
 });
 
 describe('a daemon', () => {
