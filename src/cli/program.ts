@@ -147,11 +147,13 @@ export function commandNames(): readonly string[] {
 export function commandOptions(): ReadonlyMap<string, readonly string[]> {
   const leaves = (command: Command): readonly Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-  const flagsOf = ({ options }: Command): readonly string[] =>
-    options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined));
   return new Map(
     leaves(build(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
   );
+}
+
+function flagsOf({ options }: Command): readonly string[] {
+  return options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined));
 }
 
 const HELP = `
@@ -161,6 +163,7 @@ Examples:
   ralph run "fix the failing tests" --check "npm test" --agent claude
   ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
   ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags
+  ralph run -d "…"        ralph attach NAME            ralph ls
   ralph status            ralph logs NAME -f           ralph resume NAME
   ralph story NAME        ralph diff NAME              ralph stop NAME
 
