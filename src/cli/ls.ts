@@ -77,14 +77,12 @@ const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 /** Prints one line per loop. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
   const withTags = loops.some(({ spec: { tags = [] } }) => tags.length > 0);
-  const now = Date.now();
   const rows = [
     [
       'NAME',
       'STATUS',
       'ITERATION',
       'OWNER',
-      'STARTED',
       ...(withTags ? ['TAG'] : []),
       ...(withWorkspace ? ['WORKSPACE'] : []),
       'REASON',
@@ -92,13 +90,11 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
     ...loops.map((loop) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
-      const { startedAt } = loop.report;
       return [
         name,
         status,
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
-        startedAt === null ? '-' : age(now - startedAt),
         ...(withTags ? [(loop.spec.tags ?? []).join(',')] : []),
         ...(withWorkspace ? [workspace] : []),
         [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
@@ -107,12 +103,3 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
   ];
   print(columns(rows, { cut: true }));
 }
-
-/** How long ago something was, in its largest unit: `45s`, `15m`, `6h` or `3d`. */
-function age(ms: number): string {
-  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? SECONDS;
-  return `${Math.max(0, Math.floor(ms / size))}${unit}`;
-}
-
-const SECONDS = [1000, 's'] as const;
-const UNITS = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'm'], SECONDS] as const;
