@@ -16,14 +16,18 @@ export async function leaveInBackground(
   options: ViewOptions,
   line: string = startedLine(loop),
 ): Promise<number> {
-  const { folder, notes, mask } = loop;
-  if (options.quiet !== true)
-    for (const note of notes) warn(`${mask.text(`[ralph] ${loop.spec.name}: ${note}`)}\n`);
+  const { folder } = loop;
+  showNotes(loop, options);
   await handOver(loop);
   const reading = options.json === true ? readLoopAt(folder) : null;
   if (reading !== null) printJson(shownSummary(reading), 2);
   else if (options.quiet !== true) print(`${line}\n`);
   return 0;
+}
+
+/** Prints what the user should know before the loop begins. */
+export function showNotes({ notes, mask, spec }: OwnedLoop, { quiet = false }: ViewOptions): void {
+  for (const note of quiet ? [] : notes) warn(`${mask.text(`[ralph] ${spec.name}: ${note}`)}\n`);
 }
 
 function startedLine({ spec: { name } }: OwnedLoop): string {

@@ -7,6 +7,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { untilRest } from '../views/until-rest.ts';
 import { describeWork } from '../worktree/worktree.ts';
+import { explainError } from './errors.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
@@ -19,8 +20,9 @@ export async function kill(name: string | null, options: KillOptions): Promise<n
   const unfinished = readLoops(workspace).filter(({ state }) => state.outcome === null);
   const loops = name === null ? unfinished : [findLoop(workspace, name)];
   if (loops.length === 0) warn('no loops to kill in this workspace\n');
-  await Promise.all(loops.map((loop) => killOne(loop, options)));
-  return 0;
+  const ended = await Promise.allSettled(loops.map((loop) => killOne(loop, options)));
+  const codes = ended.map((one) => (one.status === 'rejected' ? explainError(one.reason) : 0));
+  return Math.max(0, ...codes);
 }
 
 export interface KillOptions {

@@ -68,7 +68,7 @@ export function spawnOptions(command: Command): Command {
   command
     .optionsGroup('Task:')
     .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration');
-  taskOptions(command)
+  taskOptions(command, REQUIRED)
     .option('--branch <name>', "branch of the worktree (default: the loop's name)")
     .option('--worktree-dir <folder>', 'folder for the worktree (default: REPOSITORY-worktrees beside it)');
   command
@@ -110,9 +110,9 @@ export function detachOption(command: Command): Command {
     .option('-d, --detach', 'run the loop in the background, and return once it runs');
 }
 
-function taskOptions(command: Command): Command {
+function taskOptions(command: Command, name = 'default: derived from the task'): Command {
   return command
-    .option('--name <name>', 'name of the loop (default: derived from the task)')
+    .option('--name <name>', `name of the loop (${name})`)
     .option(...repeatable('--tag <word>', 'word to find the loop by in ralph ls --tag (repeatable)'))
     .option('--fresh', 'archive an unfinished loop of the same name and start over')
     .option('--worktree', 'work in a separate git worktree, on a separate branch')

@@ -14,7 +14,7 @@ import { NoRepository, TreeNotMade } from '../worktree/place.ts';
 import { parseVariables, parseWhole } from '../config/values.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import { begin, type Work } from './begin.ts';
-import { followInBackground, leaveInBackground } from './background.ts';
+import { followInBackground, leaveInBackground, showNotes } from './background.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
@@ -111,6 +111,7 @@ async function follow(
   { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => void },
 ): Promise<number> {
   const { name } = loop.spec;
+  showNotes(loop, view);
   const stopWaking = keepDaemonAwake();
   const owned = (): void => {
     if (view.json !== true && view.quiet !== true) print(`${line}\n`);
