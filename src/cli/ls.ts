@@ -10,6 +10,7 @@ import { oneOf } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
 import { shownSummary } from './status.ts';
+import { workerTable } from './worker-table.ts';
 import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
@@ -17,7 +18,7 @@ export function ls(options: LsOptions): number {
   const { all = false, json = false, tag } = options;
   if (json && options.format !== undefined)
     throw new UserError('cannot use --json with --format; drop one of them');
-  const format = oneOf('--format', options.format ?? 'table', FORMATS);
+  const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
   const found = all ? readAllLoops() : readLoops(workspaceOf(options));
   const loops = found.filter(
@@ -27,6 +28,7 @@ export function ls(options: LsOptions): number {
   );
   if (json) printJson(loops.map(shownSummary), 2);
   else if (format === 'json') printJson(loops.map(shownRecord), 2);
+  else if (format === 'table') printWorkers(loops);
   else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
   else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
   else if (loops.length > 0) printTable(loops, all);
@@ -47,6 +49,12 @@ const FORMATS = ['table', 'json', 'names'] as const;
 
 function shownRecord(loop: LoopReading): WorkerRecord {
   return maskOf(loop.spec).value(workerRecord(loop));
+}
+
+/** The list of document 003; nothing if it is empty. */
+function printWorkers(loops: readonly LoopReading[]): void {
+  const workers = loops.map((loop) => ({ ...shownRecord(loop), startedAt: loop.report.startedAt }));
+  if (workers.length > 0) print(workerTable(workers, Date.now()));
 }
 
 /** Mentions what looks like a loop and is none, and loops without a workspace. */

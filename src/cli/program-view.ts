@@ -14,7 +14,10 @@ export function viewCommands(add: Add, { done }: Call): void {
 
   add('ls', 'list the loops of the workspace')
     .option('-a, --all', 'list the loops of all workspaces')
-    .option('--format <form>', 'table, json or names (default table; json has the fields of document 003)')
+    .option(
+      '--format <form>',
+      'table, json or names: the loops as the workers of document 003 (default: our own table)',
+    )
     .option('--status <status>', 'only running, paused, stopped or failed loops (default all)')
     .option('--tag <word>', 'only loops with this tag')
     .option('--json', 'print JSON')

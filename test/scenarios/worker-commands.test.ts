@@ -26,6 +26,9 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect(await list()).toMatch(
     /^NAME +STATUS +ITERATION +OWNER +TAG +REASON\n.*\nit +running +2\/2 +\d+ +night,api/,
   );
+  expect(await list('--format', 'table')).toMatch(
+    /^NAME +STATUS +PID\/WINDOW +STARTED +WORKTREE +TAG\nearlier +stopped +- +\d+s +- +-\nit +running +\d+ +\d+s +- +night,api\n$/,
+  );
   const json = await list('--format', 'json');
   expect(json).toMatch(/"started": "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}"/);
   expect(json).toMatch(/"pid": \d+/);
