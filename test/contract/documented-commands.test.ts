@@ -16,8 +16,8 @@ const known = commandOptions();
 function lines(page: string): readonly string[] {
   const text = readFileSync(new URL(page, root), 'utf8');
   const blocks = [...text.matchAll(/^```sh\n([^]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
-  const inline = [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(
-    ([, code = '']) => code,
+  const inline = [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) =>
+    code.replaceAll(/\s+/g, ' '),
   );
   return [...blocks, ...inline].filter((line) => /^ralph [a-z]/.test(line));
 }
