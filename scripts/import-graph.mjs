@@ -36,6 +36,7 @@ const FOLDERS = {
   projections: ['projections.ts', 'the files that are made from the journal, one file of code each'],
   owner: ['owner.ts', 'creating, taking over and driving one loop: the place where adapters meet ports'],
   daemon: ['daemon.ts', 'one process that owns many loops; starting it, stopping it, giving it a loop'],
+  service: ['service.ts', 'the daemon as a service of systemd or launchd'],
   views: [null, 'one file per view of a loop for people and programs: summary, result, live stream'],
   commands: [null, 'one file per operation on a loop that no process drives: diff, rewind, remove'],
   library: ['library.ts', 'loops from a program: functions as agents, events, the classes of two documents'],

@@ -24,8 +24,8 @@ beforeEach(() => {
     graceMs: 1000,
   };
 });
-afterEach(() => {
-  const left = procfs.marked(spec.marker);
+afterEach(async () => {
+  const left = await procfs.marked(spec.marker);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
   if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
@@ -72,18 +72,18 @@ describe('a check', () => {
     const result = await runCheck({ ...spec, command, timeoutMs: 100 }, procfs, never);
     expect(result).toMatchObject({ code: null, timedOut: true });
     expect(log()).toContain('Timeout');
-    expect(procfs.marked(spec.marker)).toEqual([]);
+    expect(await procfs.marked(spec.marker)).toEqual([]);
   });
 
   it('ends processes that it left running, and stops at once when it is interrupted', async () => {
     await runCheck({ ...spec, command: 'sleep 300 &' }, procfs, never);
-    expect(procfs.marked(spec.marker)).toEqual([]);
+    expect(await procfs.marked(spec.marker)).toEqual([]);
     const interrupt = new AbortController();
     const checking = runCheck({ ...spec, command: ': >begun; sleep 300' }, procfs, interrupt.signal);
     await appears('begun');
     interrupt.abort();
     expect(await checking).toBeNull();
-    expect(procfs.marked(spec.marker)).toEqual([]);
+    expect(await procfs.marked(spec.marker)).toEqual([]);
   });
 
   it.each([
@@ -105,7 +105,7 @@ describe('a check', () => {
         log: 'check.log',
       });
       expect(log()).toBe(`${kept}\nOutput limit (1000 bytes)\n`);
-      expect(procfs.marked(spec.marker)).toEqual([]);
+      expect(await procfs.marked(spec.marker)).toEqual([]);
     },
   );
 

@@ -3,7 +3,7 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   const [name, ...rest] = words;
   const task = code === 'commander.unknownOption' && name === 'run' ? rest.find(isSentence) : undefined;
   if (task !== undefined) return `(To pass a task that begins with -, use: ralph run -p ${quoted(task)})`;
-  if ((name !== 'run' && name !== 'loop') || rest.length < 2) return null;
+  if (name === undefined || !STARTS.has(name) || rest.length < 2) return null;
   const hasExtraWords = code === 'commander.excessArguments';
   const check = unquotedCheck(rest);
   if (hasExtraWords && check !== null) return `(Quote a check of several words: --check "${check}")`;
@@ -13,6 +13,9 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   const advice = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
   return `(${advice} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
 }
+
+/** The commands that take a task and the command of an agent. */
+const STARTS: ReadonlySet<string> = new Set(['run', 'loop', 'spawn']);
 
 /** Options have no spaces before their value. */
 function isSentence(word: string): boolean {
@@ -30,7 +33,7 @@ export const FIRST_STEPS =
 
 /** What is wrong with a task that follows a check without quotes; null if nothing is. */
 export function wrongTask([name, ...rest]: readonly string[]): string | null {
-  const check = name === 'run' || name === 'loop' ? unquotedCheck(rest) : null;
+  const check = name !== undefined && STARTS.has(name) ? unquotedCheck(rest) : null;
   // A single word after such a program is more likely a part of the check than a task.
   const [program = '', task = '', ...more] = check?.split(' ') ?? [];
   return check === null || more.length > 0 || !NEEDS_MORE_WORDS.has(program)

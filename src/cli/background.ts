@@ -16,14 +16,18 @@ export async function leaveInBackground(
   options: ViewOptions,
   line: string = startedLine(loop),
 ): Promise<number> {
-  const { folder, notes, mask } = loop;
-  if (options.quiet !== true)
-    for (const note of notes) warn(`${mask.text(`[ralph] ${loop.spec.name}: ${note}`)}\n`);
+  const { folder } = loop;
+  showNotes(loop, options);
   await handOver(loop);
   const reading = options.json === true ? readLoopAt(folder) : null;
   if (reading !== null) printJson(shownSummary(reading), 2);
   else if (options.quiet !== true) print(`${line}\n`);
   return 0;
+}
+
+/** Prints what the user should know before the loop begins. */
+export function showNotes({ notes, mask, spec }: OwnedLoop, { quiet = false }: ViewOptions): void {
+  for (const note of quiet ? [] : notes) warn(`${mask.text(`[ralph] ${spec.name}: ${note}`)}\n`);
 }
 
 function startedLine({ spec: { name } }: OwnedLoop): string {
@@ -42,12 +46,13 @@ function startedLine({ spec: { name } }: OwnedLoop): string {
 export async function followInBackground(
   loop: OwnedLoop,
   options: ViewOptions,
-  ended?: (loop: EndedLoop) => void,
+  { owned, ended }: { readonly owned?: () => void; readonly ended?: (loop: EndedLoop) => void } = {},
 ): Promise<number> {
   const { folder, spec } = loop;
   // While the environment is kept: it is deleted when the loop ends.
   const mask = maskOf(spec);
   await handOver(loop);
+  owned?.();
   const view = new Console(spec, options, mask);
   const end = await followLoop(folder, view);
   const code = await finish(view, end, spec, options);

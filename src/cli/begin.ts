@@ -11,9 +11,10 @@ import { noteOnOuterSettings } from '../config/outer-settings.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
-import { parseVariables } from '../config/values.ts';
+import { parseTags, parseVariables } from '../config/values.ts';
 import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
+import { UserError } from '../user-error.ts';
 import { requireConsent } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
@@ -34,12 +35,22 @@ export interface Work {
   readonly settings: Settings;
   /** The settings for what neither sets. */
   readonly defaults: Settings;
+  /** Where a worktree is made instead of the place in the policy. */
+  readonly worktreeAt?: LoopRequest['worktreeAt'];
+  /** The error if no agent is named. */
+  readonly noAgent?: string;
   /** Whether to take any installed agent if none is named. */
   readonly anyAgent?: boolean;
   /** Called with the result when the loop ends or pauses. */
   readonly ended?: (result: LoopResult) => void;
   /** Gives the loop to the daemon and returns the exit code; absent for a loop that is shown until it ends. */
-  readonly detached?: (loop: OwnedLoop, view: ViewOptions) => Promise<number>;
+  readonly detached?: (
+    loop: OwnedLoop,
+    view: ViewOptions,
+    ended: (loop: EndedLoop) => void,
+  ) => Promise<number>;
+  /** Whether `detached` shows the loop until it ends. */
+  readonly waits?: boolean;
   /** The first line of the output. */
   readonly opening?: (policy: Policy, settings: Settings) => string;
 }
@@ -47,7 +58,12 @@ export interface Work {
 /** Creates a loop from the arguments and the settings files, and drives it until it ends. */
 export async function begin(work: Work): Promise<number> {
   const { options, command, settings: flags } = work;
+  const isDetached = options.detach === true || work.detached !== undefined;
   const report = reportFrom(options);
+  if (isDetached && work.waits !== true && report !== null)
+    throw new UserError(
+      '--report is written by the command that shows the loop to its end; drop it, and use: ralph status NAME --json',
+    );
   const workspace = workspaceOf(options);
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
@@ -72,6 +88,8 @@ export async function begin(work: Work): Promise<number> {
   const found = takesAnyAgent ? firstInstalled(env, workspace) : null;
   const unused = noteOnOuterSettings(workspace, read.shared !== null || read.local !== null);
   const chosen = { ...choice, agent: found ?? choice.agent, unused };
+  if (work.noAgent !== undefined && chosen.agent === null && chosen.command.length === 0)
+    throw new UserError(work.noAgent);
   const agent = await chooseAgent(chosen, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
   const host = hostNote(policy);
@@ -91,8 +109,10 @@ export async function begin(work: Work): Promise<number> {
     prompt: work.prompt,
     promptFrom: work.promptFrom,
     env,
+    tags: parseTags('--tag', options.tag ?? []),
     fresh: options.fresh === true,
     worktree: settings.worktree === true,
+    worktreeAt: work.worktreeAt,
     parent: null,
   };
   const ended = (loop: EndedLoop): void => {
@@ -102,7 +122,6 @@ export async function begin(work: Work): Promise<number> {
     report?.write(result);
   };
   const parent = parentRun();
-  const isDetached = options.detach === true || work.detached !== undefined;
   if (parent === null && !isDetached) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
@@ -110,8 +129,8 @@ export async function begin(work: Work): Promise<number> {
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');
   const loop = await createLoop({ ...request, parent, place: 'background' });
-  if (work.detached !== undefined) return work.detached(loop, view);
-  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, ended);
+  if (work.detached !== undefined) return work.detached(loop, view, ended);
+  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
 }
 
 /** Prints the settings files that were read, and the merged settings. */

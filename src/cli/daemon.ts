@@ -8,8 +8,10 @@ import { counted } from '../loop/counted.ts';
 import { enlisted } from '../store/background.ts';
 import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
 import { loopsFolder } from '../store/store.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
 import { homely } from './homely.ts';
 import { print, printJson } from './print.ts';
+import { describedLoop } from './status.ts';
 
 /** `ralph daemon run`: owns the loops in the background; other commands start it when they need it. */
 export async function runDaemon(options: { readonly stay?: boolean }): Promise<number> {
@@ -20,7 +22,7 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     writeLog(line);
     if (isShown) print(`${line}\n`);
   };
-  const daemon = new Daemon({ stay: options.stay === true, log });
+  const daemon = new Daemon({ stay: options.stay === true, log, onOwned });
   const onSignal = (): void => daemon.leave();
   process
     .on('SIGTERM', onSignal)
@@ -29,6 +31,11 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   if (await daemon.run()) return 0;
   if (isShown) print(`a daemon runs already (process ${daemonPid() ?? 'unknown'})\n`);
   return 0;
+}
+
+/** Prepares the answer to `ralph status` in the sandbox of a loop. */
+function onOwned(loop: OwnedLoop): void {
+  loop.describeWith(() => describedLoop(loop.folder.path));
 }
 
 /** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */

@@ -70,8 +70,6 @@ export function linesFor(
       return [`settings changed: ${limitWords(givenLimits(policy))}`];
     case 'owner.changed':
       return ownerLines(state);
-    case 'owner.left':
-      return ['left to its next owner'];
     case 'loop.reopened': {
       const where =
         state.turn.started && state.turn.run === null
@@ -95,6 +93,7 @@ export function linesFor(
     case 'run.planned':
       return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
     case 'loop.created':
+    case 'owner.left':
     case 'start.recorded':
     case 'run.started':
     case 'checks.started':

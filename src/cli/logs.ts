@@ -1,63 +1,56 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { join } from 'node:path';
-import { maskOf } from '../store/mask.ts';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseWhole } from '../config/values.ts';
+import { maskOf, type Mask } from '../store/mask.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { homely } from './homely.ts';
+import { LastLines } from './last-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
 import { maskedEvent } from './masked-event.ts';
 import { Outlet } from './outlet.ts';
 import { findLoop } from './loops.ts';
+import { keepDaemonAwake } from './wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
 import { cannotPrint, READER_IS_GONE, warn } from './print.ts';
 
 interface LogsOptions extends ViewOptions {
   readonly follow?: boolean;
+  readonly history?: boolean;
+  readonly lines?: string;
   readonly run?: string;
   readonly stderr?: boolean;
   readonly raw?: boolean;
   readonly cwd?: string;
 }
 
-/** `ralph logs`: prints what the agent said and did in one run, or follows the loop. */
+/** `ralph logs`: prints what the agent said and did in one run or in all of them, or follows the loop. */
 export async function logs(name: string, options: LogsOptions): Promise<number> {
+  const { run: asked, history = false, follow = false } = options;
+  if (asked !== undefined && history)
+    throw new UserError('--history prints all runs: drop it, or drop --run');
+  const limit = options.lines === undefined ? null : parseWhole('--lines', options.lines, 1);
   const loop = findLoop(workspaceOf(options), name);
   process.stdout.on('error', leave);
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
-  const isRaw = options.raw === true || options.stderr === true;
-  const mask = maskOf(loop.spec);
-  let endedAt: number | null = null;
-  // A run that has ended shows the time that it took, not the time until now.
-  const lines = new AgentLines(lineOptions(options, process.stdout), () => endedAt ?? Date.now());
-  const sinkFor = (path: string): LogSink => {
-    const times = runTimes(loop, path);
-    endedAt = times.endedAt;
-    lines.begin(times.startedAt ?? undefined);
-    const outlet = new Outlet(mask, process.stdout.isTTY);
-    const show = (chunk: string | Buffer): void => void process.stdout.write(outlet.read(chunk));
-    const read = isRaw
-      ? null
-      : agentSink(loop.spec.agent.kind, path, (event) => show(lines.all(maskedEvent(event, mask))));
-    return {
-      take: (chunk) => (read === null ? show(chunk) : read.take(chunk)),
-      end() {
-        read?.end();
-        process.stdout.write(outlet.end());
-      },
-    };
-  };
+  const output = new Output(loop, options, limit ?? (history ? HISTORY_LINES : null));
   const runs = runsOf(loop.folder);
-  const { run: asked } = options;
   const wanted = asked === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, asked));
   if (asked !== undefined && wanted === undefined) {
     const known = runs.map((run) => run.name).join(', ');
     throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
   }
-  if (options.follow === true && asked === undefined) {
-    await followRun(loop.folder, file, sinkFor);
+  if (history) for (const { path } of runs.slice(0, -1)) print(join(path, file), output.sinkFor(path));
+  if (follow && asked === undefined) {
+    output.holdUntil(wanted === undefined ? 0 : sizeOf(join(wanted.path, file)));
+    const stopWaking = keepDaemonAwake();
+    await followRun(loop.folder, file, (path) => output.sinkFor(path));
+    stopWaking();
+    output.flush();
     return 0;
   }
   if (wanted === undefined) {
@@ -65,15 +58,88 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     return 0;
   }
   const path = join(wanted.path, file);
-  print(path, sinkFor(wanted.path));
+  print(path, output.sinkFor(wanted.path));
+  output.flush();
   // On stderr, so that the output can be piped, and only if it could be written.
   await new Promise<void>((resolve) => {
     process.stdout.write('', (error) => {
-      if (error === undefined || error === null) warn(`ralph: this output is in ${homely(path)}\n`);
+      if (error === undefined || error === null)
+        warn(`ralph: this output is in ${homely(history ? dirname(wanted.path) : path)}\n`);
       resolve();
     });
   });
   return 0;
+}
+
+/** Document 003's number of lines with `--history`. */
+const HISTORY_LINES = 1000;
+
+/** Shows the output of runs on stdout, or only its last lines. */
+class Output {
+  readonly #loop: LoopReading;
+  readonly #mask: Mask;
+  readonly #isRaw: boolean;
+  readonly #lines: AgentLines;
+  /** When the shown run has ended: it then shows the time that it took, not the time until now. */
+  #endedAt: number | null = null;
+  #held: LastLines | null;
+  /** How many bytes of the followed run still belong to the past. */
+  #past = Infinity;
+
+  constructor(loop: LoopReading, options: LogsOptions, limit: number | null) {
+    this.#loop = loop;
+    this.#mask = maskOf(loop.spec);
+    this.#isRaw = options.raw === true || options.stderr === true;
+    this.#lines = new AgentLines(lineOptions(options, process.stdout), () => this.#endedAt ?? Date.now());
+    this.#held = limit === null ? null : new LastLines(limit);
+  }
+
+  sinkFor(path: string): LogSink {
+    const times = runTimes(this.#loop, path);
+    this.#endedAt = times.endedAt;
+    this.#lines.begin(times.startedAt ?? undefined);
+    const outlet = new Outlet(this.#mask, process.stdout.isTTY);
+    const show = (chunk: string | Buffer): void => this.#write(outlet.read(chunk));
+    const read = this.#isRaw
+      ? null
+      : agentSink(this.#loop.spec.agent.kind, path, (event) =>
+          show(this.#lines.all(maskedEvent(event, this.#mask))),
+        );
+    return {
+      take: (chunk) => {
+        if (read === null) show(chunk);
+        else read.take(chunk);
+        this.#past -= chunk.length;
+        if (this.#past <= 0) this.flush();
+      },
+      end: () => {
+        read?.end();
+        this.#write(outlet.end());
+      },
+    };
+  }
+
+  /** From now on, everything after the first bytes of the next run is new and shown as it comes. */
+  holdUntil(bytes: number): void {
+    this.#past = bytes;
+    if (bytes <= 0) this.flush();
+  }
+
+  /** Shows the lines that were held, and everything after them. */
+  flush(): void {
+    const held = this.#held?.take();
+    this.#held = null;
+    if (held !== undefined) process.stdout.write(held);
+  }
+
+  #write(text: string | Buffer): void {
+    if (this.#held === null) process.stdout.write(text);
+    else this.#held.add(text);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Exits at once if stdout takes nothing: what is left to print is lost anyway. */

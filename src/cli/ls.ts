@@ -2,24 +2,59 @@ import { existsSync } from 'node:fs';
 import { shortList } from '../store/short-list.ts';
 import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { maskOf } from '../store/mask.ts';
+import { WORKER_STATUSES, workerRecord, workerStatus, type WorkerRecord } from '../views/worker-record.ts';
+import { UserError } from '../user-error.ts';
 import { columns } from './columns.ts';
+import { oneOf } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
 import { shownSummary } from './status.ts';
+import { workerTable } from './worker-table.ts';
 import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
-export function ls(options: {
+export function ls(options: LsOptions): number {
+  const { all = false, json = false, tag } = options;
+  if (json && options.format !== undefined)
+    throw new UserError('cannot use --json with --format; drop one of them');
+  const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
+  const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
+  const found = all ? readAllLoops() : readLoops(workspaceOf(options));
+  const loops = found.filter(
+    (loop) =>
+      (status === 'all' || workerStatus(loop) === status) &&
+      (tag === undefined || loop.spec.tags?.includes(tag) === true),
+  );
+  if (json) printJson(loops.map(shownSummary), 2);
+  else if (format === 'json') printJson(loops.map(shownRecord), 2);
+  else if (format === 'table') printWorkers(loops);
+  else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
+  else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
+  else if (loops.length > 0) printTable(loops, all);
+  mention(found, options);
+  return 0;
+}
+
+interface LsOptions {
   readonly all?: boolean;
   readonly json?: boolean;
+  readonly format?: string;
+  readonly status?: string;
+  readonly tag?: string;
   readonly cwd?: string;
-}): number {
-  const loops = options.all === true ? readAllLoops() : readLoops(workspaceOf(options));
-  if (options.json === true) printJson(loops.map(shownSummary), 2);
-  else if (loops.length === 0) warn(`${options.all === true ? NONE_AT_ALL : NONE_HERE}\n`);
-  else printTable(loops, options.all === true);
-  mention(loops, options);
-  return 0;
+}
+
+const FORMATS = ['table', 'json', 'names'] as const;
+
+function shownRecord(loop: LoopReading): WorkerRecord {
+  return maskOf(loop.spec).value(workerRecord(loop));
+}
+
+/** The list of document 003; nothing if it is empty. */
+function printWorkers(loops: readonly LoopReading[]): void {
+  const workers = loops.map((loop) => ({ ...shownRecord(loop), startedAt: loop.report.startedAt }));
+  if (workers.length > 0) print(workerTable(workers, Date.now()));
 }
 
 /** Mentions what looks like a loop and is none, and loops without a workspace. */
@@ -49,8 +84,17 @@ const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 /** Prints one line per loop. */
 export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
+  const withTags = loops.some(({ spec: { tags = [] } }) => tags.length > 0);
   const rows = [
-    ['NAME', 'STATUS', 'ITERATION', 'OWNER', ...(withWorkspace ? ['WORKSPACE'] : []), 'REASON'],
+    [
+      'NAME',
+      'STATUS',
+      'ITERATION',
+      'OWNER',
+      ...(withTags ? ['TAG'] : []),
+      ...(withWorkspace ? ['WORKSPACE'] : []),
+      'REASON',
+    ],
     ...loops.map((loop) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
@@ -59,6 +103,7 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
         status,
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),
+        ...(withTags ? [(loop.spec.tags ?? []).join(',')] : []),
         ...(withWorkspace ? [workspace] : []),
         [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
       ];

@@ -41,6 +41,7 @@ export interface RunOptions extends LimitOptions {
   readonly prompt?: string;
   readonly promptFile?: string;
   readonly name?: string;
+  readonly tag?: readonly string[];
   readonly preset?: string;
   readonly agent?: string;
   readonly model?: string;

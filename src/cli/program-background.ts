@@ -5,6 +5,8 @@ import type { Add, Call, Done } from './program-call.ts';
 export function backgroundCommands(add: Add, { isCalled, done }: Call): void {
   const daemon = add('daemon', 'show, stop or run the process that owns the loops in the background');
   if (isCalled('daemon')) daemonCommands(daemon, done);
+  const service = add('service', 'keep a daemon running, also after a reboot: install, uninstall, status');
+  if (isCalled('service')) serviceCommands(service, done);
 }
 
 function daemonCommands(daemon: Command, done: Done): void {
@@ -34,4 +36,28 @@ function daemonCommands(daemon: Command, done: Done): void {
       const { runDaemon } = await import('./daemon.ts');
       done(await runDaemon(options));
     });
+}
+
+function serviceCommands(service: Command, done: Done): void {
+  const add: Add = (name, description) => service.command(name).description(description);
+  service.helpCommand('help [command]', 'print the help of a command');
+  add(
+    'install',
+    'install and start a service that keeps a daemon running (systemd or launchd, for this user)',
+  ).action(async () => {
+    const { installService } = await import('./service.ts');
+    done(await installService());
+  });
+  add('uninstall', 'stop and remove the service; loops stay, and their agents keep working').action(
+    async () => {
+      const { uninstallService } = await import('./service.ts');
+      done(await uninstallService());
+    },
+  );
+  add('status', 'show whether the service is installed and running (exit code 0 running, else 1)').action(
+    async () => {
+      const { serviceStatus } = await import('./service.ts');
+      done(await serviceStatus());
+    },
+  );
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { KillOptions } from './kill.ts';
 import type { Add, Call, Done } from './program-call.ts';
 import { WORKSPACE } from './program-options.ts';
 
@@ -16,6 +17,15 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
     .action(async (name: string, options: object) => {
       const { stop } = await import('./control.ts');
       done(await stop(name, options));
+    });
+  add('kill [name]', 'end a loop and its agent now, and wait until both are gone')
+    .option('--all', 'kill all loops of the workspace that have not ended')
+    .option('--rm-worktree', "also remove the loop's worktree and branch, unless they have unsaved work")
+    .option('--force-dirty', 'with --rm-worktree: discard unsaved work too')
+    .option(...WORKSPACE)
+    .action(async (name: string | undefined, options: KillOptions) => {
+      const { kill } = await import('./kill.ts');
+      done(await kill(name ?? null, options));
     });
   add('tell <name> <words...>', "add words to the agent's next prompt")
     .option(...WORKSPACE)

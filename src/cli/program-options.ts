@@ -63,6 +63,39 @@ export function loopOptions(command: Command): Command {
   return viewOptions(command);
 }
 
+/** `ralph spawn`, with the defaults of the preset `swarm`. */
+export function spawnOptions(command: Command): Command {
+  command
+    .optionsGroup('Task:')
+    .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration');
+  taskOptions(command, REQUIRED)
+    .option('--branch <name>', "branch of the worktree (default: the loop's name)")
+    .option('--worktree-dir <folder>', 'folder for the worktree (default: REPOSITORY-worktrees beside it)');
+  command
+    .optionsGroup('Background:')
+    .option('--wait', 'show the loop until it ends, and exit as it does (Ctrl-C only ends the view)')
+    .option('--no-tmux', 'open no tmux window for the loop')
+    .option('--session <name>', 'tmux session for the window (default ralph)')
+    .option('--tmux-socket <name>', "socket of the tmux server (default: Ralph's own)")
+    .option('--ready-timeout <time>', 'maximum time until an interactive agent is ready (default 120)')
+    .addOption(new Option('--tmux', 'implied').hideHelp())
+    .addOption(new Option('--ready-wait', 'implied').hideHelp())
+    .addOption(new Option('--ralph', 'implied').hideHelp());
+  agentOptions(command);
+  checkOptions(command, { checkTimeout: '10m', baseline: false }).option(
+    '--done-pattern <regex>',
+    "pattern in the agent's output that ends the loop, in Python syntax (default: none)",
+  );
+  limitOptions(command, 'Limits:', {
+    maxIterations: REQUIRED,
+    maxFailures: '5',
+    maxUnchanged: UNLIMITED,
+    iterationTimeout: UNLIMITED,
+    inactivityTimeout: '60',
+  });
+  return viewOptions(command);
+}
+
 /** For the commands that create a loop. */
 export function trustOption(command: Command): Command {
   return command
@@ -77,9 +110,10 @@ export function detachOption(command: Command): Command {
     .option('-d, --detach', 'run the loop in the background, and return once it runs');
 }
 
-function taskOptions(command: Command): Command {
+function taskOptions(command: Command, name = 'default: derived from the task'): Command {
   return command
-    .option('--name <name>', 'name of the loop (default: derived from the task)')
+    .option('--name <name>', `name of the loop (${name})`)
+    .option(...repeatable('--tag <word>', 'word to find the loop by in ralph ls --tag (repeatable)'))
     .option('--fresh', 'archive an unfinished loop of the same name and start over')
     .option('--worktree', 'work in a separate git worktree, on a separate branch')
     .option('--no-worktree', 'work in the workspace (default)')
@@ -140,7 +174,10 @@ interface LimitDefaults {
 
 /** Without `defaults` (`ralph resume`), a limit that is not given keeps its value. */
 export function limitOptions(command: Command, heading: string, defaults: LimitDefaults | null): Command {
-  const byDefault = (value = UNLIMITED): string => (defaults === null ? '' : ` (default ${value})`);
+  const byDefault = (value = UNLIMITED): string => {
+    if (defaults === null) return '';
+    return value === REQUIRED ? ` (${REQUIRED})` : ` (default ${value})`;
+  };
   const orUnlimited = (value = ''): string => {
     if (defaults === null) return ' (0 = unlimited)';
     return value === UNLIMITED ? byDefault(value) : ` (default ${value}, 0 = unlimited)`;
@@ -178,6 +215,7 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
 }
 
 const UNLIMITED = 'unlimited';
+const REQUIRED = 'required';
 
 export function viewOptions(
   command: Command,

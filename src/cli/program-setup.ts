@@ -8,16 +8,25 @@ import type { TrustOptions } from './trust.ts';
 export function setupCommands(add: Add, { isCalled, done }: Call): void {
   add('init', 'write the settings of the workspace, from what it contains and what you answer')
     .option('-y, --yes', 'ask nothing; use what is found')
-    .option('--force', 'replace existing settings (a backup is kept)')
+    .option('--prompt', 'write a starter prompt to PROMPT.md instead (see ralph template)')
+    .option('--force', 'replace existing settings (a backup is kept), or an existing PROMPT.md')
     .option(
       '--preset <name>',
       'preset to write into the settings (ralph-cli also uses the names of document 001)',
     )
     .option(...WORKSPACE)
-    .action(async (options: InitOptions) => {
+    .action(async (options: InitOptions & { readonly prompt?: boolean }) => {
+      if (options.prompt === true) {
+        const { initPrompt } = await import('./prompt-template.ts');
+        return done(initPrompt(options));
+      }
       const { init } = await import('./init.ts');
-      done(await init(options));
+      return done(await init(options));
     });
+  add('template', 'print a starter prompt (ralph template > PROMPT.md)').action(async () => {
+    const { template } = await import('./prompt-template.ts');
+    done(template());
+  });
   add('trust', 'trust the settings files of the workspace, as they are now')
     .option('--show', 'show what they would run, and whether they are trusted')
     .option('--revoke', 'trust them no longer')

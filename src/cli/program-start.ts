@@ -4,6 +4,7 @@ import {
   loopOptions,
   repeatable,
   runOptions,
+  spawnOptions,
   trustOption,
   viewOptions,
   WORKSPACE,
@@ -12,6 +13,7 @@ import type { Add, Call } from './program-call.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
 import type { ResumeOptions } from './resume.ts';
+import type { SpawnOptions } from './spawn.ts';
 
 /** Adds the commands that run a loop. */
 export function startCommands(add: Add, { command, isCalled, done }: Call): void {
@@ -33,6 +35,15 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
     .usage('TASK --check COMMAND [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: LoopOptions) => {
       const { loop: start } = await import('./loop.ts');
+      done(await start(task ?? null, options, command));
+    });
+
+  const spawn = add('spawn [task]', 'start a named loop in the background (preset swarm)');
+  if (isCalled('spawn')) trustOption(spawnOptions(spawn));
+  spawn
+    .usage('--name NAME [--prompt-file FILE | TASK] --max-iterations NUMBER [options] -- COMMAND…')
+    .action(async (task: string | undefined, options: SpawnOptions) => {
+      const { spawn: start } = await import('./spawn.ts');
       done(await start(task ?? null, options, command));
     });
 

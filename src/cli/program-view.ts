@@ -1,4 +1,5 @@
 import type { Add, Call } from './program-call.ts';
+import type { WaitOptions } from './wait.ts';
 import { WORKSPACE } from './program-options.ts';
 
 /** Adds the commands that show loops. */
@@ -13,6 +14,12 @@ export function viewCommands(add: Add, { done }: Call): void {
 
   add('ls', 'list the loops of the workspace')
     .option('-a, --all', 'list the loops of all workspaces')
+    .option(
+      '--format <form>',
+      'table, json or names: the loops as the workers of document 003 (default: our own table)',
+    )
+    .option('--status <status>', 'only running, paused, stopped or failed loops (default all)')
+    .option('--tag <word>', 'only loops with this tag')
     .option('--json', 'print JSON')
     .option(...WORKSPACE)
     .action(async (options: object) => {
@@ -22,6 +29,8 @@ export function viewCommands(add: Add, { done }: Call): void {
 
   add('logs <name>', 'print what the agent of a loop said and did')
     .option('-f, --follow', 'keep printing new output until the loop ends')
+    .option('--history', 'print all runs, not only the last (the last 1000 lines)')
+    .option('--lines <number>', 'print only the last lines (default: all, with --history 1000)')
     .option('--run <number>', 'iteration, or run of an iteration (7 or 7.2; default: the last)')
     .option('--stderr', 'print stderr instead of stdout')
     .option('--raw', 'print the output unparsed')
@@ -30,6 +39,15 @@ export function viewCommands(add: Add, { done }: Call): void {
     .action(async (name: string, options: object) => {
       const { logs } = await import('./logs.ts');
       done(await logs(name, options));
+    });
+
+  add('wait [name]', 'wait until a loop is not running')
+    .option('--all', 'wait for all running loops of the workspace')
+    .option('--timeout <time>', 'give up after this time, e.g. 90, 15m or 2h (default: unlimited)')
+    .option(...WORKSPACE)
+    .action(async (name: string | undefined, options: WaitOptions) => {
+      const { wait } = await import('./wait.ts');
+      done(await wait(name ?? null, options));
     });
 
   add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits and commits')

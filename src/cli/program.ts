@@ -6,10 +6,10 @@ import { loopsFolder } from '../store/store.ts';
 import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
+import { backgroundCommands } from './program-background.ts';
 import { controlCommands } from './program-control.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
-import { backgroundCommands } from './program-background.ts';
 import { wakeDaemon } from './wake-daemon.ts';
 import { viewCommands } from './program-view.ts';
 import { print, warn } from './print.ts';
@@ -24,7 +24,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const problem = wrongHelp(program, words) ?? wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
-    return 2;
+    return codeFor(words, 2);
   }
   try {
     await program.parseAsync(withTaskLast(words), { from: 'user' });
@@ -34,12 +34,17 @@ export async function runProgram(args: readonly string[]): Promise<number> {
       if (error.exitCode === 0) return 0;
       const advice = adviceOn(error.code, words, command.length > 0);
       if (advice !== null) warn(`${advice}\n`);
-      return 2;
+      return codeFor(words, 2);
     }
     const failed = explainError(error);
     if (args.length === 0) warn(`${FIRST_STEPS}\n`);
-    return failed;
+    return codeFor(words, failed);
   }
+}
+
+/** The exit code of an error: in document 003, every error of `spawn` exits with 1. */
+function codeFor([name]: readonly string[], code: number): number {
+  return name === 'spawn' ? 1 : code;
 }
 
 /** `ralph help` with the name of a command that does not exist. */
@@ -135,9 +140,20 @@ function nameOf(command: Command): string {
 
 /** The words of all commands. */
 export function commandNames(): readonly string[] {
-  const leaves = (command: Command): readonly string[] =>
-    command.commands.length === 0 ? [nameOf(command)] : command.commands.flatMap(leaves);
-  return leaves(build(['help'], [], () => {}));
+  return [...commandOptions().keys()];
+}
+
+/** The options of all commands, by the words of the command. */
+export function commandOptions(): ReadonlyMap<string, readonly string[]> {
+  const leaves = (command: Command): readonly Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  return new Map(
+    leaves(build(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
+  );
+}
+
+function flagsOf({ options }: Command): readonly string[] {
+  return options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined));
 }
 
 const HELP = `
@@ -147,6 +163,7 @@ Examples:
   ralph run "fix the failing tests" --check "npm test" --agent claude
   ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
   ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags
+  ralph run -d "…"        ralph attach NAME            ralph ls
   ralph status            ralph logs NAME -f           ralph resume NAME
   ralph story NAME        ralph diff NAME              ralph stop NAME
 

@@ -71,7 +71,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     print(`${textsOf(wording).resumed(name)}\n`);
   if (!isChild) return drive(loop, view, ended);
   const { followInBackground } = await import('./background.ts');
-  return followInBackground(loop, view, ended);
+  return followInBackground(loop, view, { ended });
 }
 
 export interface ResumeOptions extends LimitOptions {

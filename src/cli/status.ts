@@ -76,6 +76,7 @@ function describe(loop: LoopReading): readonly string[] {
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
+    ...(spec.tags === undefined ? [] : [`Tags: ${spec.tags.join(', ')}`]),
     ...report.checks.map(
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,

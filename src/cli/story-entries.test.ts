@@ -204,9 +204,9 @@ describe('the story of a loop', () => {
     expect(texts([started, planned('1.1'), 3 * HOUR, owner]).at(-1)).toBe(
       'the loop crashed; process 77 took it over after 3h 0m: reattached to the agent of iteration 1/10',
     );
-    expect(texts([started, planned('1.1'), { type: 'owner.left' }, HOUR, owner]).slice(-2)).toEqual([
-      'left to its next owner',
-      'process 77 took the loop over, which had no owner for 1h 0m: reattached to the agent of iteration 1/10',
+    const left: Happening = { type: 'owner.left' };
+    expect(texts([started, planned('1.1'), left, HOUR, owner]).slice(-1)).toEqual([
+      'process 77 took the loop over after 1h 0m without an owner: reattached to the agent of iteration 1/10',
     ]);
     const paused: Happening = { type: 'control.received', id: 'a', control: { type: 'pause' } };
     const resumed: Happening = { type: 'control.received', id: 'b', control: { type: 'resume', now: false } };

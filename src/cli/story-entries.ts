@@ -251,7 +251,7 @@ function tellOwner(
   const what = rested
     ? `process ${event.owner} took the loop over after ${gap} of rest`
     : report.isLeft
-      ? `process ${event.owner} took the loop over, which had no owner for ${gap}`
+      ? `process ${event.owner} took the loop over${sinceLast < 1000 ? '' : ` after ${gap} without an owner`}`
       : `the loop crashed; process ${event.owner} took it over after ${gap}`;
   return {
     lines: [[what, ...linesFor(event, after.state, after.report)].join(': ')],

@@ -10,3 +10,12 @@ export async function wakeDaemon(): Promise<void> {
     // A command that only reads must work without it; one that needs an owner reports why there is none.
   }
 }
+
+/** Does the same every few seconds, for a command that waits for a loop. Returns a function that ends it. */
+export function keepDaemonAwake(): () => void {
+  const timer = setInterval(() => void wakeDaemon(), WAKE_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const WAKE_MS = 2000;

@@ -1,4 +1,4 @@
-import { hasNoWork, workIn } from '../git/work.ts';
+import { hasNoWork, workIn, type Work } from '../git/work.ts';
 import type { Repository } from '../git/git.ts';
 import { removeBranch, removeTree } from '../git/worktree.ts';
 import { withIdleLoop } from '../recovery/idle-loop.ts';
@@ -47,11 +47,22 @@ async function removeIdle(
   if (!hasNoWork(work) && !force) {
     const isMergeable = work.changes > 0 || work.commits > 0;
     const keep = isMergeable ? `ralph worktree merge ${spec.name}` : 'git push there';
-    throw new UserError(
+    throw new UnsavedWork(
+      work,
       `${path} (branch ${branch}) has work that is saved nowhere else: ${describeWork(work)}; keep it with: ${keep}, discard it with: ralph worktree rm ${spec.name} --force`,
     );
   }
   if (status !== 'none') await removeTree(repository, path);
   if (hasBranch) await removeBranch(repository, branch);
   return { lost: describeWork(work) };
+}
+
+/** The worktree has work that would be lost. */
+export class UnsavedWork extends UserError {
+  readonly work: Work;
+
+  constructor(work: Work, message: string) {
+    super(message);
+    this.work = work;
+  }
 }

@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
+import { dismiss } from '../store/background.ts';
 import { takeLock } from '../store/lock.ts';
 import { lockDesk, removeDesk } from '../store/desk.ts';
 import { unreserve } from '../store/registry.ts';
@@ -38,6 +39,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
       await forgetRecords(folder, folder.workspace);
     }
     forget(folder.id);
+    dismiss(folder.id);
     rmSync(folder.path, { recursive: true, force: true });
     // Last, so that a removal that was killed can be repeated.
     unreserve(folder);

@@ -89,3 +89,14 @@ export function parseVariables(option: string, pairs: readonly string[]): Record
     }),
   );
 }
+
+/** Words that a loop can be found by. */
+export function parseTags(option: string, tags: readonly string[]): readonly string[] {
+  const wrong = tags.find((tag) => !TAG.test(tag));
+  if (wrong === undefined) return [...new Set(tags)];
+  throw new UserError(
+    `${option} must be a word of 1 to 100 characters without spaces and commas, got ${JSON.stringify(wrong)}`,
+  );
+}
+
+const TAG = /^[^\s,\p{C}]{1,100}$/u;

@@ -9,6 +9,7 @@
  *    relies on it.
  * 6. An agent never gets the daemon's environment, only the one that is kept for its loop.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineStop } from '../engine/engine.ts';
@@ -17,18 +18,18 @@ import { makeFolders } from '../files/make-folders.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { watchFolder } from '../process/watch.ts';
-import { backgroundFolder, dismiss, enlisted } from '../store/background.ts';
-import { takeLock } from '../store/lock.ts';
+import { backgroundFolder, dismiss, enlist, enlisted } from '../store/background.ts';
+import { retakeLock, takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
 import { readSpec } from '../store/spec.ts';
 import { LoopFolder, loopsFolder } from '../store/store.ts';
 import { reasonOf } from '../user-error.ts';
 import { CANNOT_RUN, loopInLog } from './log.ts';
-import { daemonLock } from './place.ts';
+import { daemonFolder, daemonLock, daemonPid } from './place.ts';
 
 export interface DaemonOptions {
-  /** Whether it keeps running while it has nothing to do. */
+  /** Whether it keeps running while it has nothing to do, and waits for its turn where another daemon runs. */
   readonly stay: boolean;
   readonly log: (line: string) => void;
   /** Called for each loop that it owns from now on. */
@@ -46,13 +47,19 @@ export class Daemon {
     this.#options = options;
   }
 
-  /** Owns loops until there are none, or until it is told to leave; false if another daemon runs. */
+  /** Owns loops until there are none, or until it is told to leave; false if another daemon runs and this one does not stay. */
   async run(): Promise<boolean> {
     makeFolders(backgroundFolder(), PRIVATE_FOLDER);
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- again only if a loop was entered in the last moment
       const lock = await takeLock(daemonLock(), thisProcess());
-      if (!lock.taken) return false;
+      if (!lock.taken) {
+        if (!this.#options.stay) return false;
+        // oxlint-disable-next-line no-await-in-loop -- until the lock is free
+        await this.#untilFree();
+        if (this.#isLeaving) return true;
+        continue;
+      }
       this.#options.log(`started (process ${process.pid})`);
       try {
         // oxlint-disable-next-line no-await-in-loop -- as above
@@ -72,6 +79,24 @@ export class Daemon {
     this.#wake();
   }
 
+  /** Waits for the end of another daemon. One that a command has started ends when it has nothing to do. */
+  async #untilFree(): Promise<void> {
+    this.#options.log(
+      `process ${process.pid} waits until the daemon (process ${daemonPid() ?? 'unknown'}) ends`,
+    );
+    const stopWatching = watchFolder(daemonFolder(), () => this.#wake());
+    try {
+      do {
+        // oxlint-disable-next-line no-await-in-loop -- the watch also wakes it each second
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      } while (!this.#isLeaving && daemonPid() !== null);
+    } finally {
+      stopWatching();
+    }
+  }
+
   /** Takes over what is enlisted, until nothing is. */
   async #own(): Promise<void> {
     const stopWatching = watchFolder(backgroundFolder(), () => this.#wake());
@@ -80,6 +105,7 @@ export class Daemon {
         const changed = new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
+        this.#notice();
         const wanted = this.#isLeaving ? [] : enlisted().filter((id) => !this.#loops.has(id));
         for (const id of wanted) void this.#drive(id);
         if (this.#loops.size > 0) idleSince = null;
@@ -94,6 +120,12 @@ export class Daemon {
     } finally {
       stopWatching();
     }
+  }
+
+  /** Notices that its files were removed; without its lock it has to leave, where another daemon has that. */
+  #notice(): void {
+    if (!existsSync(daemonLock()) && !retakeLock(daemonLock(), thisProcess())) this.leave();
+    if (!existsSync(backgroundFolder())) for (const id of this.#loops.keys()) enlist(id);
   }
 
   /** Owns one loop until it ends, rests or is left. */

@@ -14,9 +14,8 @@ import { daemonLog } from './place.ts';
 export async function handOver(loop: OwnedLoop): Promise<void> {
   const { folder, spec } = loop;
   // Before the loop is given away, so that a crash in between does not leave it without an owner.
-  loop.moveTo('background');
   enlist(spec.id);
-  loop.close();
+  loop.giveAway();
   if (kept(spec.id) === null) throw notInBackground(spec.name, 3);
   enlist(spec.id);
   if (!(await isOwned(folder))) throw notTaken(folder);

@@ -1,7 +1,6 @@
 /** The daemon's own files: `<state folder>/daemon`. */
 import { join } from 'node:path';
-import { processes } from '../process/process.ts';
-import { readOwner } from '../store/lock-owner.ts';
+import { livingOwner } from '../store/lock-owner.ts';
 import { stateFolder } from '../store/state-folder.ts';
 
 export function daemonFolder(): string {
@@ -18,8 +17,5 @@ export function daemonLog(): string {
 
 /** The pid of the daemon of this state folder; null if none runs. */
 export function daemonPid(): number | null {
-  const owner = readOwner(daemonLock());
-  if (owner === null) return null;
-  const birth = processes.birth(owner.pid);
-  return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
+  return livingOwner(daemonLock());
 }

@@ -92,9 +92,10 @@ export class ProcessRun implements HostedRun {
     for (const tail of this.#tails) tail.look();
   }
 
-  #hasEnded(): boolean {
+  async #hasEnded(): Promise<boolean> {
     if (exitStatus(this.#folder) !== null) return true;
-    return !this.#table.lives(this.receipt) && this.#table.left(this.#swept).pids.length === 0;
+    if (this.#table.lives(this.receipt)) return false;
+    return (await this.#table.left(this.#swept)).pids.length === 0;
   }
 }
 
@@ -106,13 +107,25 @@ interface Adoption {
   readonly cancel: () => void;
 }
 
-function waitUntil(folder: string, hasEnded: () => boolean): Adoption {
+function waitUntil(folder: string, hasEnded: () => Promise<boolean>): Adoption {
   let cancel: (() => void) | null = null;
-  const over = new Promise<void>((resolve) => {
+  const over = new Promise<void>((resolve, reject) => {
+    let isLooking = false;
+    let isAsked = false;
+    const lookWhileAsked = async (): Promise<void> => {
+      isLooking = true;
+      while (isAsked) {
+        isAsked = false;
+        // oxlint-disable-next-line no-await-in-loop -- one look after the other
+        if (!(await hasEnded())) continue;
+        cancel?.();
+        resolve();
+      }
+      isLooking = false;
+    };
     const look = (): void => {
-      if (!hasEnded()) return;
-      cancel?.();
-      resolve();
+      isAsked = true;
+      if (!isLooking) lookWhileAsked().catch(reject);
     };
     cancel = watchFolder(folder, look);
     look();

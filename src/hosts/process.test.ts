@@ -27,8 +27,8 @@ beforeEach(() => {
   mkdirSync(spec.folder, { recursive: true });
   writeFileSync(join(spec.folder, 'prompt.md'), 'prompt\n');
 });
-afterEach(() => {
-  const left = processes.marked(spec.marker);
+afterEach(async () => {
+  const left = await processes.marked(spec.marker);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(root, { recursive: true, force: true });
   if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
@@ -169,7 +169,7 @@ describe('an agent as a process', () => {
     await second.stop(1000);
     await second.ended;
     expect(await second.close('read')).toBeNull();
-    expect(processes.marked(spec.marker)).toEqual([]);
+    expect(await processes.marked(spec.marker)).toEqual([]);
   });
 
   it('S1.45 reports why it cannot be started, also for a shell builtin', async () => {

@@ -137,9 +137,10 @@ const ENDED = Promise.resolve(null);
 /** Processes with the marker. Waits for a shim that was just started until it has written its pid. */
 async function findMarked({ folder, marker }: ProcessSpec, table: ProcessTable): Promise<readonly number[]> {
   for (let looks = 0; ; looks++) {
-    const marked = table.marked(marker);
-    if (marked.length === 0 || shimPid(folder) !== null || looks > 200) return marked;
     // oxlint-disable-next-line no-await-in-loop -- it is not our child, so there is no event
+    const marked = await table.marked(marker);
+    if (marked.length === 0 || shimPid(folder) !== null || looks > 200) return marked;
+    // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(5);
   }
 }

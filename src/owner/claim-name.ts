@@ -15,6 +15,7 @@ import { endLeftovers } from '../recovery/recovery.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { putRecordsAside } from '../scm/start.ts';
 import { archiveDesk, lockDesk, removeDesk } from '../store/desk.ts';
+import { dismiss } from '../store/background.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -27,8 +28,8 @@ import { archiveFolder, Desk, LoopFolder, type LoopKey } from '../store/store.ts
 import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
-import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
-import { alreadyOwned, asUserError } from './refusals.ts';
+import { freePlace, placeFor, refuseToStrand, type AskedPlace } from '../worktree/place.ts';
+import { AlreadyOwned, asUserError, NameTaken } from './refusals.ts';
 
 export interface NameRequest {
   readonly workspace: string;
@@ -37,6 +38,7 @@ export interface NameRequest {
   readonly policy: Policy;
   readonly env: Readonly<Record<string, string>>;
   readonly worktree?: boolean;
+  readonly worktreeAt?: AskedPlace | undefined;
   readonly fresh: boolean;
 }
 
@@ -109,7 +111,7 @@ async function lockNewState(folder: LoopFolder): Promise<() => void> {
   } catch (error) {
     throw unwritable(error, folder.path);
   }
-  throw alreadyOwned(folder.name, null);
+  throw new AlreadyOwned(folder.name, null);
 }
 
 /** Takes the desk of a new loop, after moving away the desk of another one. Marker files alone stay: they are for this loop. */
@@ -147,9 +149,9 @@ async function replaceEarlier(
 ): Promise<string | null> {
   const { name } = folder;
   const owner = existsSync(folder.journal) ? liveOwner(folder) : null;
-  if (owner !== null) throw alreadyOwned(name, owner);
+  if (owner !== null) throw new AlreadyOwned(name, owner);
   const lock = await takeLock(folder.lock, thisProcess());
-  if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+  if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   try {
     // Another process may have replaced it meanwhile.
     if (registeredAs(request.workspace, name)?.id !== folder.id) return null;
@@ -196,6 +198,7 @@ function archive(
     notes.push(`archived the earlier loop "${folder.name}": ${desk ?? archived}`);
   }
   forget(folder.id);
+  dismiss(folder.id);
   unreserve(folder);
   const isUnfinished = !fresh && earlier !== null && earlier.state.outcome?.type !== 'done';
   return isUnfinished && desk !== null
@@ -213,15 +216,16 @@ function refuseUnfinished(earlier: LoopReading, fresh: boolean): void {
   const agent = orphanOf({ ...earlier, owner: null });
   const what = state.control.paused ? 'is paused' : 'is not finished';
   const orphan = agent === null ? '' : `, and its agent (process ${agent}) still works on these files`;
-  throw new UserError(
+  throw new NameTaken(
     `the loop "${name}" ${what}${orphan}; continue it with: ralph resume ${name}, or start over with: --fresh`,
   );
 }
 
 /** Ends everything that still runs of a loop, and frees the place of its worktree where the new loop needs it. */
 async function endEarlier(earlier: LoopReading, request: NameRequest, notes: string[]): Promise<void> {
-  const { policy, env, workspace } = request;
-  const place = request.worktree === true ? await placeFor(policy, earlier.spec.name, workspace, env) : null;
+  const { policy, env, workspace, worktreeAt } = request;
+  const { name } = earlier.spec;
+  const place = request.worktree === true ? await placeFor(policy, name, workspace, env, worktreeAt) : null;
   await refuseToStrand(earlier, place, env);
   if (place !== null) await refuseOccupiedPlace(place, earlier);
   await endLeftovers(earlier);

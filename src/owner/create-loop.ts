@@ -20,7 +20,7 @@ import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
 import { treeOf, writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
-import { makeWorktree, placeFor, refuseWorktree } from '../worktree/place.ts';
+import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
@@ -51,8 +51,10 @@ export interface LoopRequest {
   readonly place?: Spec['place'];
   /** The tmux window that shows the loop; absent for none. */
   readonly window?: Spec['window'];
+  readonly tags?: readonly string[] | undefined;
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;
+  readonly worktreeAt?: AskedPlace | undefined;
   /** Whether an unfinished loop of the same name may be archived. */
   readonly fresh: boolean;
   /** What the user should know before the loop begins. */
@@ -154,12 +156,13 @@ async function makeTree(
   notes: string[],
 ): Promise<Worktree | null> {
   if (request.worktree !== true) return null;
-  const place = await placeFor(request.policy, owner.name, owner.workspace, request.env);
+  const { policy, env, worktreeAt } = request;
+  const place = await placeFor(policy, owner.name, owner.workspace, env, worktreeAt);
   return makeWorktree(place, owner, notes);
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place, policy, window }: LoopRequest,
+  { workspace, agent, prompt, parent, place, tags = [], policy, window }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -171,6 +174,7 @@ function specOf(
     agent: worktree === null ? agent : anchored(agent, workspace),
     prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),
     ...(place === undefined ? {} : { place }),
+    ...(tags.length === 0 ? {} : { tags }),
     ...(worktree === null ? {} : { worktree }),
     ...(window === undefined ? {} : { window }),
     parent,

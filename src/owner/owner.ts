@@ -25,6 +25,7 @@ import { endCheckpoints } from '../scm/checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
+import { dismiss } from '../store/background.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
@@ -178,15 +179,22 @@ export class OwnedLoop {
     this.#stopSetUp.abort();
   }
 
-  /** Says where the loop belongs from now on. */
-  moveTo(place: NonNullable<Spec['place']>): void {
+  /** Gives the loop to an owner in the background, without having driven it. */
+  giveAway(): void {
+    const place = 'background';
     if (this.spec.place !== place) writeSpec(this.folder.spec, { ...this.spec, place }, this.#loop.env);
+    if (this.state.outcome === null) this.#append({ type: 'owner.left' });
+    this.#engine.sync();
+    this.close();
   }
 
   /** Gives up the ownership. */
   close(): void {
     this.#projections.flush();
-    if (this.state.outcome !== null) forget(this.spec.id);
+    if (this.state.outcome !== null) {
+      forget(this.spec.id);
+      dismiss(this.spec.id);
+    }
     this.#journal.close();
     this.#loop.release();
   }

@@ -11,9 +11,15 @@ export function asUserError(error: unknown, path: string): unknown {
   return cannotWrite(error, path);
 }
 
-export function alreadyOwned(name: string, pid: number | null): UserError {
-  const owner = pid === null ? 'another process' : `process ${pid}`;
-  return new UserError(
-    `the loop "${name}" is already running (${owner}); show it with: ralph status ${name}, end it with: ralph stop ${name}`,
-  );
+/** An unfinished loop has the name of a new one. */
+export class NameTaken extends UserError {}
+
+/** Another process owns the loop. */
+export class AlreadyOwned extends NameTaken {
+  constructor(name: string, pid: number | null) {
+    const owner = pid === null ? 'another process' : `process ${pid}`;
+    super(
+      `the loop "${name}" is already running (${owner}); show it with: ralph status ${name}, end it with: ralph stop ${name}`,
+    );
+  }
 }

@@ -8,7 +8,7 @@ import { requireFolder, unknownLoop } from '../store/read-loop.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import { OwnedLoop } from './owner.ts';
-import { alreadyOwned, asUserError } from './refusals.ts';
+import { AlreadyOwned, asUserError } from './refusals.ts';
 import { environmentFor, keepEnvironment, type NewOwner } from './loop-environment.ts';
 
 /** Becomes the owner of a loop that has none, to continue it. */
@@ -22,7 +22,7 @@ export async function takeOver(
   const folder = requireFolder(realpathSync(workspace), name);
   if (!existsSync(folder.journal)) throw unknownLoop(folder.workspace, name);
   const lock = await takeLock(folder.lock, thisProcess());
-  if (!lock.taken) throw alreadyOwned(name, lock.owner?.pid ?? null);
+  if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   let release = lock.release;
   try {
     const releaseDesk = await lockDesk(folder.desk);

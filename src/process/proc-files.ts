@@ -10,6 +10,8 @@ export interface Stat {
   readonly startTime: string;
   /** In the middle of an `exec`: it has memory, but no environment in it yet. */
   readonly isExecuting: boolean;
+  /** Where its environment is in memory, which every `exec` changes. */
+  readonly environment: string;
 }
 
 export function readStat(pid: number): Stat | null {
@@ -19,7 +21,7 @@ export function readStat(pid: number): Stat | null {
   if (text === null) return null;
   // The command may contain blanks and parentheses, so fields are counted from the last parenthesis.
   const end = text.lastIndexOf(')');
-  const fields = text.slice(end + 2).split(' ', 48);
+  const fields = text.slice(end + 2).split(' ', 49);
   const [state, parent, group, , terminal] = fields;
   const startTime = fields[19];
   if (state === undefined || group === undefined || startTime === undefined) return null;
@@ -31,10 +33,12 @@ export function readStat(pid: number): Stat | null {
     hasTerminal: terminal !== '0',
     startTime,
     isExecuting: fields[20] !== '0' && fields[47] === '0',
+    environment: `${fields[47]}-${fields[48]}`,
   };
 }
 
-export function isAlive(stat: Stat | null): stat is Stat {
+/** Neither gone nor a zombie. */
+export function isAlive(stat: Stat | null): boolean {
   return stat !== null && stat.state !== 'Z' && stat.state !== 'X';
 }
 

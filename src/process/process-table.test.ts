@@ -49,13 +49,13 @@ describe.each([
     const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
     await new Promise((resolve) => away.once('spawn', resolve));
     const gone = new Promise((resolve) => away.once('exit', resolve));
-    expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [away.pid] });
-    expect(table.left({ shim, marker: { ...marker, value: `${folder}2` }, folder })).toMatchObject({
+    expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [away.pid] });
+    expect(await table.left({ shim, marker: { ...marker, value: `${folder}2` }, folder })).toMatchObject({
       pids: [],
     });
     away.kill('SIGKILL');
     await gone;
-    expect(table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
+    expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
   });
 
   it('lists the ancestors of a process, with shims and variables', async () => {
@@ -95,11 +95,11 @@ describe.each([
   });
 
   it('finds a process by the complete marker in its environment', async () => {
-    expect(table.marked(marker)).toEqual([pid]);
-    expect(table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
-    expect(table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
+    expect(await table.marked(marker)).toEqual([pid]);
+    expect(await table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
+    expect(await table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
     await kill();
-    expect(table.marked(marker)).toEqual([]);
+    expect(await table.marked(marker)).toEqual([]);
   });
 
   it('identifies a process by its start time and detects when it is gone', async () => {
@@ -131,15 +131,16 @@ describe('the process table from /proc', () => {
     try {
       const other = { name: 'OTHER', value: 'x' };
       // A sweep is incomplete while a process is in the middle of an `exec`.
-      const strays = (by: Marker, where: string): readonly number[] => {
+      const strays = async (by: Marker, where: string): Promise<readonly number[]> => {
         for (;;) {
-          const sweep = procfs.left({ shim, marker: by, folder: where });
+          // oxlint-disable-next-line no-await-in-loop -- as above
+          const sweep = await procfs.left({ shim, marker: by, folder: where });
           if (sweep.vanished === 0) return sweep.strays.map((stray) => stray.pid);
         }
       };
-      expect(strays(other, folder)).toEqual([orphan]);
-      expect(strays({ name: 'PATH', value: 'x' }, folder)).toEqual([]);
-      expect(strays(other, `${folder}-2`)).toEqual([]);
+      expect(await strays(other, folder)).toEqual([orphan]);
+      expect(await strays({ name: 'PATH', value: 'x' }, folder)).toEqual([]);
+      expect(await strays(other, `${folder}-2`)).toEqual([]);
     } finally {
       process.kill(orphan, 'SIGKILL');
     }
@@ -159,20 +160,24 @@ describe('the process table from /proc', () => {
     await new Promise((resolve) => away.stdout.once('data', resolve));
     const gone = new Promise((resolve) => away.once('exit', resolve));
     try {
-      expect(procfs.left({ shim, marker, folder }).pids).toEqual([away.pid]);
+      expect((await procfs.left({ shim, marker, folder })).pids).toEqual([away.pid]);
     } finally {
       away.kill('SIGKILL');
       await gone;
     }
   });
 
-  it('ignores the process group of a shim from another boot or with a reused pid', () => {
+  it('ignores the process group of a shim from another boot or with a reused pid', async () => {
     const birth = procfs.birth(process.pid);
     if (birth === null) throw new Error('this process has no birth');
     const leader = { ...birth, pid };
     const other = { name: 'OTHER', value: 'x' };
-    expect(procfs.left({ shim: { ...leader, bootId: 'another' }, marker: other, folder }).pids).toEqual([]);
-    expect(procfs.left({ shim: { ...leader, startTime: '1' }, marker: other, folder }).pids).toEqual([]);
+    expect(
+      (await procfs.left({ shim: { ...leader, bootId: 'another' }, marker: other, folder })).pids,
+    ).toEqual([]);
+    expect((await procfs.left({ shim: { ...leader, startTime: '1' }, marker: other, folder })).pids).toEqual(
+      [],
+    );
   });
 
   it('does not match a process from another boot or pid namespace', () => {

@@ -1,4 +1,10 @@
-/** What the operating system knows about processes: the port. `procfs.ts` and `ps.ts` are its adapters. */
+/**
+ * What the operating system knows about processes: the port. `procfs.ts` and `ps.ts` are its adapters.
+ *
+ * 1. A question about one process is answered at once. A question about all of them is answered by a look that began after it
+ *    was asked; questions that wait at the same time share one look (`shared-look.ts`).
+ * 2. A look yields to the event loop: one process may own a thousand loops.
+ */
 export interface ProcessTable {
   /** Identifies a process beyond its pid, which may be reused; also a zombie. Null if there is no such process. */
   birth(pid: number): Birth | null;
@@ -6,12 +12,16 @@ export interface ProcessTable {
   lives(birth: Birth): boolean;
   /** Whether a process has the marker in its environment; null where that cannot be seen. */
   carries(pid: number, marker: Marker): boolean | null;
+  /** Which of these processes exist and are not zombies. */
+  alive(pids: readonly number[]): readonly number[];
+  /** A live process with the marker in its environment, or null. Blocks while it looks: for a command that asks once. */
+  firstMarked(marker: Marker): number | null;
   /** Live processes with the marker in their environment. */
-  marked(marker: Marker): readonly number[];
+  marked(marker: Marker): Promise<readonly number[]>;
   /** Live processes with a marker whose value starts with this one. */
-  markedByPrefix(marker: Marker): readonly number[];
+  markedByPrefix(marker: Marker): Promise<readonly number[]>;
   /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
-  left(run: SweptRun): Sweep;
+  left(run: SweptRun): Promise<Sweep>;
   /** The parent of a process, its parent and so on, the nearest first. */
   ancestors(pid: number): readonly Ancestor[];
 }

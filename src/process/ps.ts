@@ -1,4 +1,13 @@
-import { MAX_ANCESTORS, SHIM_NAME, type Ancestor, type Marker, type ProcessTable } from './process-table.ts';
+import {
+  MAX_ANCESTORS,
+  SHIM_NAME,
+  type Ancestor,
+  type Marker,
+  type ProcessTable,
+  type Sweep,
+  type SweptRun,
+} from './process-table.ts';
+import { SharedLook } from './shared-look.ts';
 
 /**
  * The process table from `ps`, for systems without `/proc`. It is slower and sees less: start times in seconds, no working
@@ -20,24 +29,18 @@ export const ps: ProcessTable = {
     return hasMarker(row, marker) || (row.text.includes(' PATH=') ? false : null);
   },
 
-  marked: (marker) => rows().flatMap((row) => (isAlive(row) && hasMarker(row, marker) ? [row.pid] : [])),
+  alive: (pids) => rows().flatMap((row) => (pids.includes(row.pid) && isAlive(row) ? [row.pid] : [])),
+
+  firstMarked: (marker) => markedIn(rows(), marker)[0] ?? null,
+
+  marked: (marker) => shared.ask((all) => markedIn(all, marker)),
 
   markedByPrefix: ({ name, value }) =>
-    rows().flatMap((row) => (isAlive(row) && ` ${row.text}`.includes(` ${name}=${value}`) ? [row.pid] : [])),
+    shared.ask((all) =>
+      all.flatMap((row) => (isAlive(row) && ` ${row.text}`.includes(` ${name}=${value}`) ? [row.pid] : [])),
+    ),
 
-  left({ shim, marker }) {
-    const all = rows();
-    const leader = all.find(({ pid }) => pid === shim.pid);
-    const ownsGroup = shim.startTime !== '' && (leader === undefined || leader.startTime === shim.startTime);
-    const pids = all.flatMap((row) =>
-      row.pid !== shim.pid &&
-      isAlive(row) &&
-      ((ownsGroup && row.group === shim.pid) || hasMarker(row, marker))
-        ? [row.pid]
-        : [],
-    );
-    return { pids, vanished: 0, strays: [] };
-  },
+  left: (run) => shared.ask((all) => sweep(run, all)),
 
   ancestors(pid) {
     const found: Ancestor[] = [];
@@ -50,6 +53,21 @@ export const ps: ProcessTable = {
     return found;
   },
 };
+
+function sweep({ shim, marker }: SweptRun, all: readonly Row[]): Sweep {
+  const leader = all.find(({ pid }) => pid === shim.pid);
+  const ownsGroup = shim.startTime !== '' && (leader === undefined || leader.startTime === shim.startTime);
+  const pids = all.flatMap((row) =>
+    row.pid !== shim.pid && isAlive(row) && ((ownsGroup && row.group === shim.pid) || hasMarker(row, marker))
+      ? [row.pid]
+      : [],
+  );
+  return { pids, vanished: 0, strays: [] };
+}
+
+function markedIn(all: readonly Row[], marker: Marker): readonly number[] {
+  return all.flatMap((row) => (isAlive(row) && hasMarker(row, marker) ? [row.pid] : []));
+}
 
 /** Asks for one process at a time: in a list, the arguments of one process could pass for the row of another. */
 function look(pid: number): { readonly parent: number; readonly text: string } | null {
@@ -82,28 +100,46 @@ interface Row {
 
 const ROW = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+(.*)$/;
 
+const ALL = [process.platform === 'darwin' ? '-ax' : 'ax', '-o', 'pid=,pgid=,stat=,lstart=,command='];
+
+const shared = new SharedLook(async () => {
+  const { exec } = await import('./exec.ts');
+  const found = await exec(['ps', WITH_ENVIRONMENT, ...ALL], { cwd: '/', env: environment() });
+  return parsed(found?.stdout.toString('utf8') ?? '');
+});
+
 function rows(): readonly Row[] {
-  const all = process.platform === 'darwin' ? '-ax' : 'ax';
-  const lines = output([all, '-o', 'pid=,pgid=,stat=,lstart=,command=']).split('\n');
-  return lines.flatMap((line) => {
+  return parsed(output(ALL));
+}
+
+function parsed(text: string): readonly Row[] {
+  return text.split('\n').flatMap((line) => {
     const match = ROW.exec(line);
     if (match === null) return [];
-    const [, pid, group, state = '', startTime = '', text = ''] = match;
-    return [{ pid: Number(pid), group: Number(group), state, startTime, text }];
+    const [, pid, group, state = '', startTime = '', rest = ''] = match;
+    return [{ pid: Number(pid), group: Number(group), state, startTime, text: rest }];
   });
 }
 
 /** The output of `ps` for these processes, with their environments. */
 function output(args: readonly string[]): string {
-  const withEnvironment = process.platform === 'darwin' ? '-Eww' : 'eww';
   // Loaded on demand: it is slow to load, and systems with /proc never need it.
   const { spawnSync } = process.getBuiltinModule('node:child_process');
-  const { stdout } = spawnSync('ps', [withEnvironment, ...args], {
+  const { stdout } = spawnSync('ps', [WITH_ENVIRONMENT, ...args], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
-    env: { ...process.env, LC_ALL: 'C' },
+    env: environment(),
   });
   return stdout ?? '';
+}
+
+const WITH_ENVIRONMENT = process.platform === 'darwin' ? '-Eww' : 'eww';
+
+function environment(): Record<string, string> {
+  const defined = Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return { ...Object.fromEntries(defined), LC_ALL: 'C' };
 }
 
 function isAlive({ state }: Row): boolean {

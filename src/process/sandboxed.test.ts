@@ -18,8 +18,8 @@ const sandbox: Wrapper = {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-sandboxed-'));
 });
-afterEach(() => {
-  const left = procfs.marked(marker());
+afterEach(async () => {
+  const left = await procfs.marked(marker());
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
   if (left.length > 0) throw new Error(`left running: ${left.join(', ')}`);
@@ -94,7 +94,7 @@ describe('a program in a PID namespace', () => {
   it('survives the end of bubblewrap itself, and still reports its status', async () => {
     const shim = start('echo up; sleep 0.4; echo late; exit 5');
     await says('up');
-    const group = procfs.left({ shim: birthOf(shim, procfs), marker: marker(), folder }).pids;
+    const group = (await procfs.left({ shim: birthOf(shim, procfs), marker: marker(), folder })).pids;
     const isBubblewrap = (pid: number): boolean =>
       readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
     for (const pid of group.filter(isBubblewrap)) process.kill(pid, 'SIGTERM');

@@ -14,8 +14,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
   marker = { name: 'RALPH_RUN_ID', value: folder };
 });
-afterEach(() => {
-  const pids = procfs.marked(marker);
+afterEach(async () => {
+  const pids = await procfs.marked(marker);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
   if (pids.length > 0) throw new Error(`left running: ${pids.join(', ')}`);
@@ -116,7 +116,7 @@ describe('stopRun', () => {
     await stopRun({ shim: birth, marker, folder, graceMs: 50 }, procfs);
     await shim.ended;
     expect(exitStatus(folder)).toBe(137);
-    expect(procfs.marked(marker)).toEqual([]);
+    expect(await procfs.marked(marker)).toEqual([]);
   });
 
   it('ends a process that left the process group and the session', async () => {
@@ -125,7 +125,7 @@ describe('stopRun', () => {
     await says('away');
     await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
     await shim.ended;
-    expect(procfs.marked(marker)).toEqual([]);
+    expect(await procfs.marked(marker)).toEqual([]);
   });
 
   it('ends processes that a finished agent left running', async () => {

@@ -13,6 +13,7 @@ import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './process-tabl
 /** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
   const remains = new Remains(run, table);
+  await remains.look();
   await remains.terminate(run.graceMs);
   await remains.kill();
   await endShim(run.shim, table);
@@ -40,26 +41,37 @@ class Remains {
   readonly #table: ProcessTable;
   readonly #signalled = new Set<number>();
   readonly #unkillable = new Set<number>();
-  #left: Sweep;
+  #left: Sweep = { pids: [], vanished: 0, strays: [] };
 
   constructor(run: SweptRun, table: ProcessTable) {
     this.#run = run;
     this.#table = table;
-    this.#left = this.#sweep();
+  }
+
+  /** Finds the processes that are left. */
+  async look(): Promise<void> {
+    const sweep = await this.#table.left(this.#run);
+    this.#left = { ...sweep, pids: sweep.pids.filter((pid) => !this.#unkillable.has(pid)) };
   }
 
   /** Sends SIGTERM and waits until all have exited, for the grace at most. */
   async terminate(graceMs: number): Promise<void> {
     for (const pid of this.#left.pids) this.#signal(pid, 'SIGTERM');
     const deadline = performance.now() + graceMs;
-    for (
-      let pause = 2;
-      this.#left.pids.length > 0 && performance.now() < deadline;
-      pause = Math.min(pause * 2, 50)
-    ) {
+    while (this.#left.pids.length > 0 && performance.now() < deadline) {
       // oxlint-disable-next-line no-await-in-loop -- only the parent of a process is notified when it exits
+      await this.#waitForExits(deadline);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await this.look();
+    }
+  }
+
+  /** Waits until the processes that were found are gone; that they have left no others, only a sweep can say. */
+  async #waitForExits(deadline: number): Promise<void> {
+    for (let pause = 2; performance.now() < deadline; pause = Math.min(pause * 2, 50)) {
+      // oxlint-disable-next-line no-await-in-loop -- as above
       await sleep(Math.min(pause, Math.max(1, deadline - performance.now())));
-      this.#left = this.#sweep();
+      if (this.#table.alive(this.#left.pids).length === 0) return;
     }
   }
 
@@ -70,7 +82,8 @@ class Remains {
       for (const pid of this.#left.pids) this.#signal(pid, 'SIGKILL');
       // oxlint-disable-next-line no-await-in-loop -- as above
       if (this.#left.pids.length > 0) await sleep(2);
-      this.#left = this.#sweep();
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await this.look();
       if (performance.now() > deadline) for (const pid of this.#left.pids) this.#unkillable.add(pid);
     }
   }
@@ -85,11 +98,6 @@ class Remains {
     return pids.length > 0 || (vanished > 0 && sweeps < MAX_EMPTY_SWEEPS);
   }
 
-  #sweep(): Sweep {
-    const sweep = this.#table.left(this.#run);
-    return { ...sweep, pids: sweep.pids.filter((pid) => !this.#unkillable.has(pid)) };
-  }
-
   #signal(pid: number, name: NodeJS.Signals): void {
     this.#signalled.add(pid);
     if (!send(pid, name)) this.#unkillable.add(pid);
@@ -99,30 +107,34 @@ class Remains {
 /** Waits for a shim that has nothing left to wait for; one that does not exit was stopped with SIGSTOP. */
 async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
   const deadline = performance.now() + 2000;
-  while (table.lives(shim)) {
+  for (let pause = 1; table.lives(shim); pause = Math.min(pause * 1.5, 20)) {
     if (performance.now() > deadline) {
       send(shim.pid, 'SIGKILL');
       return;
     }
     // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so there is no exit event
-    await sleep(1);
+    await sleep(pause);
   }
 }
 
 /** Ends the processes that `look` finds: SIGTERM first if there is a grace, then SIGKILL. */
-export async function killAll(look: () => readonly number[], graceMs = 0): Promise<void> {
+export async function killAll(look: () => Promise<readonly number[]>, graceMs = 0): Promise<void> {
+  let left = await look();
   const termDeadline = performance.now() + graceMs;
-  const first = graceMs > 0 ? look() : [];
-  for (const pid of first) send(pid, 'SIGTERM');
-  while (first.length > 0 && performance.now() < termDeadline && look().length > 0) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
+  if (graceMs > 0) for (const pid of left) send(pid, 'SIGTERM');
+  while (left.length > 0 && performance.now() < termDeadline) {
+    // oxlint-disable-next-line no-await-in-loop -- only the parent of a process is notified when it exits
     await sleep(10);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    left = await look();
   }
   const killDeadline = performance.now() + UNKILLABLE_MS;
-  for (let left = look(); left.length > 0 && performance.now() < killDeadline; left = look()) {
+  while (left.length > 0 && performance.now() < killDeadline) {
     for (const pid of left) send(pid, 'SIGKILL');
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(2);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    left = await look();
   }
 }
 

@@ -9,6 +9,6 @@ export function orphanOf({ owner, state, spec }: LoopReading): number | null {
   const run = openRun(state);
   if (run === null) return null;
   // The owner may have died before it could journal that the agent started.
-  if (run.receipt === null) return processes.marked(runMarker(spec, run.id))[0] ?? null;
+  if (run.receipt === null) return processes.firstMarked(runMarker(spec, run.id));
   return processes.lives(run.receipt) ? run.receipt.pid : null;
 }

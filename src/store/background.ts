@@ -5,6 +5,7 @@
  * 2. It is taken away by the owner of the loop, while it still has the lock, once the loop has ended or is paused. So it
  *    cannot be taken away after another command has made it again.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -16,6 +17,11 @@ import { removeQuietly, stateFolder } from './state-folder.ts';
 /** The ids of the loops that the daemon should own. */
 export function enlisted(): readonly string[] {
   return namesIn(backgroundFolder()).filter((name) => fits(loopId, name));
+}
+
+/** Whether the daemon should own a loop. */
+export function isEnlisted(id: string): boolean {
+  return existsSync(join(backgroundFolder(), id));
 }
 
 /** Enters a loop; a watching daemon notices it, also if it was entered before. */

@@ -57,6 +57,27 @@ describe('the lock of a loop', () => {
     expect(answers.filter((answer) => answer === 'taken')).toHaveLength(1);
   });
 
+  it('is taken together with others, except those that another process has', async () => {
+    const paths = Array.from({ length: 20 }, (_, index) => join(folder, String(index), 'lock'));
+    path = paths[7] ?? '';
+    expect(await contend().line()).toBe('taken');
+    const locks = await Promise.all(paths.map((one) => takeLock(one, me)));
+    expect(locks.flatMap(({ taken }, index) => (taken ? [] : [index]))).toEqual([7]);
+    path = paths[3] ?? '';
+    expect(await contend().line()).toBe(`refused ${process.pid}`);
+    for (const lock of locks) if (lock.taken) lock.release();
+    expect(await contend().line()).toBe('taken');
+  });
+
+  it('goes to one of many that want it in one process', async () => {
+    const locks = await Promise.all(Array.from({ length: 40 }, () => takeLock(path, me)));
+    const taken = locks.filter((lock) => lock.taken);
+    expect(taken).toHaveLength(1);
+    for (const lock of taken) lock.release();
+    const [again] = await Promise.all([takeLock(path, me), takeLock(`${path}-2`, me)]);
+    expect(again.taken).toBe(true);
+  });
+
   it('stays with an owner that was stopped with SIGSTOP', async () => {
     const owner = contend();
     expect(await owner.line()).toBe('taken');

@@ -5,11 +5,11 @@
  *    because the agent does not inherit the descriptor.
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  */
-import { spawnSync } from 'node:child_process';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { flock, flockNow } from '../process/flock.ts';
 import { readOwner, type LockOwner } from './lock-owner.ts';
 
 /** Takes the lock, or returns the process that has it. */
@@ -50,23 +50,9 @@ export type LockResult =
 
 /** Locks an open file; returns how to release it, or null if another process has the lock. */
 async function lock(descriptor: number, path: string): Promise<(() => void) | null> {
-  const taken = flock(descriptor);
+  const taken = await flock(descriptor);
   if (taken === null) return listen(path);
   return taken ? () => {} : null;
-}
-
-/** Whether the lock was free; null without a `flock` program. The lock stays on our descriptor after `flock` exits. */
-function flock(descriptor: number): boolean | null {
-  const { status, error } = spawnSync('flock', ['-n', '3'], {
-    stdio: ['ignore', 'ignore', 'ignore', descriptor],
-  });
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return null;
-  if (error !== undefined) throw error;
-  if (status !== 0 && status !== 1)
-    throw new Error(
-      `cannot lock the loop: flock ${status === null ? 'was ended by a signal' : `exited with ${status}`}`,
-    );
-  return status === 0;
 }
 
 /** Takes the lock again after its file was removed; false if another process has it. It is held until this process ends. */
@@ -77,7 +63,7 @@ export function retakeLock(
 ): boolean {
   const descriptor = process.platform === 'darwin' ? openExclusively(path) : open();
   // Without `flock` the lock is a socket, which the removal of the file does not affect.
-  const taken = descriptor !== null && (process.platform === 'darwin' || (flock(descriptor) ?? true));
+  const taken = descriptor !== null && (process.platform === 'darwin' || (flockNow(descriptor) ?? true));
   if (!taken || !isAt(descriptor, path)) {
     if (descriptor !== null) closeSync(descriptor);
     return false;

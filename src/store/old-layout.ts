@@ -74,7 +74,7 @@ async function tryToMove(folder: LoopFolder): Promise<boolean> {
   try {
     const spec = readSpec(join(desk.path, 'spec.json'));
     if (spec.id !== id || spec.name !== name) return false;
-    if (processes.markedByPrefix(runMarker(spec, '')).length > 0) return false;
+    if ((await processes.markedByPrefix(runMarker(spec, ''))).length > 0) return false;
     // A process that was killed while it moved the loop has left only the removal to do.
     if (known === null) {
       copyState(desk.path, folder.path);

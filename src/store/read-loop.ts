@@ -1,7 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { LoopFolder, type LoopKey } from './store.ts';
-import { readOwner } from './lock-owner.ts';
+import { livingOwner } from './lock-owner.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
@@ -11,7 +11,6 @@ import { readSnapshot } from '../journal/snapshot.ts';
 import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
-import { processes } from '../process/process.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { shortList } from './short-list.ts';
 
@@ -151,10 +150,7 @@ const UNREADABLE_SPEC: Spec = {
 
 /** The pid of the process that owns a loop now; null if none does. */
 export function liveOwner(folder: LoopFolder): number | null {
-  const owner = readOwner(folder.lock);
-  if (owner === null) return null;
-  const birth = processes.birth(owner.pid);
-  return birth !== null && processes.lives(birth) && birth.startTime === owner.since ? owner.pid : null;
+  return livingOwner(folder.lock);
 }
 
 /** The loops of a workspace, by name. */

@@ -80,6 +80,7 @@ export const SPEC: Rule = fields({
   agent,
   prompt,
   place: optional(oneOf(['foreground', 'background', 'session'])),
+  tags: optional(list(shortText(1000))),
   worktree: optional(worktree),
   window: optional(window),
   parent: nullable(fields({ run: shortText(1000), folder: absolutePath })),

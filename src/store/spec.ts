@@ -32,6 +32,8 @@ export interface Spec {
   readonly prompt: PromptSource;
   /** Where the loop runs: in a terminal (the default), in a background process, or in a session of an agent. */
   readonly place?: 'foreground' | 'background' | 'session';
+  /** Words that the user has given it, for lists. */
+  readonly tags?: readonly string[];
   /** The loop's own worktree; absent if it works in the workspace. */
   readonly worktree?: Worktree;
   /** The tmux window that shows the loop; absent if it has none. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun, type RunReader } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
+import { isEnlisted } from '../store/background.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import { JournalFollower } from '../journal/follow.ts';
@@ -40,8 +41,8 @@ export async function followLoop(folder: LoopFolder, observer: LoopObserver): Pr
       const changed = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      // The owner recreates a lock file that was removed.
-      const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null;
+      // The owner recreates a lock file that was removed, and another daemon continues the loops of one that ended.
+      const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null || isEnlisted(folder.id);
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const event of journal.look()) await take(event);
       if (known.state.outcome !== null || !hasOwner) break;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { AgentEvent } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { inMessageRun } from '../agents/message-run.ts';
+import { isEnlisted } from '../store/background.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -95,7 +96,8 @@ function nextRun(
       if (next !== undefined && existsSync(join(folder.path, 'runs', next, 'stdout.log')))
         return finish(next);
       const loop = readLoopAt(folder);
-      if (loop === null || loop.owner === null || loop.state.outcome !== null) finish(null);
+      if (loop === null || loop.state.outcome !== null) return finish(null);
+      if (loop.owner === null && !isEnlisted(folder.id)) finish(null);
     };
     const watches = [
       watchFolder(folder.path, check),

@@ -19,6 +19,8 @@ export interface LoopSummary {
   readonly workspace: string;
   /** Present if its agent runs in a sandbox. */
   readonly sandbox?: true;
+  /** Present if the user has given it tags. */
+  readonly tags?: readonly string[];
   readonly iterations: number;
   readonly iterationLimit: number | null;
   /** Why the loop is not running. */
@@ -69,6 +71,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     owner,
     workspace: spec.workspace,
     ...(state.policy.sandbox === null ? {} : { sandbox: true as const }),
+    ...(spec.tags === undefined ? {} : { tags: spec.tags }),
     iterations: record.iterations,
     iterationLimit: record.iterationLimit,
     // The folder is long and would fill the whole row of a list; `ralph status` names it.

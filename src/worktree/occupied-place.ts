@@ -14,6 +14,7 @@ import {
   branchOf,
   isInside,
   listTrees,
+  ownerOfBranch,
   ownerOfTree,
   treeAt,
   type LinkedTree,
@@ -45,6 +46,8 @@ export interface Place {
   readonly top: string;
   readonly path: string;
   readonly branch: string;
+  /** The user has named the branch, so that a branch of this name may be the user's own. */
+  readonly isNamed: boolean;
 }
 
 /** Refuses a place that cannot be cleared; changes nothing. `replaced` is the loop that is about to be archived. */
@@ -97,6 +100,15 @@ async function occupantOf(place: Place, replaced: LoopReading | null): Promise<O
   }
   const hasBranch = (await resolveRevision(repository, `refs/heads/${branch}`)) !== null;
   if (tree === null && !hasBranch) return null;
+  if (
+    hasBranch &&
+    place.isNamed &&
+    tree?.branch !== branch &&
+    (await ownerOfBranch(repository, branch)) === null
+  )
+    throw new UserError(
+      `the branch ${branch} exists and is not of a loop; choose another one with: --branch`,
+    );
   const owner = await ownerOfTree(repository, path);
   const loop = loopOf(repository, path, owner);
   refuseUsed(path, owner, loop, replaced);

@@ -29,7 +29,7 @@ type Environment = Readonly<Record<string, string>>;
 export async function refuseWorktree({ commit }: Policy, workspace: string, env: Environment): Promise<void> {
   const repository = gitIn(workspace, env);
   const problem = await withGitErrorsForUser(() => problemWithFolder(repository));
-  if (problem !== null) throw new UserError(`--worktree needs a git repository: ${problem}`);
+  if (problem !== null) throw new NoRepository(problem);
   if ((await resolveRevision(repository, 'HEAD^{commit}')) === null) {
     throw new UserError(
       `--worktree needs a commit to start from, but there is none yet; create one with: git add --all && git commit -m begin`,
@@ -56,6 +56,7 @@ export async function placeFor(
   name: string,
   workspace: string,
   env: Environment,
+  asked: AskedPlace = {},
 ): Promise<Place> {
   const repository = gitIn(workspace, env);
   const top = await topOf(repository);
@@ -64,9 +65,18 @@ export async function placeFor(
   return {
     repository,
     top,
-    path: join(top, filled(worktree.path, String)),
-    branch: filled(worktree.branch, refPart),
+    path: asked.folder === undefined ? join(top, filled(worktree.path, String)) : join(asked.folder, name),
+    branch: filled(asked.branch ?? worktree.branch, refPart),
+    isNamed: asked.branch !== undefined,
   };
+}
+
+/** What the user wants instead of the place in the policy. */
+export interface AskedPlace {
+  /** The folder for the worktree, which gets the name of the loop; absolute. */
+  readonly folder?: string;
+  /** `{name}` stands for the name of the loop. */
+  readonly branch?: string;
 }
 
 /** Creates a worktree for a loop, in place of an old one without work; adds notes for the user. */
@@ -107,7 +117,27 @@ async function addOwnedTree({ repository, path, branch }: Place, owner: TreeOwne
     if (!(error instanceof GitError)) throw error;
     // A failed hook or a full disk leaves a half-made tree.
     if (!isTaken(error)) await discard(repository, { path, branch });
-    throw new UserError(`cannot create the worktree ${path}: ${error.message}`, 2, { cause: error });
+    throw new TreeNotMade(path, error);
+  }
+}
+
+/** The workspace is in no repository that could have a worktree. */
+export class NoRepository extends UserError {
+  readonly why: string;
+
+  constructor(why: string) {
+    super(`--worktree needs a git repository: ${why}`);
+    this.why = why;
+  }
+}
+
+/** Git could not create the worktree. */
+export class TreeNotMade extends UserError {
+  readonly why: string;
+
+  constructor(path: string, cause: GitError) {
+    super(`cannot create the worktree ${path}: ${cause.message}`, 2, { cause });
+    this.why = cause.message;
   }
 }
 

@@ -52,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   projections: ['loop', 'files', 'journal', 'store', 'user-error.ts'],
   daemon: ['loop', 'files', 'process', 'journal', 'engine', 'store', 'owner', 'user-error.ts'],
+  service: ['files', 'process', 'store', 'daemon', 'user-error.ts'],
   commands: [
     'loop',
     'files',
@@ -138,7 +139,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|daemon|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

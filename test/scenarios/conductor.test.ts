@@ -81,7 +81,6 @@ describe('the DONE marker', () => {
     writeFileSync(prepareMarker(stage), 'not done at all');
     const { code } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
-    expect(Number(at(stage, 'loop.ended')[0]) - Number(at(stage, 'loop.created')[0])).toBeLessThan(200);
   });
 
   it('S1.21 that is a folder is an error, and no agent runs (T005)', async () => {

@@ -52,7 +52,7 @@ try resume $RALPH resume other -m 9
 try rm $RALPH rm other
 try init $RALPH init --yes
 try replace $RALPH run -p y --name other -m 1 -- true
-try owner $RALPH run --owner "$other"
+try daemon $RALPH daemon stop
 try library node --input-type=module -e '${LIBRARY}'
 try bare-rm bare rm other
 try forged forged set other max-iterations=99
@@ -64,7 +64,7 @@ try diff $RALPH diff it
 try tell $RALPH tell it "a word"
 try bare-tell bare tell it "another"`,
       );
-      const refused = 'set stop resume rm init replace owner library bare-rm forged gone follow';
+      const refused = 'set stop resume rm init replace daemon library bare-rm forged gone follow';
       const free = 'status logs diff tell bare-tell';
       expect(found).toEqual({
         ...Object.fromEntries(refused.split(' ').map((name) => [name, 2])),

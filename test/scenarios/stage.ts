@@ -25,6 +25,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { Mould } from '../rig/mould.ts';
 import { Ralph, type Ended } from './ralph.ts';
@@ -247,7 +248,13 @@ export class Stage {
     for (let pids = this.running; pids.length > 0; pids = this.running) for (const pid of pids) kill(pid);
   }
 
-  close(): void {
+  /** Starts a loop named `it` with the fake agent in the background. */
+  spawns(...args: readonly string[]): Ralph {
+    return this.ralph('spawn', '--name', 'it', '--no-tmux', ...args, '--', this.agent);
+  }
+
+  async close(): Promise<void> {
+    const unended = await new RiggedDaemon(join(this.#folder, 'state', 'ralph')).tearDown();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
     const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
     for (const ralph of unfinished) ralph.signal('SIGKILL');
@@ -255,6 +262,7 @@ export class Stage {
     if (unfinished.length > 0 || left.length > 0) this.killAll();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
     if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
+    if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
     if (left.length > 0) throw new Error(`processes left running: ${left.join('; ')}`);
   }
 

@@ -13,6 +13,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
+import { RiggedDaemon } from './daemon.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
 import { Mould } from '../mould.ts';
 import { Program, type Ended } from './program.ts';
@@ -64,6 +65,7 @@ export class Rig {
   readonly agent: readonly string[] = [process.execPath, join(FIXTURES, 'remote-agent.mjs')];
   /** The built command. */
   readonly command: string = COMMAND;
+  readonly daemon: RiggedDaemon;
   readonly #marker: string;
   readonly #server: Server;
   readonly #programs: Program[] = [];
@@ -76,6 +78,7 @@ export class Rig {
     const id = randomUUID();
     this.folder = folder;
     this.workspace = join(folder, 'work');
+    this.daemon = new RiggedDaemon(join(folder, 'state', 'ralph'));
     this.#marker = `RALPH_E2E=${id}`;
     this.#server = server;
     this.env = {
@@ -217,9 +220,15 @@ export class Rig {
     return leftovers(this.#marker);
   }
 
+  /** Kills all processes of this rig, as a crash of the machine does. */
+  endsAll(): Promise<void> {
+    return endLeftovers(this.#marker);
+  }
+
   /** Stops and removes everything; fails if a process was left or a turn was unexpected. */
   async tearDown(): Promise<void> {
     const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
+    const unended = await this.daemon.tearDown();
     const left = this.left();
     // A look at all processes takes time, and where none is left none can start another one.
     if (left.length > 0) await endLeftovers(this.#marker);
@@ -230,6 +239,7 @@ export class Rig {
     for (const gate of this.#gates) gate.close();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
+    if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
     if (strangers.length > 0) throw new Error(`left running:\n  ${strangers.join('\n  ')}`);
     if (this.#arrived.length > 0) throw new Error(`${this.#arrived.length} unexpected turns`);
   }

@@ -1,0 +1,98 @@
+import { removeWorktree, UnsavedWork } from '../commands/remove-worktree.ts';
+import { takeOver } from '../owner/take-over.ts';
+import { AlreadyOwned } from '../owner/refusals.ts';
+import { deliver } from '../store/deliver.ts';
+import { readLoopAt, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { UserError } from '../user-error.ts';
+import { untilRest } from '../views/until-rest.ts';
+import { describeWork } from '../worktree/worktree.ts';
+import { explainError } from './errors.ts';
+import { findLoop } from './loops.ts';
+import { print, warn } from './print.ts';
+import { workspaceOf } from './workspace.ts';
+
+/** `ralph kill`: ends a loop and its agent now, and returns when both are gone. */
+export async function kill(name: string | null, options: KillOptions): Promise<number> {
+  if ((name === null) === (options.all !== true))
+    throw new UserError('name the loop to kill, or kill all loops of the workspace with: --all');
+  const workspace = workspaceOf(options);
+  const unfinished = readLoops(workspace).filter(({ state }) => state.outcome === null);
+  const loops = name === null ? unfinished : [findLoop(workspace, name)];
+  if (loops.length === 0) warn('no loops to kill in this workspace\n');
+  const ended = await Promise.allSettled(loops.map((loop) => killOne(loop, options)));
+  const codes = ended.map((one) => (one.status === 'rejected' ? explainError(one.reason) : 0));
+  return Math.max(0, ...codes);
+}
+
+export interface KillOptions {
+  readonly all?: boolean;
+  readonly rmWorktree?: boolean;
+  readonly forceDirty?: boolean;
+  readonly cwd?: string;
+}
+
+async function killOne(loop: LoopReading, options: KillOptions): Promise<void> {
+  const { name } = loop.spec;
+  if (loop.state.outcome === null) {
+    await end(loop);
+    print(`killed ${name}\n`);
+  } else warn(`ralph: warning: loop ${name} has already ended\n`);
+  if (options.rmWorktree === true && loop.spec.worktree !== undefined)
+    await removeTree(loop, options.forceDirty === true);
+}
+
+/** Ends a loop through its owner, or becomes the owner of a loop that has none. */
+async function end(found: LoopReading): Promise<void> {
+  for (let loop: LoopReading | null = found; loop !== null && loop.state.outcome === null;) {
+    if (loop.trouble !== null) throw new UserError(loop.trouble);
+    // oxlint-disable-next-line no-await-in-loop -- repeats only if the owner changes meanwhile
+    await (loop.owner === null ? endOrphan(loop) : endThroughOwner(loop));
+    loop = readLoopAt(loop.folder);
+  }
+}
+
+async function endThroughOwner(loop: LoopReading): Promise<void> {
+  const { name } = loop.spec;
+  const delivery = await deliver(loop, { type: 'stop', now: true, by: 'person' });
+  if (delivery === 'unanswered')
+    throw new UserError(
+      `the owner of loop ${name} (process ${loop.owner}) does not respond; is it suspended? It stops the loop when it continues`,
+      3,
+    );
+  // A loop that has just ended rejects it.
+  await untilRest(loop.folder);
+}
+
+async function endOrphan({ spec }: LoopReading): Promise<void> {
+  try {
+    const loop = await takeOver(spec.workspace, spec.name, {
+      by: 'person',
+      env: startersEnvironment(process.env),
+    });
+    loop.receive({ type: 'stop', now: true, by: 'person' });
+    const stop = await loop.drive();
+    if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
+  } catch (error) {
+    // Another process has taken it over meanwhile.
+    if (!(error instanceof AlreadyOwned)) throw error;
+  }
+}
+
+async function removeTree({ folder, spec }: LoopReading, force: boolean): Promise<void> {
+  const loop = readLoopAt(folder);
+  if (loop === null || spec.worktree === undefined) return;
+  const { path, branch } = spec.worktree;
+  try {
+    const removed = await removeWorktree(loop, force, startersEnvironment(process.env));
+    if (removed !== null) print(`removed ${path} and branch ${branch}\n`);
+  } catch (error) {
+    if (!(error instanceof UnsavedWork)) throw error;
+    const { changes } = error.work;
+    const work = changes > 0 ? `${changes} uncommitted change(s)` : describeWork(error.work);
+    warn(
+      `ralph: warning: worktree has ${work}; kept ${path} (branch ${branch})\n` +
+        `Merge it with: ralph worktree merge ${spec.name}, or discard it with: ralph kill ${spec.name} --rm-worktree --force-dirty\n`,
+    );
+  }
+}

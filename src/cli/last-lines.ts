@@ -1,0 +1,43 @@
+/** Keeps the last lines of an output of any length. */
+export class LastLines {
+  readonly #limit: number;
+  #pieces: { readonly bytes: Buffer; readonly breaks: number }[] = [];
+  /** The line breaks in all pieces. */
+  #breaks = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(piece: string | Buffer): void {
+    const bytes = Buffer.from(piece);
+    const breaks = breaksIn(bytes);
+    this.#pieces.push({ bytes, breaks });
+    this.#breaks += breaks;
+    for (let [first] = this.#pieces; first !== undefined; [first] = this.#pieces) {
+      // One break more than lines, because the last line may end with one.
+      if (this.#breaks - first.breaks <= this.#limit) return;
+      this.#pieces.shift();
+      this.#breaks -= first.breaks;
+    }
+  }
+
+  /** The kept lines; keeps nothing after that. */
+  take(): Buffer {
+    const bytes = Buffer.concat(this.#pieces.map((piece) => piece.bytes));
+    this.#pieces = [];
+    this.#breaks = 0;
+    let start = bytes.at(-1) === BREAK ? bytes.length - 1 : bytes.length;
+    for (let lines = 0; lines < this.#limit && start >= 0; lines++)
+      start = start === 0 ? -1 : bytes.lastIndexOf(BREAK, start - 1);
+    return bytes.subarray(start + 1);
+  }
+}
+
+const BREAK = 10;
+
+function breaksIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(BREAK); at >= 0; at = bytes.indexOf(BREAK, at + 1)) count++;
+  return count;
+}

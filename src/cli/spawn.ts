@@ -1,0 +1,140 @@
+/**
+ * `ralph spawn`: document 003's way to start a loop in the background.
+ *
+ * 1. Every error exits with 1, and the errors that the document names have its texts.
+ * 2. It returns once the daemon owns the loop. With `--wait` it shows the loop and exits as the loop does; Ctrl-C then
+ *    ends only the view.
+ */
+import { resolve } from 'node:path';
+import { NameTaken } from '../owner/refusals.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { givenFile } from '../owner/prompt-source.ts';
+import { UserError } from '../user-error.ts';
+import { NoRepository, TreeNotMade } from '../worktree/place.ts';
+import { parseVariables, parseWhole } from '../config/values.ts';
+import type { EndedLoop } from '../views/loop-result.ts';
+import { begin, type Work } from './begin.ts';
+import { followInBackground, leaveInBackground, showNotes } from './background.ts';
+import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
+import { print, warn } from './print.ts';
+import { keepDaemonAwake } from './wake-daemon.ts';
+
+export interface SpawnOptions extends RunOptions {
+  readonly branch?: string;
+  readonly worktreeDir?: string;
+  readonly wait?: boolean;
+}
+
+export async function spawn(
+  task: string | null,
+  options: SpawnOptions,
+  command: readonly string[],
+): Promise<number> {
+  const { name, branch, worktreeDir } = options;
+  if (name === undefined) throw new UserError('--name is required: ralph spawn --name NAME …');
+  const given = promptOf(task, options);
+  const limit = options.maxIterations ?? options.maximumIterations;
+  if (limit === undefined) throw new UserError('--ralph requires --max-iterations');
+  const iterations = parseWhole('--max-iterations', limit, 1);
+  checkVariables(options.env ?? []);
+  if (options.worktree !== true && (branch !== undefined || worktreeDir !== undefined))
+    throw new UserError(`${branch === undefined ? '--worktree-dir' : '--branch'} requires --worktree`);
+  if (iterations > MANY) {
+    warn('ralph: warning: high iteration count (>50) may consume significant resources\n');
+  }
+  try {
+    return await begin({
+      ...given,
+      options,
+      command,
+      settings: { ...flagSettings(options), preset: 'swarm' },
+      defaults: {},
+      noAgent: 'no command provided (use -- command...)',
+      worktreeAt: {
+        branch: branch ?? '{name}',
+        ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
+      },
+      waits: options.wait === true,
+      detached: (loop, view, ended) => {
+        const line = spawnedLine(loop, iterations);
+        return options.wait === true
+          ? follow(loop, view, { line, ended })
+          : leaveInBackground(loop, view, line);
+      },
+    });
+  } catch (error) {
+    throw inDocumentWords(error, name);
+  }
+}
+
+const MANY = 50;
+
+/** The task, or the prompt file, whose path is resolved here and now. */
+function promptOf(task: string | null, { promptFile }: SpawnOptions): Pick<Work, 'prompt' | 'promptFrom'> {
+  const file = promptFile === '' ? undefined : promptFile;
+  const text = task === '' ? null : task;
+  if (file === undefined) {
+    if (text !== null) return { prompt: { text } };
+    throw new UserError('--ralph requires --prompt-file');
+  }
+  if (text !== null) throw new UserError('cannot specify both a task and --prompt-file');
+  try {
+    return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const isMissing = error.message === `prompt file not found: ${file}`;
+    throw isMissing ? error : new UserError(`prompt file not found: ${file} (${error.message})`);
+  }
+}
+
+/** A value may be a secret, so that only the name of a variable is shown. */
+function checkVariables(pairs: readonly string[]): void {
+  for (const pair of pairs) {
+    try {
+      parseVariables('--env', [pair]);
+    } catch {
+      const at = pair.indexOf('=');
+      const shown = at < 0 ? pair : `${pair.slice(0, at)}=…`;
+      throw new UserError(`invalid env format '${shown}' (expected KEY=VAL)`);
+    }
+  }
+}
+
+function spawnedLine({ spec }: OwnedLoop, iterations: number): string {
+  return `spawned ${spec.name} [ralph mode: iteration 1/${iterations}]`;
+}
+
+/** Shows the loop until it ends. Ctrl-C leaves it to the daemon. */
+async function follow(
+  loop: OwnedLoop,
+  view: ViewOptions,
+  { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => void },
+): Promise<number> {
+  const { name } = loop.spec;
+  showNotes(loop, view);
+  const stopWaking = keepDaemonAwake();
+  const owned = (): void => {
+    if (view.json !== true && view.quiet !== true) print(`${line}\n`);
+    process.once('SIGINT', () => {
+      warn(`\nralph: detached from ${name}, which continues in the background\n`);
+      warn(`  watch it: ralph logs ${name} -f\n  stop it: ralph stop ${name}\n`);
+      process.exit(130);
+    });
+  };
+  const code = await followInBackground(loop, view, { owned, ended });
+  stopWaking();
+  return code;
+}
+
+/** The errors of creating a loop for which the document has texts. */
+function inDocumentWords(error: unknown, name: string): unknown {
+  if (error instanceof NameTaken)
+    return new UserError(`worker '${name}' already exists\n${upperFirst(error.message)}`);
+  if (error instanceof NoRepository)
+    return new UserError(`not in a git repository (required for --worktree)\n${upperFirst(error.why)}`);
+  return error instanceof TreeNotMade ? new UserError(`failed to create worktree: ${error.why}`) : error;
+}
+
+function upperFirst(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

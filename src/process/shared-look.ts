@@ -1,0 +1,67 @@
+/**
+ * Answers many questions with one expensive look.
+ *
+ * 1. A question is answered by a look that began after it was asked, never by an earlier one.
+ * 2. Questions that are asked in one turn of the event loop, or while a look is under way, share the next look.
+ * 3. The answers are given in slices: what their receivers do at once must not add up to a long pause.
+ */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { TimeSlice } from './time-slice.ts';
+
+export class SharedLook<T> {
+  readonly #look: () => Promise<T>;
+  #waiting: Question<T>[] = [];
+  #isLooking = false;
+
+  constructor(look: () => Promise<T>) {
+    this.#look = look;
+  }
+
+  /** Resolves to what `answer` makes of the next look. */
+  ask<A>(answer: (found: T) => A): Promise<A> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ answer: (found) => resolve(answer(found)), reject });
+      if (!this.#isLooking) void this.#lookWhileAsked();
+    });
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#waiting.length > 0) {
+      // oxlint-disable-next-line no-await-in-loop -- one look after the other
+      await yieldToEventLoop();
+      const asked = this.#waiting;
+      this.#waiting = [];
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await this.#answer(asked);
+    }
+    this.#isLooking = false;
+  }
+
+  async #answer(asked: readonly Question<T>[]): Promise<void> {
+    try {
+      const found = await this.#look();
+      const slice = new TimeSlice();
+      for (const question of asked) {
+        answerOne(question, found);
+        // oxlint-disable-next-line no-await-in-loop -- the time that the receiver takes counts
+        await slice.settle();
+      }
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
+  }
+}
+
+interface Question<T> {
+  readonly answer: (found: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function answerOne<T>({ answer, reject }: Question<T>, found: T): void {
+  try {
+    answer(found);
+  } catch (error) {
+    reject(error);
+  }
+}

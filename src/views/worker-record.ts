@@ -1,0 +1,59 @@
+import { preciseLocalTime } from '../journal/times.ts';
+import { endedStatus } from '../loop/outcome.ts';
+import { openRun } from '../loop/run.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import { treeOf } from '../store/spec.ts';
+import { summaryOf, type LoopSummary } from './loop-summary.ts';
+
+/** A loop as a worker of document 003, with the fields of our own summary that have other names. */
+export interface WorkerRecord extends Omit<LoopSummary, 'status'> {
+  readonly status: WorkerStatus;
+  /** The command of the agent. */
+  readonly cmd: readonly string[];
+  /** A local time with microseconds. */
+  readonly started: string | null;
+  /** Where the agent works. */
+  readonly cwd: string;
+  readonly tags: readonly string[];
+  /** The process of the agent; null if none runs. */
+  readonly pid: number | null;
+  readonly worktree: {
+    readonly path: string;
+    readonly branch: string;
+    readonly base_repo: string;
+  } | null;
+  readonly metadata: { readonly ralph: true; readonly ralph_iteration: number };
+}
+
+export const WORKER_STATUSES = ['running', 'paused', 'stopped', 'failed'] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
+export function workerRecord(loop: LoopReading): WorkerRecord {
+  const { spec, state, report, owner } = loop;
+  const { worktree } = spec;
+  const receipt = owner === null ? null : (openRun(state)?.receipt ?? null);
+  return {
+    ...summaryOf(loop),
+    status: workerStatus(loop),
+    cmd: spec.agent.argv,
+    started: report.startedAt === null ? null : preciseLocalTime(report.startedAt),
+    cwd: treeOf(spec),
+    tags: spec.tags ?? [],
+    pid: receipt?.pid ?? null,
+    worktree:
+      worktree === undefined
+        ? null
+        : { path: worktree.path, branch: worktree.branch, base_repo: spec.workspace },
+    metadata: { ralph: true, ralph_iteration: state.iteration },
+  };
+}
+
+/** The status of a loop in the words of document 003. A loop whose owner has died has failed. */
+export function workerStatus(loop: LoopReading): WorkerStatus {
+  const { status } = summaryOf(loop);
+  const { outcome } = loop.state;
+  if (status === 'running' || status === 'paused') return status;
+  // The next daemon continues it.
+  if (status === 'left') return 'running';
+  return outcome === null || status === 'unreadable' ? 'failed' : endedStatus(outcome);
+}

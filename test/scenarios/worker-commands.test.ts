@@ -1,0 +1,135 @@
+/** The commands of document 003 around a loop: ls, wait, kill and logs. */
+import { existsSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { openStage, waitFor } from './stage.ts';
+
+const swarm = ['-p', 'work', '--preset', 'swarm'];
+
+it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tells whether a loop has ended (T121)', async () => {
+  const stage = openStage();
+  expect(await stage.ralph('ls', '--format', 'names').ended).toMatchObject({ code: 0, stdout: '' });
+  await stage.ralph('run', '--name', 'earlier', ...swarm, '-m', '1', '--', stage.agent).ended;
+  stage.plans(3, waitFor());
+  const ralph = stage.starts(...swarm, '-m', '2', '--tag', 'night', '--tag', 'api');
+  await stage.waitForCall(3);
+
+  const list = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await stage.ralph('ls', ...args).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+  expect(await list('--format', 'names')).toBe('earlier\nit\n');
+  expect(await list('--format', 'names', '--status', 'running')).toBe('it\n');
+  expect(await list('--format', 'names', '--status', 'stopped')).toBe('earlier\n');
+  expect(await list('--status', 'failed')).toBe('');
+  expect(await list('--format', 'names', '--tag', 'api')).toBe('it\n');
+  expect(await list()).toMatch(
+    /^NAME +STATUS +ITERATION +OWNER +TAG +REASON\n.*\nit +running +2\/2 +\d+ +night,api/,
+  );
+  expect(await list('--format', 'table')).toMatch(
+    /^NAME +STATUS +PID\/WINDOW +STARTED +WORKTREE +TAG\nearlier +stopped +- +\d+s +- +-\nit +running +\d+ +\d+s +- +night,api\n$/,
+  );
+  const json = await list('--format', 'json');
+  expect(json).toMatch(/"started": "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}"/);
+  expect(json).toMatch(/"pid": \d+/);
+  expect(JSON.parse(json)).toMatchObject([
+    { name: 'earlier', status: 'stopped', pid: null, metadata: { ralph: true, ralph_iteration: 1 } },
+    {
+      name: 'it',
+      status: 'running',
+      cmd: [stage.agent],
+      cwd: stage.workspace,
+      tags: ['night', 'api'],
+      worktree: null,
+      metadata: { ralph: true, ralph_iteration: 2 },
+    },
+  ]);
+  expect((await stage.ralph('status', 'it').ended).stdout).toContain('\nTags: night, api\n');
+
+  const late = await stage.ralph('wait', '--all', '--timeout', '0.1').ended;
+  expect(late).toMatchObject({ code: 1, stdout: 'it: still running (timeout)\n' });
+  const waits = stage.ralph('wait', 'it');
+  stage.release();
+  expect(await waits.ended).toMatchObject({ code: 0, stdout: 'it: exited\n' });
+  expect((await ralph.ended).code).toBe(0);
+  expect((await stage.ralph('wait', '--all').ended).stdout).toBe('');
+});
+
+it('S4.72 S4.80 S4.95 S4.98 kill ends a running loop, a paused one and one without an owner, and frees the name (T114)', async () => {
+  const stage = openStage();
+  stage.plans('default', waitFor('never'));
+  const ralph = stage.starts(...swarm, '-m', '9');
+  await stage.waitForCall(1);
+  expect(await stage.ralph('kill', 'it').ended).toEqual({ code: 0, stdout: 'killed it\n', stderr: '' });
+  expect([(await ralph.ended).code, stage.has(1, 'end')]).toEqual([130, false]);
+  expect(stage.state['status']).toBe('stopped');
+  expect(stage.log).toContain('[DONE] loop complete after 1 iterations reason=killed\n');
+  expect((await stage.ralph('kill', 'it').ended).stderr).toBe('ralph: warning: loop it has already ended\n');
+
+  stage.plans(2, 'exit 1');
+  const waiting = stage.starts(...swarm, '-m', '5');
+  await waiting.until('retrying in 1s');
+  await stage.ralph('pause', 'it').ended;
+  expect((await waiting.ended).code).toBe(0);
+  expect((await stage.ralph('wait', 'it').ended).stdout).toBe(
+    'it: paused; continue it with: ralph resume it\n',
+  );
+  expect((await stage.ralph('kill', '--all').ended).stdout).toBe('killed it\n');
+  expect(stage.state).toMatchObject({ status: 'stopped', max_iterations: 5 });
+
+  const crashed = stage.starts(...swarm, '-m', '7');
+  await stage.waitForCall(3);
+  crashed.signal('SIGKILL');
+  await crashed.ended;
+  expect((await stage.ralph('kill', 'it').ended).stdout).toBe('killed it\n');
+  expect(stage.state).toMatchObject({ status: 'stopped', max_iterations: 7 });
+  expect([stage.calls, stage.running]).toEqual([3, []]);
+  expect((await stage.ralph('kill').ended).code).toBe(2);
+});
+
+it('S4.72 kill ends a backoff at once', async () => {
+  const stage = openStage();
+  stage.plans('default', 'exit 1');
+  const ralph = stage.starts(...swarm, '-m', '9');
+  await ralph.until('retrying in 2s');
+  expect((await stage.ralph('kill', 'it').ended).stdout).toBe('killed it\n');
+  expect((await ralph.ended).code).toBe(130);
+  expect(stage.calls).toBe(2);
+});
+
+it('S4.95 S4.103 kill --rm-worktree keeps a dirty worktree with a warning, unless --force-dirty is given', async () => {
+  const stage = openStage();
+  stage.identifies();
+  stage.plans('default', `echo work > new; ${waitFor('never')}`);
+  const ralph = stage.starts(...swarm, '-m', '1', '--worktree');
+  await stage.waitForCall(1);
+  const tree = stage.given(1, 'cwd').trim();
+  const kept = await stage.ralph('kill', 'it', '--rm-worktree').ended;
+  await ralph.ended;
+  expect(kept).toMatchObject({ code: 0, stdout: 'killed it\n' });
+  expect(kept.stderr).toContain(`ralph: warning: worktree has 1 uncommitted change(s); kept ${tree}`);
+  expect(existsSync(tree)).toBe(true);
+  const removed = await stage.ralph('kill', 'it', '--rm-worktree', '--force-dirty').ended;
+  expect(removed).toMatchObject({ code: 0, stdout: `removed ${tree} and branch ralph/it\n` });
+  expect(existsSync(tree)).toBe(false);
+});
+
+it('S4.93 logs shows the last run, with --history all of them, and with --lines only the last lines (T121)', async () => {
+  const stage = openStage();
+  stage.plans('default', 'echo "one $RALPH_ITERATION"; echo "two $RALPH_ITERATION"');
+  stage.plans(2, `printf 'one 2\\ntwo 2'; ${waitFor()}; echo; echo three 2`);
+  const ralph = stage.starts(...swarm, '-m', '2');
+  await stage.waitForCall(2);
+  const follows = stage.ralph('logs', 'it', '--history', '--lines', '3', '--follow');
+  await follows.until('two', 'stdout');
+  stage.release();
+  await ralph.ended;
+  expect((await follows.ended).stdout).toMatch(/^(?:two 1\none 2\n)?two 2\nthree 2\n$/);
+  const print = async (...args: readonly string[]): Promise<string> =>
+    (await stage.ralph('logs', 'it', ...args).ended).stdout;
+  expect(await print()).toBe('one 2\ntwo 2\nthree 2\n');
+  expect(await print('--history')).toBe('one 1\ntwo 1\none 2\ntwo 2\nthree 2\n');
+  expect(await print('--history', '--lines', '4')).toBe('two 1\none 2\ntwo 2\nthree 2\n');
+  expect(await print('--lines', '1')).toBe('three 2\n');
+  expect((await stage.ralph('logs', 'unknown').ended).code).toBe(2);
+});
