@@ -171,8 +171,8 @@ class Reader implements RunReader {
   }
 
   readScreen(text: string): boolean {
-    // Only the last screen counts, and its last line is complete.
-    this.#scan({ source: 'screen', message: String(++this.#screens), text: `${text}\n` });
+    // Only the last screen counts. Another line shows that its last one is complete.
+    this.#scan({ source: 'screen', message: String(++this.#screens), text: `${text}\n\n` });
     return this.#scanner.claim(false) !== null;
   }
 

@@ -35,6 +35,8 @@ export interface Work {
   readonly settings: Settings;
   /** The settings for what neither sets. */
   readonly defaults: Settings;
+  /** The tmux window of the loop; absent for none. */
+  readonly window?: LoopRequest['window'];
   /** Where a worktree is made instead of the place in the policy. */
   readonly worktreeAt?: LoopRequest['worktreeAt'];
   /** The error if no agent is named. */
@@ -113,6 +115,7 @@ export async function begin(work: Work): Promise<number> {
     fresh: options.fresh === true,
     worktree: settings.worktree === true,
     worktreeAt: work.worktreeAt,
+    ...(work.window === undefined ? {} : { window: work.window }),
     parent: null,
   };
   const ended = (loop: EndedLoop): void => {

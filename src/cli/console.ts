@@ -179,7 +179,9 @@ export class Console implements LoopObserver {
     // The line about the commit shows its message.
     const message = this.#state?.turn.messageRun ?? null;
     const isForMessage = message !== null && message.ended === null;
-    return quiet === true || json === true || streamAgentOutput === false || isForMessage;
+    // What a terminal gets is for a terminal: its window shows it.
+    const isInteractive = this.#state?.policy.host === 'tmux';
+    return quiet === true || json === true || streamAgentOutput === false || isForMessage || isInteractive;
   }
 
   #drawStatus(): void {

@@ -9,6 +9,8 @@ import { enlisted } from '../store/background.ts';
 import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
 import { loopsFolder } from '../store/store.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import { showWindow } from '../views/window.ts';
+import { reasonOf } from '../user-error.ts';
 import { homely } from './homely.ts';
 import { print, printJson } from './print.ts';
 import { describedLoop } from './status.ts';
@@ -22,7 +24,7 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     writeLog(line);
     if (isShown) print(`${line}\n`);
   };
-  const daemon = new Daemon({ stay: options.stay === true, log, onOwned });
+  const daemon = new Daemon({ stay: options.stay === true, log, onOwned: (loop) => onOwned(loop, log) });
   const onSignal = (): void => daemon.leave();
   process
     .on('SIGTERM', onSignal)
@@ -33,9 +35,12 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   return 0;
 }
 
-/** Prepares the answer to `ralph status` in the sandbox of a loop. */
-function onOwned(loop: OwnedLoop): void {
+/** Prepares the answer to `ralph status` in the sandbox of a loop, and shows its window. */
+function onOwned(loop: OwnedLoop, log: (line: string) => void): void {
   loop.describeWith(() => describedLoop(loop.folder.path));
+  showWindow(loop).catch((error: unknown) => {
+    log(`${loop.spec.name}: no tmux window: ${reasonOf(error)}`);
+  });
 }
 
 /** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */

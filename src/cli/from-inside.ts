@@ -35,6 +35,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   status: 'free',
   ls: 'free',
   logs: 'follows',
+  attach: 'waits',
   story: 'free',
   diff: 'free',
   tell: 'free',

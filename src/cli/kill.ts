@@ -5,6 +5,7 @@ import { deliver } from '../store/deliver.ts';
 import { readLoopAt, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
+import { closeWindow } from '../views/window.ts';
 import { untilRest } from '../views/until-rest.ts';
 import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
@@ -36,6 +37,7 @@ async function killOne(loop: LoopReading, options: KillOptions): Promise<void> {
   const { name } = loop.spec;
   if (loop.state.outcome === null) {
     await end(loop);
+    await closeWindow(loop.spec);
     print(`killed ${name}\n`);
   } else warn(`ralph: warning: loop ${name} has already ended\n`);
   if (options.rmWorktree === true && loop.spec.worktree !== undefined)

@@ -48,6 +48,8 @@ export interface RunOptions extends LimitOptions {
   readonly env?: readonly string[];
   readonly dropEnv?: readonly string[];
   readonly promptVia?: string;
+  readonly interactive?: boolean;
+  readonly readyTimeout?: string;
   readonly check?: readonly string[];
   readonly checkTimeout?: string;
   readonly baseline?: boolean;
@@ -93,6 +95,8 @@ export function flagSettings(options: RunOptions): Settings {
       onProtectedChange === undefined
         ? undefined
         : oneOf('--on-protected-change', onProtectedChange, ON_PROTECTED_CHANGE),
+    interactive: options.interactive,
+    readyTimeout: time('--ready-timeout', options.readyTimeout),
     worktree: options.worktree,
     sandbox: options.sandbox,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,

@@ -77,7 +77,6 @@ export function spawnOptions(command: Command): Command {
     .option('--no-tmux', 'open no tmux window for the loop')
     .option('--session <name>', 'tmux session for the window (default ralph)')
     .option('--tmux-socket <name>', "socket of the tmux server (default: Ralph's own)")
-    .option('--ready-timeout <time>', 'maximum time until an interactive agent is ready (default 120)')
     .addOption(new Option('--tmux', 'implied').hideHelp())
     .addOption(new Option('--ready-wait', 'implied').hideHelp())
     .addOption(new Option('--ralph', 'implied').hideHelp());
@@ -133,6 +132,11 @@ function agentOptions(command: Command): Command {
     .option(
       '--prompt-via <way>',
       'how the agent gets the prompt: stdin, file or argument (default: as the agent expects it)',
+    )
+    .option('--interactive', 'run the command as it is in a terminal of tmux, and paste the prompt')
+    .option(
+      '--ready-timeout <time>',
+      'maximum time until an interactive agent is ready for its prompt (default 120)',
     )
     .option('--sandbox', 'run the agent in a sandbox that can write only the workspace (docs/sandbox.md)')
     .option('--no-sandbox', 'run the agent without a sandbox (default)');

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { Add, Call } from './program-call.ts';
 import type { WaitOptions } from './wait.ts';
 import { WORKSPACE } from './program-options.ts';
@@ -39,6 +40,14 @@ export function viewCommands(add: Add, { done }: Call): void {
     .action(async (name: string, options: object) => {
       const { logs } = await import('./logs.ts');
       done(await logs(name, options));
+    });
+
+  add('attach [name]', 'show a loop live: its tmux window, or its output where it has none')
+    .addOption(new Option('--view <folder>', 'in a window').hideHelp())
+    .option(...WORKSPACE)
+    .action(async (name: string | undefined, options: object) => {
+      const { attach } = await import('./attach.ts');
+      done(await attach(name ?? null, options));
     });
 
   add('wait [name]', 'wait until a loop is not running')

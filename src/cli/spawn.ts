@@ -13,6 +13,9 @@ import { UserError } from '../user-error.ts';
 import { NoRepository, TreeNotMade } from '../worktree/place.ts';
 import { parseVariables, parseWhole } from '../config/values.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
+import { problemWithWindow, windowName } from '../views/window.ts';
+import { isTmuxName } from '../store/names.ts';
+import type { Spec } from '../store/spec.ts';
 import { begin, type Work } from './begin.ts';
 import { followInBackground, leaveInBackground, showNotes } from './background.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
@@ -23,6 +26,9 @@ export interface SpawnOptions extends RunOptions {
   readonly branch?: string;
   readonly worktreeDir?: string;
   readonly wait?: boolean;
+  readonly tmux?: boolean;
+  readonly session?: string;
+  readonly tmuxSocket?: string;
 }
 
 export async function spawn(
@@ -39,6 +45,7 @@ export async function spawn(
   checkVariables(options.env ?? []);
   if (options.worktree !== true && (branch !== undefined || worktreeDir !== undefined))
     throw new UserError(`${branch === undefined ? '--worktree-dir' : '--branch'} requires --worktree`);
+  const window = await windowFor(options);
   if (iterations > MANY) {
     warn('ralph: warning: high iteration count (>50) may consume significant resources\n');
   }
@@ -54,6 +61,7 @@ export async function spawn(
         branch: branch ?? '{name}',
         ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
       },
+      ...(window === undefined ? {} : { window }),
       waits: options.wait === true,
       detached: (loop, view, ended) => {
         const line = spawnedLine(loop, iterations);
@@ -100,8 +108,34 @@ function checkVariables(pairs: readonly string[]): void {
   }
 }
 
-function spawnedLine({ spec }: OwnedLoop, iterations: number): string {
-  return `spawned ${spec.name} [ralph mode: iteration 1/${iterations}]`;
+function spawnedLine({ spec: { name, window } }: OwnedLoop, iterations: number): string {
+  const place = window === undefined ? '' : ` (tmux: ${windowName(window, name)})`;
+  return `spawned ${name}${place} [ralph mode: iteration 1/${iterations}]`;
+}
+
+/** The tmux window of the loop; undefined without one. Where tmux is missing the loop does without. */
+async function windowFor({ tmux, session, tmuxSocket, interactive }: SpawnOptions): Promise<Spec['window']> {
+  if (tmux === false) {
+    if (interactive === true) throw new UserError('--interactive needs tmux: drop --no-tmux');
+    return undefined;
+  }
+  const window = {
+    ...(session === undefined ? {} : { session: tmuxName('--session', session) }),
+    ...(tmuxSocket === undefined ? {} : { socket: tmuxName('--tmux-socket', tmuxSocket) }),
+  };
+  const problem = await problemWithWindow(window);
+  if (problem === null) return window;
+  if (!problem.isUnusable || interactive === true)
+    throw new UserError(`failed to create tmux window: ${problem.message}`);
+  warn(`ralph: warning: ${problem.message}; the loop has no window\n`);
+  return undefined;
+}
+
+function tmuxName(option: string, value: string): string {
+  if (isTmuxName(value)) return value;
+  throw new UserError(
+    `${option} must be a name of letters, digits, "-" and "_", got ${JSON.stringify(value)}`,
+  );
 }
 
 /** Shows the loop until it ends. Ctrl-C leaves it to the daemon. */

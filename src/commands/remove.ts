@@ -13,6 +13,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { forgetRecords } from '../scm/start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { thisProcess } from '../store/lock-owner.ts';
+import { closeWindow } from '../views/window.ts';
 import { hasTree } from '../worktree/worktree.ts';
 
 /** Removes a loop that is not running, and returns the pid of the agent that had to be stopped, if any. */
@@ -38,6 +39,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
       await removeFromWorkspace(folder);
       await forgetRecords(folder, folder.workspace);
     }
+    await closeWindow(spec);
     forget(folder.id);
     dismiss(folder.id);
     rmSync(folder.path, { recursive: true, force: true });

@@ -19,6 +19,8 @@ import { forget } from '../store/kept-environment.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
+import { tmuxServerOf } from '../store/tmux-server.ts';
+import { tmuxProblem } from '../tmux/server.ts';
 import { treeOf, writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
 import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
@@ -100,10 +102,18 @@ async function refuseRequest(request: LoopRequest): Promise<void> {
       'sandbox needs an agent that is a command: a function runs inside this program; drop sandbox, or name a command',
     );
   await refuseWithoutSandbox(policy, env, workspace);
+  if (policy.host === 'tmux' && perform === undefined) await refuseWithoutTmux(request);
   if (request.worktree === true) await refuseWorktree(policy, workspace, env);
   else await refuseCommit(policy, workspace, env);
   refuseSecrets(request);
   refuseMarkers(policy, workspace);
+}
+
+/** An agent in a terminal needs tmux; a window that only shows a loop does not. */
+async function refuseWithoutTmux({ window }: LoopRequest): Promise<void> {
+  const problem = await tmuxProblem();
+  if (problem !== null) throw new UserError(`an interactive agent needs tmux: ${problem.message}`);
+  await tmuxServerOf(window === undefined ? {} : { window }).isRunning();
 }
 
 function prepareWorkspace(workspace: string): void {
@@ -176,7 +186,8 @@ function specOf(
     ...(place === undefined ? {} : { place }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(worktree === null ? {} : { worktree }),
-    ...(window === undefined ? {} : { window }),
+    // An interactive agent cannot be without one.
+    ...(window === undefined && policy.host !== 'tmux' ? {} : { window: window ?? {} }),
     parent,
   };
 }

@@ -11,6 +11,11 @@ export function problemWithName(name: string): string | null {
 
 const MAX_NAME_LENGTH = 64;
 
+/** Whether a session or a socket of tmux can have this name: `:` and `.` have a meaning there, and a socket is a file. */
+export function isTmuxName(name: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/.test(name);
+}
+
 /** The first part of a generated name, from the words of the prompt: `fix-the-parser`. */
 export function nameFrom(text: string): string {
   const words = text

@@ -13,7 +13,7 @@ import {
   table,
   type Rule,
 } from '../loop/shape.ts';
-import { problemWithName } from './names.ts';
+import { isTmuxName, problemWithName } from './names.ts';
 import type { Spec, TmuxWindow, Worktree } from './spec.ts';
 
 /** An absolute path that the system could open. */
@@ -45,10 +45,9 @@ const worktree = fields({
   folder: absolutePath,
 } satisfies Record<keyof Worktree, Rule>);
 
-/** A name of tmux: `:` and `.` have a meaning there, and a socket is a file. */
-export const tmuxName: Rule = rule(
+const tmuxName = rule(
   'a name of letters, digits, "-" and "_"',
-  (value) => typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/.test(value),
+  (value) => typeof value === 'string' && isTmuxName(value),
 );
 
 const window = fields({

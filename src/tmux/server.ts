@@ -162,7 +162,7 @@ const TIMEOUT_MS = 10_000;
 const NO_SERVER = /no server running|error connecting to/;
 
 function missing(): TmuxError {
-  return new TmuxError('missing', 'tmux is not installed (looked in PATH); install it, or use --no-tmux');
+  return new TmuxError('missing', 'tmux is not installed (looked in PATH)');
 }
 
 function failed(command: string, stderr: string): TmuxError {

@@ -21,21 +21,28 @@ export interface WindowSpec {
   readonly name: string;
 }
 
-/** The window of a loop; null if it has none. */
-export async function findWindow(server: TmuxServer, loop: string): Promise<Window | null> {
+/** The windows of all loops, each with the id of its loop. */
+export async function listWindows(
+  server: TmuxServer,
+): Promise<readonly (Window & { readonly loop: string })[]> {
   const { session } = server.place;
   const format = ['session_name', 'window_id', 'pane_id', 'pane_dead', '@ralph-loop', '@ralph-pane'];
   const listed = await server.ask(['list-panes', '-a', '-F', format.map((name) => `#{${name}}`).join('\t')]);
-  const found = (listed ?? '').split('\n').flatMap((line) => {
-    const [of = '', window = '', pane = '', dead, owner, isOurs] = line.split('\t');
+  const panes = (listed ?? '').split('\n').flatMap((line) => {
+    const [of = '', window = '', pane = '', dead, loop = '', isOurs] = line.split('\t');
     // The windows of a session are also those of every session that is attached to it.
-    if (of !== session || owner !== loop) return [];
-    return [{ session, window, pane, isDead: dead === '1', isOurs: isOurs === '1' }];
+    if (of !== session || loop === '') return [];
+    return [{ session, window, pane, isDead: dead === '1', loop, isOurs: isOurs === '1' }];
   });
-  const [first] = [...found.filter(({ isOurs }) => isOurs), ...found];
-  if (first === undefined) return null;
-  const { isOurs: _, ...window } = first;
-  return window;
+  const windows = new Map(panes.map((pane) => [pane.loop, pane]));
+  for (const pane of panes) if (pane.isOurs) windows.set(pane.loop, pane);
+  return [...windows.values()].map(({ isOurs: _, ...window }) => window);
+}
+
+/** The window of a loop; null if it has none. */
+export async function findWindow(server: TmuxServer, loop: string): Promise<Window | null> {
+  const windows = await listWindows(server);
+  return windows.find((window) => window.loop === loop) ?? null;
 }
 
 /** The window of a loop, made if it has none: then the program in it exits at once. */

@@ -18,14 +18,19 @@ import type { LoopObserver } from '../owner/observer.ts';
 import { liveOwner } from '../store/read-loop.ts';
 
 /** Shows a loop that another process drives, from its first event until it ends or has no owner. */
-export async function followLoop(folder: LoopFolder, observer: LoopObserver): Promise<EndRecord> {
+export async function followLoop(
+  folder: LoopFolder,
+  observer: LoopObserver,
+  { from = 'start', until = 'no owner' }: Part = {},
+): Promise<EndRecord> {
   const spec = readSpec(folder.spec);
   const journal = new JournalFollower(folder.journal);
   let known: Knowledge = NOTHING_KNOWN;
   let output: Output | null = null;
 
-  const take = async (event: LoopEvent): Promise<void> => {
+  const take = async (event: LoopEvent, isShown: boolean): Promise<void> => {
     known = learn(known, event);
+    if (!isShown) return;
     const { state, report } = known;
     if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, observer);
     if (event.type === 'run.ended') {
@@ -43,9 +48,12 @@ export async function followLoop(folder: LoopFolder, observer: LoopObserver): Pr
       });
       // The owner recreates a lock file that was removed, and another daemon continues the loops of one that ended.
       const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null || isEnlisted(folder.id);
+      const events = journal.look();
+      const start = from === 'start' || known !== NOTHING_KNOWN ? 0 : lastIteration(events);
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
-      for (const event of journal.look()) await take(event);
-      if (known.state.outcome !== null || !hasOwner) break;
+      for (const [index, event] of events.entries()) await take(event, index >= start);
+      if (known.state.outcome !== null || (!hasOwner && until === 'no owner')) break;
+      if (!existsSync(folder.spec)) break;
       // oxlint-disable-next-line no-await-in-loop -- until something has changed
       await changed;
     }
@@ -54,6 +62,22 @@ export async function followLoop(folder: LoopFolder, observer: LoopObserver): Pr
     await (output as Output | null)?.close();
   }
   return endRecord(known.state, known.report, spec);
+}
+
+/** Which part of a loop is shown. */
+export interface Part {
+  /** `iteration`: not what was before the last iteration. */
+  readonly from?: 'start' | 'iteration';
+  /** `end`: also while it is paused or has no owner for another reason. */
+  readonly until?: 'no owner' | 'end';
+}
+
+/** Where the last iteration begins. */
+function lastIteration(events: readonly LoopEvent[]): number {
+  return Math.max(
+    0,
+    events.findLastIndex(({ type }) => type === 'iteration.started'),
+  );
 }
 
 /** Passes on the output of one run as it arrives. */

@@ -50,10 +50,11 @@ export class Terminals {
 }
 
 /**
- * Records the exit code and the terminal modes after the command. tmux sometimes misses the exit code, and it does not
+ * Records the exit code and the terminal modes after the command, also after one that Ctrl-C has ended. tmux sometimes misses the exit code, and it does not
  * pass on a PATH, hence the `env`.
  */
-const WITNESS = '/usr/bin/env "$@"; { echo "$?"; stty -a; } > "$0.new"; mv "$0.new" "$0"; exec sleep 3600';
+const WITNESS =
+  'trap : INT; /usr/bin/env "$@"; { echo "$?"; stty -a; } > "$0.new"; mv "$0.new" "$0"; exec sleep 3600';
 
 interface Place {
   readonly cwd: string;

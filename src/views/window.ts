@@ -1,0 +1,130 @@
+/**
+ * The tmux window of a loop.
+ *
+ * 1. The window of an interactive agent is the agent's own terminal. Every other window runs a viewer: closing it, or the
+ *    tmux server, does not disturb the loop.
+ * 2. Showing a window twice gives one window. A window whose viewer has ended gets another one.
+ * 3. The window of a loop that has ended stays until a loop of its name starts, or the loop is killed or removed.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Policy } from '../loop/policy.ts';
+import { runAttached } from '../process/attached.ts';
+import { loopName } from '../store/names.ts';
+import { readLoopIn } from '../store/read-loop.ts';
+import type { Spec, TmuxWindow } from '../store/spec.ts';
+import { STATE, stateFolder } from '../store/state-folder.ts';
+import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { tmuxServerOf } from '../store/tmux-server.ts';
+import { startInPane } from '../tmux/pane.ts';
+import { attachEnvironment, TmuxError, tmuxProblem, together, type TmuxServer } from '../tmux/server.ts';
+import * as windows from '../tmux/windows.ts';
+
+/** A loop as far as its window is concerned. */
+export interface Shown {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  readonly state: { readonly policy: Pick<Policy, 'host'> };
+}
+
+/** Makes the window of a loop that should have one, and shows the loop in it. */
+export async function showWindow({ spec, folder, state }: Shown): Promise<void> {
+  if (spec.window === undefined) return;
+  const server = tmuxServerOf(spec);
+  await closeEarlier(server, spec);
+  const { pane, isDead } = await windows.ensureWindow(server, { loop: spec.id, name: spec.name });
+  if (!isDead || state.policy.host === 'tmux') return;
+  await startInPane(server, pane, { argv: viewer(folder), log: null, tag: `${spec.id}.viewer` });
+}
+
+/** The window of a loop; null if it has none. */
+export async function windowOf(spec: Spec): Promise<WindowPlace | null> {
+  if (spec.window === undefined) return null;
+  try {
+    const found = await windows.findWindow(tmuxServerOf(spec), spec.id);
+    return found === null ? null : { session: found.session, window: found.window };
+  } catch (error) {
+    if (error instanceof TmuxError) return null;
+    throw error;
+  }
+}
+
+export interface WindowPlace {
+  readonly session: string;
+  /** Its id: `@3`. */
+  readonly window: string;
+}
+
+/** Closes the window of a loop that is over. */
+export async function closeWindow(spec: Spec): Promise<void> {
+  if (spec.window === undefined) return;
+  try {
+    await windows.closeWindow(tmuxServerOf(spec), spec.id);
+  } catch (error) {
+    // Without tmux there is no window.
+    if (!(error instanceof TmuxError)) throw error;
+  }
+}
+
+/** Why a window cannot be made; null if it can. */
+export async function problemWithWindow(window: TmuxWindow): Promise<WindowProblem | null> {
+  try {
+    const problem = await tmuxProblem();
+    if (problem === null) await tmuxServerOf({ window }).isRunning();
+    return problem === null ? null : { isUnusable: true, message: problem.message };
+  } catch (error) {
+    if (!(error instanceof TmuxError)) throw error;
+    return { isUnusable: false, message: error.message };
+  }
+}
+
+export interface WindowProblem {
+  /** tmux is missing or too old: there is no window on this machine at all. */
+  readonly isUnusable: boolean;
+  readonly message: string;
+}
+
+/** How people name the window of a new loop: `ralph:night`. */
+export function windowName(window: TmuxWindow, loop: string): string {
+  return `${tmuxServerOf({ window }).place.session}:${loop}`;
+}
+
+/**
+ * Shows a window on our terminal until the user detaches, and returns tmux's exit code. The client has a session of its own:
+ * another client keeps its current window, and nothing is left when this one goes.
+ */
+export async function attachWindow(spec: Spec, { session, window }: WindowPlace): Promise<number> {
+  const server = tmuxServerOf(spec);
+  const own = `attached-${process.pid}`;
+  const argv = server.command(
+    ...together(
+      ['new-session', '-t', `=${session}`, '-s', own],
+      ['set-option', '-t', `=${own}:`, 'destroy-unattached', 'on'],
+      ['select-window', '-t', `=${own}:${window}`],
+    ),
+  );
+  const code = await runAttached(argv, { cwd: '/', env: attachEnvironment(process.env) });
+  return code ?? 3;
+}
+
+/** The command that shows a loop in its window. */
+function viewer({ path }: LoopFolder): readonly string[] {
+  const main = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+  return ['/usr/bin/env', `${STATE}=${stateFolder()}`, process.execPath, main, 'attach', '--view', path];
+}
+
+/** Closes the windows of loops of this name that have ended, or are archived. */
+async function closeEarlier(server: TmuxServer, { id, name }: Spec): Promise<void> {
+  const earlier = (await windows.listWindows(server)).filter(
+    ({ loop, isDead }) => isDead && loop !== id && loopName(loop) === name && isOver(loop),
+  );
+  await Promise.all(earlier.map(({ loop }) => windows.closeWindow(server, loop)));
+}
+
+function isOver(id: string): boolean {
+  try {
+    return readLoopIn(join(loopsFolder(), id)).state.outcome !== null;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,219 @@
+/** Loops with a tmux window: windows, `ralph attach`, and interactive agents. Every test has its own tmux server. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { exits } from '../rig/cli/program.ts';
+import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+import { Terminals } from '../rig/cli/terminal.ts';
+import { until } from '../rig/cli/until.ts';
+
+let rig: Rig;
+let socket: string;
+let terminals: Terminals;
+beforeAll(() => {
+  terminals = new Terminals();
+});
+afterAll(() => terminals.close());
+beforeEach(async () => {
+  rig = await setUpRig();
+  const state = join(rig.folder, 'state', 'ralph');
+  socket = `ralph-${createHash('sha256').update(state).digest('hex').slice(0, 8)}`;
+});
+afterEach(async () => {
+  tmux('kill-server');
+  rmSync(join('/tmp', `tmux-${userInfo().uid}`, socket), { force: true });
+  await rig.tearDown();
+});
+
+const tmux = (...args: readonly string[]): string =>
+  spawnSync('tmux', ['-u', '-L', socket, ...args], { encoding: 'utf8', env: { PATH: rig.env['PATH'] } })
+    .stdout;
+const windows = () =>
+  tmux('list-windows', '-t', '=ralph', '-F', '#{window_name}')
+    .split('\n')
+    .filter((line) => line !== '');
+const screen = (name: string) => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', `=ralph:=${name}`);
+const shows = (name: string, text: string) =>
+  until(`${text} in ${name}`, () => (screen(name).includes(text) ? true : null), {
+    seen: () => screen(name),
+  });
+const spawns = (name: string, ...args: readonly string[]) => rig.does('spawn', '--name', name, ...args);
+const interactive = (...args: readonly string[]) => [
+  '--',
+  process.execPath,
+  rig.fixture('reads-its-terminal.mjs'),
+  ...args,
+];
+const inTerminal = (...args: readonly string[]) =>
+  terminals.open(['env', '-u', 'TMUX_PANE', process.execPath, rig.command, ...args], {
+    cwd: rig.workspace,
+    env: rig.env,
+    size: [100, 30],
+  });
+
+describe('the window of a loop', () => {
+  it('S4.4 S4.47 S4.63 S4.71 S4.82 S4.94 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
+    const own = join(tmpdir(), `own-${socket}`);
+    spawnSync('tmux', ['-S', own, '-f', '/dev/null', 'new-session', '-d', '-s', 'agent', 'sleep 60']);
+    const ofUser = () => spawnSync('tmux', ['-S', own, 'list-windows', '-a'], { encoding: 'utf8' }).stdout;
+    const before = ofUser();
+
+    for (const name of ['agent-2', 'agent']) {
+      // oxlint-disable-next-line no-await-in-loop -- one turn after the other
+      const spawned = await spawns(name, 'task', '-m', '5', '--', ...rig.agent);
+      exits(spawned, 0);
+      expect(spawned.stdout).toBe(`spawned ${name} (tmux: ralph:${name}) [ralph mode: iteration 1/5]\n`);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      const turn = await rig.nextTurn();
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await turn.prints(`hello of ${name}\n`);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await shows(name, `hello of ${name}`);
+    }
+    expect(screen('agent')).toContain('[ralph] agent: starting iteration 1/5');
+    const server = Number(tmux('display-message', '-p', '#{pid}'));
+    expect(readFileSync(`/proc/${server}/environ`, 'utf8')).not.toMatch(/RALPH_|XDG_|TMUX/);
+
+    const first = inTerminal('attach', 'agent');
+    await first.shows('hello of agent');
+    const second = inTerminal('attach', 'agent-2');
+    await second.shows('hello of agent-2');
+    expect(first.screen).not.toContain('hello of agent-2');
+    first.presses('C-b', 'd');
+    expect(await first.ends()).toEqual({ code: 0, terminal: 'as before' });
+    expect(rig.loop('agent').state.outcome).toBeNull();
+
+    exits(await rig.does('kill', 'agent'), 0);
+    expect(windows()).toEqual(['agent-2']);
+    await second.shows('hello of agent-2');
+    exits(await rig.does('kill', 'agent-2'), 0);
+    await second.ends();
+    await until('the end of the server', () => (tmux('list-sessions') === '' ? true : null));
+
+    const ended = await rig.does('attach', 'agent');
+    exits(ended, 1);
+    expect(ended.stderr).toContain('loop agent has ended; what its agent did: ralph logs agent');
+    expect(ofUser()).toBe(before);
+    spawnSync('tmux', ['-S', own, 'kill-server']);
+    rmSync(own, { force: true });
+  });
+
+  it('S4.88 is refused in a tmux server of the user, which stays as it is', async () => {
+    tmux('-f', '/dev/null', 'new-session', '-d', '-s', 'mine', 'sleep 60');
+    const refused = await spawns('it', 'task', '-m', '1', '--', 'true');
+    exits(refused, 1);
+    expect(refused.stderr).toContain(
+      `ralph: error: failed to create tmux window: the tmux server "${socket}" was not`,
+    );
+    expect(tmux('list-windows', '-a', '-F', '#{session_name}')).toBe('mine\n');
+  });
+
+  it('comes back with the next daemon, and a loop without one is followed in the terminal', async () => {
+    exits(await spawns('it', 'task', '-m', '1', '--', ...rig.agent), 0);
+    const turn = await rig.nextTurn();
+    await turn.prints('hello\n');
+    await shows('it', 'hello');
+    tmux('kill-server');
+    await rig.daemon.crashes();
+    exits(await rig.does('ls'), 0);
+    await shows('it', 'hello');
+    await turn.exits(0);
+    await shows('it', 'loop complete after 1 iterations');
+    expect(windows()).toEqual(['it']);
+
+    exits(await spawns('bare', 'task', '-m', '1', '--no-tmux', '--', ...rig.agent), 0);
+    const next = await rig.nextTurn();
+    await next.prints('hello again\n');
+    const piped = await rig.does('attach', 'bare');
+    exits(piped, 2);
+    expect(piped.stderr).toContain('needs a terminal; to follow the output use: ralph logs bare -f');
+    const terminal = inTerminal('attach', 'bare');
+    await terminal.shows('hello again');
+    terminal.presses('C-c');
+    expect(await terminal.ends()).toEqual({ code: 0, terminal: 'as before' });
+    expect(terminal.screen).toContain('detached from bare, which continues');
+    await next.exits(0);
+    await rig.loop('bare').journals('loop.ended');
+  });
+});
+
+describe('an interactive agent', () => {
+  it('S4.73 S4.86 ends the loop when it prints the done pattern, not when its prompt does, also with another owner', async () => {
+    rig.write('PROMPT.md', 'Do it.\nPrint ALL DONE at the end.\n');
+    const started = await spawns(
+      ...(['it', '-f', 'PROMPT.md', '-m', '3', '--interactive', '--done-pattern', 'ALL DONE'] as const),
+      ...interactive('--to', rig.path('got'), '--echo', '--print', 'on it'),
+    );
+    exits(started, 0);
+    await until('the prompt', () => (rig.has('got') ? true : null));
+    expect(rig.read('got')).toBe('Do it.\nPrint ALL DONE at the end.\n');
+    await shows('it', 'on it');
+    const { receipt } = await rig.loop('it').journals('run.started');
+    await rig.daemon.crashes();
+    exits(await rig.does('ls'), 0);
+    await rig.loop('it').journals('owner.changed');
+    expect(rig.loop('it').all('run.started')).toMatchObject([{ receipt }]);
+    // A person types the answer.
+    tmux('send-keys', '-t', '=ralph:=it', '-l', 'x');
+    expect(rig.loop('it').all('run.ended')).toEqual([]);
+    exits(await rig.does('kill', 'it'), 0);
+    expect(windows()).toEqual([]);
+  });
+
+  it('S4.86 S4.46 is done when it shows the pattern, and is ended although it would stay (T106)', async () => {
+    exits(
+      await spawns(
+        ...([
+          'it',
+          'Print ALL DONE at the end.',
+          '-m',
+          '3',
+          '--interactive',
+          '--done-pattern',
+          'ALL DONE',
+        ] as const),
+        ...interactive('--echo', '--print', 'ALL DONE'),
+      ),
+      0,
+    );
+    const { outcome } = await rig.loop('it').journals('loop.ended');
+    expect(outcome).toMatchObject({ type: 'done' });
+    expect(rig.loop('it').all('run.started')).toHaveLength(1);
+    expect(windows()).toEqual(['it']);
+  });
+
+  it('S4.17 S4.18 S4.19 S4.85 is restarted while its screen stays the same, however often it is painted, and not while a clock runs', async () => {
+    const start = (name: string, how: string) =>
+      spawns(
+        ...([name, 'task', '-m', '2', '--interactive', '--inactivity-timeout', '3'] as const),
+        ...interactive(how),
+      );
+    exits(await start('clock', '--clock'), 0);
+    exits(await start('still', '--repaint'), 0);
+    const { outcome } = await rig.loop('still').journals('loop.ended');
+    expect(outcome).toMatchObject({ type: 'iterations-exhausted' });
+    expect(rig.loop('still').all('run.ended')).toMatchObject([
+      { ending: { how: 'timed-out', which: 'inactivity' }, as: 'restart' },
+      { ending: { how: 'timed-out', which: 'inactivity' }, as: 'restart' },
+    ]);
+    expect(rig.loop('clock').all('run.ended')).toEqual([]);
+    exits(await rig.does('kill', 'clock'), 0);
+  });
+});
+
+describe('a headless agent of preset swarm', () => {
+  it('S4.17 S4.18 S4.19 is restarted while its last lines stay the same, and not while a clock runs', async () => {
+    const start = (name: string, script: string) =>
+      spawns(name, 'task', '-m', '1', '--no-tmux', '--inactivity-timeout', '3', '--', ...rig.plain(script));
+    exits(await start('clock', 'while :; do printf "\\r%s" "$(date +%s%N)"; sleep 0.2; done'), 0);
+    exits(await start('still', 'while :; do printf "\\rthinking"; sleep 0.2; done'), 0);
+    await rig.loop('still').journals('loop.ended');
+    expect(rig.loop('still').all('run.ended')).toMatchObject([{ ending: { which: 'inactivity' } }]);
+    expect(rig.loop('clock').all('run.ended')).toEqual([]);
+    exits(await rig.does('kill', 'clock'), 0);
+    expect(existsSync(join('/tmp', `tmux-${userInfo().uid}`, socket))).toBe(false);
+  });
+});
