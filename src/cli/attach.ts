@@ -2,7 +2,7 @@ import { maskOf } from '../store/mask.ts';
 import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { followLoop } from '../views/follow-loop.ts';
-import { attachWindow, showWindow, windowOf } from '../views/window.ts';
+import { attachWindow, closeUnseenWindow, showWindow, windowOf } from '../views/window.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
 import { findLoop } from './loops.ts';
@@ -24,7 +24,11 @@ export async function attach(name: string | null, options: AttachOptions): Promi
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new UserError(`ralph attach needs a terminal; to follow the output use: ralph logs ${name} -f`);
   const window = await openWindow(loop);
-  return window === null ? follow(loop) : attachWindow(loop.spec, window);
+  if (window === null) return follow(loop);
+  const code = await attachWindow(loop.spec, window);
+  const { state, owner } = readLoopIn(loop.folder.path);
+  if (state.outcome !== null || (state.control.paused && owner === null)) await closeUnseenWindow(loop.spec);
+  return code;
 }
 
 export interface AttachOptions {
@@ -66,9 +70,10 @@ async function follow({ spec, folder }: LoopReading): Promise<number> {
 /** Shows a loop in its window until it ends; a person in the window cannot end it. */
 async function show(path: string): Promise<number> {
   const { spec, folder } = readLoopIn(path);
-  const ignore = (): void => {};
   process.on('SIGINT', ignore).on('SIGQUIT', ignore).on('SIGTSTP', ignore);
   const view = new Console(spec, {}, maskOf(spec));
   const end = await followLoop(folder, view, { from: 'iteration', until: 'end' });
   return finish(view, end, spec, {});
 }
+
+function ignore(): void {}

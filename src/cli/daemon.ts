@@ -9,7 +9,7 @@ import { enlisted } from '../store/background.ts';
 import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
 import { loopsFolder } from '../store/store.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { showWindow } from '../views/window.ts';
+import { closeUnseenWindow, showWindow } from '../views/window.ts';
 import { reasonOf } from '../user-error.ts';
 import { homely } from './homely.ts';
 import { print, printJson } from './print.ts';
@@ -24,7 +24,12 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     writeLog(line);
     if (isShown) print(`${line}\n`);
   };
-  const daemon = new Daemon({ stay: options.stay === true, log, onOwned: (loop) => onOwned(loop, log) });
+  const daemon = new Daemon({
+    stay: options.stay === true,
+    log,
+    onOwned: (loop) => onOwned(loop, log),
+    onRest: (loop) => void closeUnseenWindow(loop.spec).catch(() => {}),
+  });
   const onSignal = (): void => daemon.leave();
   process
     .on('SIGTERM', onSignal)
@@ -82,7 +87,7 @@ export async function stop(): Promise<number> {
   const left =
     count === 0
       ? ''
-      : `; ${counted(count, 'loop')} with running agents wait for the next daemon, which the next ralph command starts`;
+      : `; ${counted(count, 'loop')} left to the next daemon, which the next ralph command starts`;
   print(pid === null ? 'no daemon runs\n' : `stopped the daemon (process ${pid})${left}\n`);
   return 0;
 }

@@ -34,6 +34,8 @@ export interface DaemonOptions {
   readonly log: (line: string) => void;
   /** Called for each loop that it owns from now on. */
   readonly onOwned?: (loop: OwnedLoop) => void;
+  /** Called for each loop that has ended or is paused. */
+  readonly onRest?: (loop: OwnedLoop) => void;
 }
 
 export class Daemon {
@@ -168,7 +170,7 @@ export class Daemon {
   }
 
   async #driveOpen(id: string, loop: OwnedLoop): Promise<void> {
-    const { log, onOwned } = this.#options;
+    const { log, onOwned, onRest } = this.#options;
     this.#loops.set(id, loop);
     const name = loopInLog(loop.folder);
     for (const note of loop.notes) log(`${name}: ${note}`);
@@ -182,6 +184,7 @@ export class Daemon {
       },
     });
     log(`${name} ${wordFor(stop)}`);
+    if (stop.why !== 'left') onRest?.(loop);
   }
 }
 

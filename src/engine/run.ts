@@ -144,9 +144,11 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   }
   // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
+  // A restart of the machine is no failure of the agent.
+  const last = reason === 'exited' && live.wasCutOff === true ? 'interrupted' : reason;
   await finish(driver, live, reader, rest, (code) =>
     endingFor(
-      reason === 'exited' && watch.hasFlooded ? 'output' : reason,
+      last === 'exited' && watch.hasFlooded ? 'output' : last,
       code,
       errorOf(driver, open, code, reader),
     ),

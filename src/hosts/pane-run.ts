@@ -40,6 +40,10 @@ export class PaneRun implements HostedRun {
     });
   }
 
+  get wasCutOff(): boolean {
+    return this.#process.wasCutOff === true;
+  }
+
   follow(take: Parameters<HostedRun['follow']>[0]): void {
     this.#process.follow(take);
   }

@@ -44,6 +44,12 @@ export class ProcessRun implements HostedRun {
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
 
+  get wasCutOff(): boolean {
+    const boot = this.#table.birth(process.pid)?.bootId ?? '';
+    const { bootId } = this.receipt;
+    return boot !== '' && bootId !== '' && bootId !== boot && exitStatus(this.#folder) === null;
+  }
+
   follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void {
     for (const stream of ['stdout', 'stderr'] as const) {
       const path = join(this.#folder, `${stream}.log`);

@@ -13,6 +13,8 @@ export interface Window {
   readonly pane: string;
   /** Whether the program in the pane has exited. */
   readonly isDead: boolean;
+  /** Whether a client shows it. */
+  readonly isSeen: boolean;
 }
 
 export interface WindowSpec {
@@ -26,17 +28,25 @@ export async function listWindows(
   server: TmuxServer,
 ): Promise<readonly (Window & { readonly loop: string })[]> {
   const { session } = server.place;
-  const format = ['session_name', 'window_id', 'pane_id', 'pane_dead', '@ralph-loop', '@ralph-pane'];
+  const format = [
+    'session_name',
+    'window_id',
+    'pane_id',
+    'pane_dead',
+    'window_active_clients',
+    '@ralph-loop',
+    '@ralph-pane',
+  ];
   const listed = await server.ask(['list-panes', '-a', '-F', format.map((name) => `#{${name}}`).join('\t')]);
   const panes = (listed ?? '').split('\n').flatMap((line) => {
-    const [of = '', window = '', pane = '', dead, loop = '', isOurs] = line.split('\t');
+    const [of = '', window = '', pane = '', dead, clients, loop = '', isOurs] = line.split('\t');
     // The windows of a session are also those of every session that is attached to it.
     if (of !== session || loop === '') return [];
-    return [{ session, window, pane, isDead: dead === '1', loop, isOurs: isOurs === '1' }];
+    const known = { session, window, pane, isDead: dead === '1', isSeen: clients !== '0' };
+    return [{ ...known, loop, isOurs: isOurs === '1' }];
   });
-  const windows = new Map(panes.map((pane) => [pane.loop, pane]));
-  for (const pane of panes) if (pane.isOurs) windows.set(pane.loop, pane);
-  return [...windows.values()].map(({ isOurs: _, ...window }) => window);
+  const ours = panes.filter(({ isOurs }) => isOurs);
+  return [...new Map([...panes, ...ours].map((pane) => [pane.loop, pane])).values()];
 }
 
 /** The window of a loop; null if it has none. */

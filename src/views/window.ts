@@ -4,7 +4,7 @@
  * 1. The window of an interactive agent is the agent's own terminal. Every other window runs a viewer: closing it, or the
  *    tmux server, does not disturb the loop.
  * 2. Showing a window twice gives one window. A window whose viewer has ended gets another one.
- * 3. The window of a loop that has ended stays until a loop of its name starts, or the loop is killed or removed.
+ * 3. The window of a loop that has ended or is paused is closed, or as soon as no client shows it any more.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,6 +53,13 @@ export interface WindowPlace {
   readonly session: string;
   /** Its id: `@3`. */
   readonly window: string;
+}
+
+/** Closes the window of a loop that no process drives now, unless a client shows it. */
+export async function closeUnseenWindow(spec: Spec): Promise<void> {
+  if (spec.window === undefined) return;
+  const found = await windows.findWindow(tmuxServerOf(spec), spec.id);
+  if (found?.isSeen === false) await closeWindow(spec);
 }
 
 /** Closes the window of a loop that is over. */
