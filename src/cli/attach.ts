@@ -66,9 +66,10 @@ async function follow({ spec, folder }: LoopReading): Promise<number> {
 /** Shows a loop in its window until it ends; a person in the window cannot end it. */
 async function show(path: string): Promise<number> {
   const { spec, folder } = readLoopIn(path);
-  const ignore = (): void => {};
   process.on('SIGINT', ignore).on('SIGQUIT', ignore).on('SIGTSTP', ignore);
   const view = new Console(spec, {}, maskOf(spec));
   const end = await followLoop(folder, view, { from: 'iteration', until: 'end' });
   return finish(view, end, spec, {});
 }
+
+function ignore(): void {}

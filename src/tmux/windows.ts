@@ -32,11 +32,11 @@ export async function listWindows(
     const [of = '', window = '', pane = '', dead, loop = '', isOurs] = line.split('\t');
     // The windows of a session are also those of every session that is attached to it.
     if (of !== session || loop === '') return [];
-    return [{ session, window, pane, isDead: dead === '1', loop, isOurs: isOurs === '1' }];
+    return [{ isOurs: isOurs === '1', found: { session, window, pane, isDead: dead === '1', loop } }];
   });
-  const windows = new Map(panes.map((pane) => [pane.loop, pane]));
-  for (const pane of panes) if (pane.isOurs) windows.set(pane.loop, pane);
-  return [...windows.values()].map(({ isOurs: _, ...window }) => window);
+  // The pane of a person is used only where ours was closed.
+  const inOrderOfUse = panes.toSorted((a, b) => Number(a.isOurs) - Number(b.isOurs));
+  return [...new Map(inOrderOfUse.map(({ found }) => [found.loop, found])).values()];
 }
 
 /** The window of a loop; null if it has none. */
