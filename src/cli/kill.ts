@@ -37,9 +37,9 @@ async function killOne(loop: LoopReading, options: KillOptions): Promise<void> {
   const { name } = loop.spec;
   if (loop.state.outcome === null) {
     await end(loop);
-    await closeWindow(loop.spec);
     print(`killed ${name}\n`);
   } else warn(`ralph: warning: loop ${name} has already ended\n`);
+  await closeWindow(loop.spec);
   if (options.rmWorktree === true && loop.spec.worktree !== undefined)
     await removeTree(loop, options.forceDirty === true);
 }

@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Terminals } from '../../test/rig/cli/terminal.ts';
+import { RiggedTmux } from '../../test/rig/cli/tmux.ts';
 import { until } from '../../test/rig/cli/until.ts';
 import { processes } from '../process/process.ts';
 import { placeIn, TmuxServer } from '../tmux/server.ts';
@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => {
   terminals.close();
-  spawnSync('tmux', ['-L', server.place.socket, 'kill-server']);
+  new RiggedTmux(server.place.state).tearDown();
   rmSync(root, { recursive: true, force: true });
 });
 

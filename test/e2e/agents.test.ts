@@ -311,7 +311,7 @@ describe('ralph doctor', () => {
     const rows = bare.stdout.split('\n');
     const remedy = rows.findIndex((row) => row.includes('→'));
     expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('no supported agent'));
-    // This version does not use tmux.
+    // tmux is optional.
     expect(bare.stdout).not.toContain('tmux');
     installFake('claude', '--output-format --verbose --dangerously-skip-permissions');
     installFake('codex', 'nothing of that kind');

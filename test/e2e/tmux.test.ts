@@ -1,17 +1,17 @@
 /** Loops with a tmux window: windows, `ralph attach`, and interactive agents. Every test has its own tmux server. */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { Terminals } from '../rig/cli/terminal.ts';
+import type { RiggedTmux } from '../rig/cli/tmux.ts';
 import { until } from '../rig/cli/until.ts';
 
 let rig: Rig;
-let socket: string;
+let tmux: RiggedTmux;
 let terminals: Terminals;
 beforeAll(() => {
   terminals = new Terminals();
@@ -19,27 +19,10 @@ beforeAll(() => {
 afterAll(() => terminals.close());
 beforeEach(async () => {
   rig = await setUpRig();
-  const state = join(rig.folder, 'state', 'ralph');
-  socket = `ralph-${createHash('sha256').update(state).digest('hex').slice(0, 8)}`;
+  ({ tmux } = rig);
 });
-afterEach(async () => {
-  tmux('kill-server');
-  rmSync(join('/tmp', `tmux-${userInfo().uid}`, socket), { force: true });
-  await rig.tearDown();
-});
+afterEach(() => rig.tearDown());
 
-const tmux = (...args: readonly string[]): string =>
-  spawnSync('tmux', ['-u', '-L', socket, ...args], { encoding: 'utf8', env: { PATH: rig.env['PATH'] } })
-    .stdout;
-const windows = () =>
-  tmux('list-windows', '-t', '=ralph', '-F', '#{window_name}')
-    .split('\n')
-    .filter((line) => line !== '');
-const screen = (name: string) => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', `=ralph:=${name}`);
-const shows = (name: string, text: string) =>
-  until(`${text} in ${name}`, () => (screen(name).includes(text) ? true : null), {
-    seen: () => screen(name),
-  });
 const spawns = (name: string, ...args: readonly string[]) => rig.does('spawn', '--name', name, ...args);
 const interactive = (...args: readonly string[]) => [
   '--',
@@ -56,14 +39,14 @@ const inTerminal = (...args: readonly string[]) =>
 
 describe('the window of a loop', () => {
   it('S4.4 S4.47 S4.63 S4.71 S4.82 S4.94 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
-    const own = join(tmpdir(), `own-${socket}`);
+    const own = join(tmpdir(), `own-${tmux.socket}`);
     spawnSync('tmux', ['-S', own, '-f', '/dev/null', 'new-session', '-d', '-s', 'agent', 'sleep 60']);
     const ofUser = () => spawnSync('tmux', ['-S', own, 'list-windows', '-a'], { encoding: 'utf8' }).stdout;
     const before = ofUser();
 
     for (const name of ['agent-2', 'agent']) {
       // oxlint-disable-next-line no-await-in-loop -- one turn after the other
-      const spawned = await spawns(name, 'task', '-m', '5', '--', ...rig.agent);
+      const spawned = await spawns(name, 'task', '-m', '5', '--tmux', '--ready-wait', '--', ...rig.agent);
       exits(spawned, 0);
       expect(spawned.stdout).toBe(`spawned ${name} (tmux: ralph:${name}) [ralph mode: iteration 1/5]\n`);
       // oxlint-disable-next-line no-await-in-loop -- as above
@@ -71,10 +54,10 @@ describe('the window of a loop', () => {
       // oxlint-disable-next-line no-await-in-loop -- as above
       await turn.prints(`hello of ${name}\n`);
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await shows(name, `hello of ${name}`);
+      await tmux.shows(name, `hello of ${name}`);
     }
-    expect(screen('agent')).toContain('[ralph] agent: starting iteration 1/5');
-    const server = Number(tmux('display-message', '-p', '#{pid}'));
+    expect(tmux.screen('agent')).toContain('[ralph] agent: starting iteration 1/5');
+    const server = Number(tmux.ask('display-message', '-p', '#{pid}'));
     expect(readFileSync(`/proc/${server}/environ`, 'utf8')).not.toMatch(/RALPH_|XDG_|TMUX/);
 
     const first = inTerminal('attach', 'agent');
@@ -87,11 +70,11 @@ describe('the window of a loop', () => {
     expect(rig.loop('agent').state.outcome).toBeNull();
 
     exits(await rig.does('kill', 'agent'), 0);
-    expect(windows()).toEqual(['agent-2']);
+    expect(tmux.windows).toEqual(['agent-2']);
     await second.shows('hello of agent-2');
     exits(await rig.does('kill', 'agent-2'), 0);
     await second.ends();
-    await until('the end of the server', () => (tmux('list-sessions') === '' ? true : null));
+    await until('the end of the server', () => (tmux.ask('list-sessions') === '' ? true : null));
 
     const ended = await rig.does('attach', 'agent');
     exits(ended, 1);
@@ -102,27 +85,27 @@ describe('the window of a loop', () => {
   });
 
   it('S4.88 is refused in a tmux server of the user, which stays as it is', async () => {
-    tmux('-f', '/dev/null', 'new-session', '-d', '-s', 'mine', 'sleep 60');
+    tmux.ask('-f', '/dev/null', 'new-session', '-d', '-s', 'mine', 'sleep 60');
     const refused = await spawns('it', 'task', '-m', '1', '--', 'true');
     exits(refused, 1);
     expect(refused.stderr).toContain(
-      `ralph: error: failed to create tmux window: the tmux server "${socket}" was not`,
+      `ralph: error: failed to create tmux window: the tmux server "${tmux.socket}" was not`,
     );
-    expect(tmux('list-windows', '-a', '-F', '#{session_name}')).toBe('mine\n');
+    expect(tmux.ask('list-windows', '-a', '-F', '#{session_name}')).toBe('mine\n');
   });
 
   it('comes back with the next daemon, and a loop without one is followed in the terminal', async () => {
     exits(await spawns('it', 'task', '-m', '1', '--', ...rig.agent), 0);
     const turn = await rig.nextTurn();
     await turn.prints('hello\n');
-    await shows('it', 'hello');
-    tmux('kill-server');
+    await tmux.shows('it', 'hello');
+    tmux.ask('kill-server');
     await rig.daemon.crashes();
     exits(await rig.does('ls'), 0);
-    await shows('it', 'hello');
+    await tmux.shows('it', 'hello');
     await turn.exits(0);
-    await shows('it', 'loop complete after 1 iterations');
-    expect(windows()).toEqual(['it']);
+    await tmux.shows('it', 'loop complete after 1 iterations');
+    expect(tmux.windows).toEqual(['it']);
 
     exits(await spawns('bare', 'task', '-m', '1', '--no-tmux', '--', ...rig.agent), 0);
     const next = await rig.nextTurn();
@@ -145,22 +128,22 @@ describe('an interactive agent', () => {
     rig.write('PROMPT.md', 'Do it.\nPrint ALL DONE at the end.\n');
     const started = await spawns(
       ...(['it', '-f', 'PROMPT.md', '-m', '3', '--interactive', '--done-pattern', 'ALL DONE'] as const),
-      ...interactive('--to', rig.path('got'), '--echo', '--print', 'on it'),
+      ...interactive('--to', rig.path('got'), '--echo', '--print', 'on it', '--later', 'ALL DONE'),
     );
     exits(started, 0);
     await until('the prompt', () => (rig.has('got') ? true : null));
     expect(rig.read('got')).toBe('Do it.\nPrint ALL DONE at the end.\n');
-    await shows('it', 'on it');
+    await tmux.shows('it', 'on it');
     const { receipt } = await rig.loop('it').journals('run.started');
     await rig.daemon.crashes();
     exits(await rig.does('ls'), 0);
     await rig.loop('it').journals('owner.changed');
     expect(rig.loop('it').all('run.started')).toMatchObject([{ receipt }]);
-    // A person types the answer.
-    tmux('send-keys', '-t', '=ralph:=it', '-l', 'x');
-    expect(rig.loop('it').all('run.ended')).toEqual([]);
-    exits(await rig.does('kill', 'it'), 0);
-    expect(windows()).toEqual([]);
+    // A person presses Enter in the window.
+    tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
+    const { outcome } = await rig.loop('it').journals('loop.ended');
+    expect(outcome).toMatchObject({ type: 'done' });
+    expect(rig.loop('it').all('run.ended')).toMatchObject([{ as: 'ok' }]);
   });
 
   it('S4.86 S4.46 is done when it shows the pattern, and is ended although it would stay (T106)', async () => {
@@ -182,13 +165,13 @@ describe('an interactive agent', () => {
     const { outcome } = await rig.loop('it').journals('loop.ended');
     expect(outcome).toMatchObject({ type: 'done' });
     expect(rig.loop('it').all('run.started')).toHaveLength(1);
-    expect(windows()).toEqual(['it']);
+    expect(tmux.windows).toEqual(['it']);
   });
 
   it('S4.17 S4.18 S4.19 S4.85 is restarted while its screen stays the same, however often it is painted, and not while a clock runs', async () => {
     const start = (name: string, how: string) =>
       spawns(
-        ...([name, 'task', '-m', '2', '--interactive', '--inactivity-timeout', '3'] as const),
+        ...([name, 'task', '-m', '1', '--interactive', '--inactivity-timeout', '3'] as const),
         ...interactive(how),
       );
     exits(await start('clock', '--clock'), 0);
@@ -196,7 +179,6 @@ describe('an interactive agent', () => {
     const { outcome } = await rig.loop('still').journals('loop.ended');
     expect(outcome).toMatchObject({ type: 'iterations-exhausted' });
     expect(rig.loop('still').all('run.ended')).toMatchObject([
-      { ending: { how: 'timed-out', which: 'inactivity' }, as: 'restart' },
       { ending: { how: 'timed-out', which: 'inactivity' }, as: 'restart' },
     ]);
     expect(rig.loop('clock').all('run.ended')).toEqual([]);
@@ -214,6 +196,6 @@ describe('a headless agent of preset swarm', () => {
     expect(rig.loop('still').all('run.ended')).toMatchObject([{ ending: { which: 'inactivity' } }]);
     expect(rig.loop('clock').all('run.ended')).toEqual([]);
     exits(await rig.does('kill', 'clock'), 0);
-    expect(existsSync(join('/tmp', `tmux-${userInfo().uid}`, socket))).toBe(false);
+    expect(tmux.isThere).toBe(false);
   });
 });

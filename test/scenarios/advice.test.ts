@@ -141,8 +141,10 @@ describe('ralph help', () => {
 describe('--quiet', () => {
   it('does not hide warnings', async () => {
     const stage = openStage();
-    const { stderr } = await stage.run('-p', 'x', '--preset', 'swarm', '-m', '1', '--quiet');
-    expect(stderr).toContain('[ralph] it: warning: preset "swarm" runs its agent in tmux');
+    const { stderr } = await stage.run('-p', 'x', '--preset', 'promise', '-m', '1', '--quiet');
+    expect(stderr).toContain(
+      '[ralph] it: warning: preset "promise" runs its agent in one continuing session',
+    );
     expect(stderr).not.toContain('starting iteration');
   });
 });

@@ -47,8 +47,7 @@ describe('spawn', () => {
     mkdirSync(stage.path('elsewhere'));
     stage.plans('default', waitFor());
     const args = ['--prompt-file', './PROMPT.md', '--cwd', 'elsewhere', '--env', 'COLOUR=blue'];
-    const many = await stage.spawns(...args, '--ralph', '--tmux', '--ready-wait', '--max-iterations', '51')
-      .ended;
+    const many = await stage.spawns(...args, '--ralph', '--ready-wait', '--max-iterations', '51').ended;
     expect(many).toMatchObject({ code: 0, stdout: 'spawned it [ralph mode: iteration 1/51]\n' });
     expect(many.stderr).toContain(
       'ralph: warning: high iteration count (>50) may consume significant resources\n',
@@ -65,7 +64,7 @@ describe('spawn', () => {
     expect(taken.stderr).toMatch(
       /^ralph: error: worker 'it' already exists\nThe loop "it" is already running/,
     );
-    const other = stage.ralph('spawn', '--name', 'it-2', ...args, '-m', '50', '--', stage.agent);
+    const other = stage.ralph('spawn', '--name', 'it-2', '--no-tmux', ...args, '-m', '50', '--', stage.agent);
     expect(await other.ended).toMatchObject({
       code: 0,
       stdout: 'spawned it-2 [ralph mode: iteration 1/50]\n',

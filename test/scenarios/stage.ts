@@ -27,6 +27,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
+import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { Mould } from '../rig/mould.ts';
 import { Ralph, type Ended } from './ralph.ts';
 
@@ -254,7 +255,9 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    const unended = await new RiggedDaemon(join(this.#folder, 'state', 'ralph')).tearDown();
+    const state = join(this.#folder, 'state', 'ralph');
+    const unended = await new RiggedDaemon(state).tearDown();
+    new RiggedTmux(state).tearDown();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
     const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
     for (const ralph of unfinished) ralph.signal('SIGKILL');

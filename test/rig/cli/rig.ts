@@ -19,6 +19,7 @@ import { Mould } from '../mould.ts';
 import { Program, type Ended } from './program.ts';
 import { RecordedLoop } from './recorded-loop.ts';
 import { LoopFiles } from './loop-files.ts';
+import { RiggedTmux } from './tmux.ts';
 import { meet, type Turn } from './turn.ts';
 import { until } from './until.ts';
 
@@ -66,6 +67,8 @@ export class Rig {
   /** The built command. */
   readonly command: string = COMMAND;
   readonly daemon: RiggedDaemon;
+  /** The tmux server with the windows of its loops. */
+  readonly tmux: RiggedTmux;
   readonly #marker: string;
   readonly #server: Server;
   readonly #programs: Program[] = [];
@@ -79,6 +82,7 @@ export class Rig {
     this.folder = folder;
     this.workspace = join(folder, 'work');
     this.daemon = new RiggedDaemon(join(folder, 'state', 'ralph'));
+    this.tmux = new RiggedTmux(join(folder, 'state', 'ralph'));
     this.#marker = `RALPH_E2E=${id}`;
     this.#server = server;
     this.env = {
@@ -229,6 +233,7 @@ export class Rig {
   async tearDown(): Promise<void> {
     const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
     const unended = await this.daemon.tearDown();
+    this.tmux.tearDown();
     const left = this.left();
     // A look at all processes takes time, and where none is left none can start another one.
     if (left.length > 0) await endLeftovers(this.#marker);
