@@ -8,8 +8,9 @@ import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { startUp } from './start-up.mjs';
 import { stopping } from './stopping.mjs';
+import { thousandLoops } from './thousand-loops.mjs';
 
-const parts = { iterations, startUp, output, memoryOverTime, stopping, checkpoint };
+const parts = { iterations, startUp, output, memoryOverTime, stopping, checkpoint, thousandLoops };
 const chosen = process.argv.slice(2);
 const rows = [];
 for (const [name, measure] of Object.entries(parts)) {

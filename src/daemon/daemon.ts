@@ -17,6 +17,7 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
+import { turn } from '../process/turns.ts';
 import { watchFolder } from '../process/watch.ts';
 import { backgroundFolder, dismiss, enlist, enlisted } from '../store/background.ts';
 import { retakeLock, takeLock } from '../store/lock.ts';
@@ -133,6 +134,7 @@ export class Daemon {
   /** Owns one loop until it ends, rests or is left. */
   async #drive(id: string): Promise<void> {
     this.#loops.set(id, null);
+    await turn();
     try {
       const loop = await this.#open(id);
       if (loop !== null) await this.#driveOpen(id, loop);

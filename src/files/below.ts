@@ -5,7 +5,7 @@
  *    so that no process can put a link there between the look and the use.
  * 2. An error names the real path.
  */
-import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf, UnusableFile } from './files.ts';
 
@@ -38,7 +38,8 @@ function belowDescriptors<T>(
     for (const part of parts) {
       const [path, parent] = [`/proc/self/fd/${descriptor}/${part}`, descriptor];
       real = join(real, part);
-      if (make) makeFolder(path, real);
+      // As a rule it is there, and checking is much cheaper than catching what `mkdir` throws.
+      if (make && !existsSync(path)) makeFolder(path, real);
       descriptor = openFolder(path, real, true);
       closeSync(parent);
     }

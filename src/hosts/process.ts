@@ -17,6 +17,7 @@ import { findCommand } from '../process/command.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
 import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
+import { turn } from '../process/turns.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
 import { ProcessRun } from './process-run.ts';
 import { readReceipt } from './receipt.ts';
@@ -53,6 +54,8 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
   const argv = resolveCommand(spec);
   makeFolders(folder, PRIVATE_FOLDER);
   const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
+  // A start blocks this process for a moment, and the agents of many loops may start together.
+  await turn();
   const shim = startShim({
     folder,
     argv,

@@ -1,5 +1,6 @@
 /** The receipt in a run's folder, for an owner that finds the run without a receipt in the journal. */
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -8,6 +9,8 @@ import type { Birth } from '../process/process-table.ts';
 
 export function writeReceipt(folder: string, birth: Birth): void {
   try {
+    // An adopted run has one already.
+    if (isDeepStrictEqual(readReceipt(folder), birth)) return;
     replaceFile(fileIn(folder), `${JSON.stringify(birth)}\n`, { mode: PRIVATE_FILE });
   } catch {
     // The journal has the receipt too, and the marker identifies the run.

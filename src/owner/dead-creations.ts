@@ -8,6 +8,7 @@
  */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegular } from '../files/files.ts';
 import { forgetRecords } from '../scm/start.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
@@ -32,10 +33,13 @@ export async function forgetDeadCreations(state: string = stateFolder()): Promis
   return dead;
 }
 
-/** Looks at the size of one file: this is asked for every unfinished loop whenever one is created. */
+/** Looks at one file, and takes no lock: this is asked for every unfinished loop whenever one is created. */
 function mayBeDead(id: string, state: string): boolean {
-  const size = statSync(join(state, 'loops', id, 'journal.jsonl'), { throwIfNoEntry: false })?.size ?? 0;
-  return size <= MAX_EMPTY_JOURNAL_BYTES;
+  const journal = join(state, 'loops', id, 'journal.jsonl');
+  const size = statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > MAX_EMPTY_JOURNAL_BYTES) return false;
+  // After the header and the first event.
+  return (readRegular(journal)?.toString('latin1') ?? '').split('\n').length <= 2;
 }
 
 /** A longer journal has a first event. */

@@ -1,12 +1,22 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { turn } from './turns.ts';
 
 /**
  * Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started, except
  * where the system has no file descriptors, processes or memory left, which is an error.
  */
-export function exec(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
+export async function exec(
+  argv: readonly [string, ...string[]],
+  options: ExecOptions,
+): Promise<Execution | null> {
+  // A start blocks this process for a moment, and many loops may want one.
+  await turn();
+  return execNow(argv, options);
+}
+
+function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
   const { cwd, env, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes = Infinity, timeoutMs, interrupt } = options;
   const [program, ...args] = argv;
   const hasOwnGroup = timeoutMs !== undefined;

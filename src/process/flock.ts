@@ -8,6 +8,7 @@
  *    release the lock.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { turn } from './turns.ts';
 
 /** Locks an open file. Resolves to false if another process has the lock, to null if there is no `flock` program. */
 export function flock(descriptor: number): Promise<boolean | null> {
@@ -55,13 +56,15 @@ async function takeAll(wanted: readonly Wanted[]): Promise<void> {
     const [first, ...others] = wanted.map(({ descriptor }) => descriptor);
     if (first === undefined) return;
     const statuses = others.length === 0 ? [await runFlock(first)] : await runShell([first, ...others]);
-    wanted.forEach(({ resolve, reject }, index) => {
+    for (const [index, { resolve, reject }] of wanted.entries()) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await turn();
       try {
         resolve(meaningOf(statuses[index] ?? null));
       } catch (error) {
         reject(asError(error));
       }
-    });
+    }
   } catch (error) {
     for (const { reject } of wanted) reject(asError(error));
   }

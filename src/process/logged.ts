@@ -26,6 +26,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
+import { turn } from './turns.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
 import { refuseFullDisk } from './full-disk.ts';
 
@@ -51,6 +52,8 @@ export async function runLogged(
       env: { ...env, [marker.name]: marker.value },
       sandbox: spec.sandbox,
     };
+    // A start blocks this process for a moment, and many loops may want one.
+    await turn();
     const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);

@@ -3,10 +3,10 @@
  *
  * 1. A question is answered by a look that began after it was asked, never by an earlier one.
  * 2. Questions that are asked in one turn of the event loop, or while a look is under way, share the next look.
- * 3. The answers are given in slices: what their receivers do at once must not add up to a long pause.
+ * 3. The answers are given in turns (`turns.ts`).
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { TimeSlice } from './time-slice.ts';
+import { turn } from './turns.ts';
 
 export class SharedLook<T> {
   readonly #look: () => Promise<T>;
@@ -41,11 +41,10 @@ export class SharedLook<T> {
   async #answer(asked: readonly Question<T>[]): Promise<void> {
     try {
       const found = await this.#look();
-      const slice = new TimeSlice();
       for (const question of asked) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await turn();
         answerOne(question, found);
-        // oxlint-disable-next-line no-await-in-loop -- the time that the receiver takes counts
-        await slice.settle();
       }
     } catch (error) {
       for (const { reject } of asked) reject(error);

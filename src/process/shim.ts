@@ -136,7 +136,9 @@ export function unknownBirth(pid: number): Birth {
 
 /** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
 export function exitStatus(folder: string): number | null {
-  const status = readNumber(join(folder, 'exit'));
+  const path = join(folder, 'exit');
+  // Asked again and again while the agent runs, and checking is much cheaper than catching what `open` throws.
+  const status = existsSync(path) ? readNumber(path) : null;
   return status !== null && status <= MAX_STATUS ? status : null;
 }
 

@@ -9,6 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
+import { turn } from './turns.ts';
 
 /** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
@@ -17,6 +18,8 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<S
   await remains.terminate(run.graceMs);
   await remains.kill();
   await endShim(run.shim, table);
+  // The runs of many loops may have ended together, and each has a lot to write now.
+  await turn();
   return remains.report;
 }
 

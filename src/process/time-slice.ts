@@ -10,14 +10,6 @@ export class TimeSlice {
     await yieldToEventLoop();
     this.#began = performance.now();
   }
-
-  /** The same, after everything has run that was resolved in this slice. */
-  async settle(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      process.nextTick(resolve);
-    });
-    await this.pause();
-  }
 }
 
 const SLICE_MS = 4;

@@ -5,6 +5,7 @@ import { explain, endedStatus } from '../loop/outcome.ts';
 import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
+import { textOf } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { onDesk } from '../store/desk.ts';
@@ -57,7 +58,11 @@ export class StateFile {
     const kept = this.#editedLimit === null ? {} : { max_iterations: this.#editedLimit };
     try {
       const text = `${JSON.stringify({ ...content, ...kept }, null, 2)}\n`;
-      onDesk(this.#desk, this.#desk.path, (folder) => replaceFile(join(folder, basename(this.#path)), text));
+      onDesk(this.#desk, this.#desk.path, (folder) => {
+        const file = join(folder, basename(this.#path));
+        // A new owner rarely has anything to change, and to replace a file costs ten times as much as to read it.
+        if (textOf(file) !== text) replaceFile(file, text);
+      });
     } finally {
       this.#writtenAt = timeOf(this.#path);
     }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { readJsonFile } from '../files/read-json.ts';
 import { fits } from '../loop/shape.ts';
 import { KEPT } from './spec-shape.ts';
@@ -14,7 +15,8 @@ export interface Kept {
 
 /** Keeps the environment of a loop until it ends. */
 export function keep(id: string, environment: Kept, state: string = stateFolder()): void {
-  writeJson(join(state, 'kept'), id, environment);
+  // Every owner keeps it again, as a rule unchanged.
+  if (!isDeepStrictEqual(kept(id, state), environment)) writeJson(join(state, 'kept'), id, environment);
 }
 
 export function kept(id: string, state: string = stateFolder()): Kept | null {

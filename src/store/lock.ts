@@ -81,12 +81,18 @@ function openState(path: string): number {
 /** Writes down who has the lock, for other processes. */
 function show(descriptor: number, owner: LockOwner | null): void {
   try {
-    ftruncateSync(descriptor, 0);
-    if (owner !== null) writeSync(descriptor, `${JSON.stringify(owner)}\n`, 0);
+    const { size } = fstatSync(descriptor);
+    const text = owner === null ? '' : JSON.stringify(owner);
+    // Blanks over the rest of an earlier text: cutting a file off costs many times as much as writing over it.
+    if (size > MAX_SHOWN_BYTES) ftruncateSync(descriptor, 0);
+    writeSync(descriptor, `${text.padEnd(Math.min(size, MAX_SHOWN_BYTES) - 1)}\n`, 0);
   } catch {
     // The lock holds without it: another user's file can be locked and not written, and the disk may be full.
   }
 }
+
+/** No owner takes more to show. */
+const MAX_SHOWN_BYTES = 500;
 
 /** The lock without a `flock` program: an abstract socket, whose name the kernel gives to only one process. */
 async function listen(path: string): Promise<(() => void) | null> {

@@ -15,6 +15,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
@@ -31,10 +32,21 @@ import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 
 /** Moves the loops of an earlier version that can be moved now. */
 export async function moveOldLoops(): Promise<void> {
-  for (const { file, key } of oldLoops()) {
+  const changed = changedAt(loopsFolder());
+  if (changed === withoutOldLoops) return;
+  const found = oldLoops();
+  for (const { file, key } of found) {
     // oxlint-disable-next-line no-await-in-loop -- rare, and each takes a lock
     if (await tryToMove(new LoopFolder(key))) removeQuietly(file);
   }
+  if (found.length === 0) withoutOldLoops = changed;
+}
+
+/** How the folder of the loops was when it had none of an earlier version: a process may take over a thousand loops. */
+let withoutOldLoops: string | null = null;
+
+function changedAt(folder: string): string {
+  return `${folder} ${statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0}`;
 }
 
 /** The loops of an earlier version, as its registry names them. */
