@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { leftovers, lives } from './leftovers.ts';
 import { until } from './until.ts';
 
@@ -48,6 +49,11 @@ export class RiggedDaemon {
   /** Kills it, and any other that was just started; returns how many loops it had. */
   async tearDown(): Promise<number> {
     if (!existsSync(join(this.#folder, 'daemon'))) return 0;
+    // The daemon takes an entry away just after the journal says that the loop has ended.
+    for (let looks = 0; this.enlisted.length > 0 && looks < 40; looks++) {
+      // oxlint-disable-next-line no-await-in-loop -- a test that leaves a loop fails anyway
+      await sleep(50);
+    }
     const count = this.enlisted.length;
     for (const { pid, command } of leftovers(`XDG_STATE_HOME=${dirname(this.#folder)}`)) {
       if (!command.includes('daemon run')) continue;
