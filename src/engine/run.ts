@@ -144,16 +144,25 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   }
   // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
-  // A restart of the machine is no failure of the agent.
-  const last = reason === 'exited' && live.wasCutOff === true ? 'interrupted' : reason;
   await finish(driver, live, reader, rest, (code) =>
-    endingFor(
-      last === 'exited' && watch.hasFlooded ? 'output' : last,
-      code,
-      errorOf(driver, open, code, reader),
-    ),
+    isCutOff(live, reason, code)
+      ? { how: 'interrupted' }
+      : endingFor(
+          reason === 'exited' && watch.hasFlooded ? 'output' : reason,
+          code,
+          errorOf(driver, open, code, reader),
+        ),
   );
 }
+
+/** Whether a restart of the machine has ended the run: with a signal, or before its exit code could be written. */
+function isCutOff({ isOfEarlierBoot }: HostedRun, reason: Reason, code: number | null): boolean {
+  if (reason !== 'exited' || !isOfEarlierBoot) return false;
+  return code === null || SHUTDOWN_CODES.has(code);
+}
+
+/** The shim writes 128 and the number of the signal: SIGHUP, SIGINT, SIGKILL or SIGTERM. */
+const SHUTDOWN_CODES: ReadonlySet<number> = new Set([129, 130, 137, 143]);
 
 /** Nothing that failed on a full disk says anything about the agent. */
 function errorOf(driver: Driver, { id }: Run, code: number | null, { error }: RunReader): RunError | null {

@@ -46,6 +46,7 @@ export function functionHost(
 class FunctionRun implements HostedRun {
   /** Never the pid of this process: stopping a run ends the process that its receipt names. */
   readonly receipt: HostedRun['receipt'] = unknownBirth(0);
+  readonly isOfEarlierBoot = false;
   readonly ended: Promise<void>;
   readonly #spec: CallSpec;
   readonly #call: FunctionCall | null;

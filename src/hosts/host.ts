@@ -19,8 +19,8 @@ export interface RunRequest {
 /** A run that was started; it may have ended since. */
 export interface HostedRun {
   readonly receipt: Receipt;
-  /** Whether the machine was restarted while it ran, so that its exit code is lost. */
-  readonly wasCutOff?: boolean;
+  /** Whether the machine was restarted since it was started. */
+  readonly isOfEarlierBoot: boolean;
   /** Resolves when the agent has ended, by itself or by `stop`. Processes that it started may still be alive. */
   readonly ended: Promise<void>;
   /** Passes on all output from the beginning, as it arrives. A chunk is valid only during the call. */

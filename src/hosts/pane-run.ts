@@ -40,8 +40,8 @@ export class PaneRun implements HostedRun {
     });
   }
 
-  get wasCutOff(): boolean {
-    return this.#process.wasCutOff === true;
+  get isOfEarlierBoot(): boolean {
+    return this.#process.isOfEarlierBoot;
   }
 
   follow(take: Parameters<HostedRun['follow']>[0]): void {

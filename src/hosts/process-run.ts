@@ -44,10 +44,10 @@ export class ProcessRun implements HostedRun {
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
 
-  get wasCutOff(): boolean {
+  get isOfEarlierBoot(): boolean {
     const boot = this.#table.birth(process.pid)?.bootId ?? '';
     const { bootId } = this.receipt;
-    return boot !== '' && bootId !== '' && bootId !== boot && exitStatus(this.#folder) === null;
+    return boot !== '' && bootId !== '' && bootId !== boot;
   }
 
   follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void {

@@ -55,6 +55,7 @@ export function guardedHost(
   const guarded = (run: HostedRun, id: string): HostedRun => ({
     receipt: run.receipt,
     ended: run.ended,
+    isOfEarlierBoot: run.isOfEarlierBoot,
     follow: (take) => run.follow(take),
     stop: (graceMs) => run.stop(graceMs),
     detach: () => run.detach(),

@@ -83,6 +83,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
   timers.push(clock.at(endsAt, end));
 
   return {
+    isOfEarlierBoot: false,
     receipt: receiptOf(process, world),
     ended,
     follow(taker) {
