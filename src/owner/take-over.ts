@@ -34,7 +34,8 @@ export async function takeOver(
     refuseOtherProgram(written, perform);
     const { env, argv, notes } = environmentFor(written, owner);
     const spec = { ...written, agent: { ...written.agent, argv } };
-    keepEnvironment(spec, env);
+    // An owner in the background has no other environment than the kept one.
+    if (owner.by === 'person') keepEnvironment(spec, env);
     return new OwnedLoop({ spec, folder, env, notes, release, perform });
   } catch (error) {
     release();

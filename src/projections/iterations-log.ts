@@ -41,10 +41,17 @@ export class IterationsLog {
     for (const line of logLines(event, state, report)) this.#pending += `${this.#mask(line)}\n`;
   }
 
-  /** Cuts off lines that an earlier owner wrote and this one has pending, or accepts that the file is shorter. */
+  /**
+   * Drops pending lines that an earlier owner has written, or cuts the file off where it differs from them. Accepts that the
+   * file is shorter than it was.
+   */
   catchUp(): void {
-    if (this.#file.size < this.#bytes) this.#bytes = this.#file.size;
-    else this.#file.cut(this.#bytes);
+    const text = Buffer.from(this.#file.read());
+    this.#bytes = Math.min(this.#bytes, text.length);
+    const written = text.subarray(this.#bytes).toString();
+    if (!this.#pending.startsWith(written)) return this.#file.cut(this.#bytes);
+    this.#pending = this.#pending.slice(written.length);
+    this.#bytes = text.length;
   }
 
   /** Takes over from an object that has written the whole file again: nothing is pending. */

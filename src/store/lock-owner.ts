@@ -1,5 +1,6 @@
 import { readJsonFile } from '../files/read-json.ts';
 import { fields, fits, optional, shortText, whole } from '../loop/shape.ts';
+import type { Birth } from '../process/process-table.ts';
 import { processes } from '../process/process.ts';
 
 /** The owner of a loop, as the lock file shows it to other processes. The lock itself does not depend on it. */
@@ -34,6 +35,12 @@ const OWNER = fields({ pid: whole(1), since: shortText(100), boot: optional(shor
 const MAX_BYTES = 1000;
 
 export function thisProcess(): LockOwner {
-  const birth = processes.birth(process.pid);
+  self ??= ownerOf(processes.birth(process.pid));
+  return self;
+}
+
+let self: LockOwner | null = null;
+
+function ownerOf(birth: Birth | null): LockOwner {
   return { pid: process.pid, since: birth?.startTime ?? '', boot: birth?.bootId ?? '' };
 }
