@@ -7,6 +7,7 @@ import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
+import { turn } from '../process/turns.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { HostedRun, OutputStream } from './host.ts';
 import { writeReceipt } from './receipt.ts';
@@ -78,6 +79,8 @@ export class ProcessRun implements HostedRun {
   }
 
   async detach(): Promise<void> {
+    // An owner may leave many loops at once, and each has something to write.
+    await turn();
     // The next owner finds the run by this file where the journal has no receipt yet.
     writeReceipt(this.#folder, this.receipt);
     this.#release();
