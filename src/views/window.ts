@@ -91,11 +91,6 @@ export interface WindowProblem {
   readonly message: string;
 }
 
-/** How people name the window of a new loop: `ralph:night`. */
-export function windowName(window: TmuxWindow, loop: string): string {
-  return `${tmuxServerOf({ window }).place.session}:${loop}`;
-}
-
 /**
  * Shows a window on our terminal until the user detaches, and returns tmux's exit code. The client has a session of its own:
  * another client keeps its current window, and nothing is left when this one goes.

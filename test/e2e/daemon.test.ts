@@ -24,7 +24,7 @@ describe('ralph run --detach', () => {
     const daemon = await rig.daemon.runs();
     const status = await rig.does('status', 'a');
     exits(status, 0);
-    expect(status.stdout).toContain(`Status: running (process ${daemon})`);
+    expect(status.stdout).toMatch(new RegExp(`^Status: running\n[^]*^Owner: process ${daemon}\n`, 'm'));
     const turn = await rig.nextTurn();
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
