@@ -113,9 +113,15 @@ describe('the window of a loop', () => {
     await until('the end of the window', () => (tmux.windows.length === 0 ? true : null));
     expect(rig.loop('it').state.outcome).toMatchObject({ type: 'iterations-exhausted' });
 
-    exits(await spawns('bare', 'task', '-m', '1', '--no-tmux', '--', ...rig.agent), 0);
+    const args = ['--name', 'bare', 'task', '-m', '1', '--no-tmux', '--wait', '--', ...rig.agent];
+    const waiting = inTerminal('spawn', ...args);
     const next = await rig.nextTurn();
     await next.prints('hello again\n');
+    await waiting.shows('last activity');
+    waiting.presses('C-c');
+    expect(await waiting.ends()).toEqual({ code: 130, terminal: 'as before' });
+    expect(waiting.screen).toContain('detached from bare, which continues in the background');
+    expect(waiting.screen).not.toContain('last activity');
     const piped = await rig.does('attach', 'bare');
     exits(piped, 2);
     expect(piped.stderr).toContain('needs a terminal; to follow the output use: ralph logs bare -f');
