@@ -4,7 +4,7 @@
  * 1. The window of an interactive agent is the agent's own terminal. Every other window runs a viewer: closing it, or the
  *    tmux server, does not disturb the loop.
  * 2. Showing a window twice gives one window. A window whose viewer has ended gets another one.
- * 3. The window of a loop that has ended or is paused is closed, or as soon as no client shows it any more.
+ * 3. The window of a loop that has ended or is paused is closed, at once or as soon as no client shows it any more.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
