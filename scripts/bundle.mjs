@@ -32,7 +32,7 @@ await build({
       groups: [
         {
           name: 'answers',
-          test: withImports(['status', 'errors'].map((name) => `src/cli/${name}.ts`)),
+          test: withImports(['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`)),
         },
       ],
     },

@@ -46,14 +46,17 @@ function startedLine({ spec: { name } }: OwnedLoop): string {
 export async function followInBackground(
   loop: OwnedLoop,
   options: ViewOptions,
-  { owned, ended }: { readonly owned?: () => void; readonly ended?: (loop: EndedLoop) => void } = {},
+  {
+    owned,
+    ended,
+  }: { readonly owned?: (view: Console) => void; readonly ended?: (loop: EndedLoop) => void } = {},
 ): Promise<number> {
   const { folder, spec } = loop;
   // While the environment is kept: it is deleted when the loop ends.
   const mask = maskOf(spec);
   await handOver(loop);
-  owned?.();
   const view = new Console(spec, options, mask);
+  owned?.(view);
   const end = await followLoop(folder, view);
   const code = await finish(view, end, spec, options);
   ended?.({ folder, spec, mask, end: () => end });

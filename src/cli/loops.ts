@@ -1,4 +1,4 @@
-import { enlisted } from '../store/background.ts';
+import { isEnlisted } from '../store/background.ts';
 import { readLoop, type LoopReading } from '../store/read-loop.ts';
 import { problemWithName } from '../store/names.ts';
 import type { Control } from '../loop/event.ts';
@@ -14,7 +14,7 @@ export function findLoop(workspace: string, name: string): LoopReading {
 /** The loop of this name with its owner: one that the daemon should own may have to wait for a daemon. */
 export async function findOwned(workspace: string, name: string): Promise<LoopReading> {
   const loop = findLoop(workspace, name);
-  if (loop.owner !== null || !enlisted().includes(loop.spec.id)) return loop;
+  if (loop.owner !== null || !isEnlisted(loop.spec.id)) return loop;
   const { isOwned } = await import('../daemon/hand-over.ts');
   await isOwned(loop.folder);
   return findLoop(workspace, name);

@@ -13,11 +13,13 @@ import { UserError } from '../user-error.ts';
 import { NoRepository, TreeNotMade } from '../worktree/place.ts';
 import { parseVariables, parseWhole } from '../config/values.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
-import { problemWithWindow, windowName } from '../views/window.ts';
+import { problemWithWindow } from '../views/window.ts';
 import { isTmuxName } from '../store/names.ts';
 import type { Spec } from '../store/spec.ts';
+import { windowName } from '../store/tmux-place.ts';
 import { begin, type Work } from './begin.ts';
 import { followInBackground, leaveInBackground, showNotes } from './background.ts';
+import type { Console } from './console.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
@@ -147,9 +149,10 @@ async function follow(
   const { name } = loop.spec;
   showNotes(loop, view);
   const stopWaking = keepDaemonAwake();
-  const owned = (): void => {
+  const owned = (shown: Console): void => {
     if (view.json !== true && view.quiet !== true) print(`${line}\n`);
     process.once('SIGINT', () => {
+      shown.close();
       warn(`\nralph: detached from ${name}, which continues in the background\n`);
       warn(`  watch it: ralph logs ${name} -f\n  stop it: ralph stop ${name}\n`);
       process.exit(130);

@@ -68,7 +68,7 @@ function describe(loop: LoopReading): readonly string[] {
   const silence = state.policy.timeouts.inactivityMs;
   return [
     `Ralph Loop: ${spec.name}`,
-    `Status: ${word}${owner === null ? '' : ` (process ${owner})`}`,
+    `Status: ${word}`,
     `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
     `Started: ${time(report.startedAt)}`,
     `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
@@ -76,6 +76,8 @@ function describe(loop: LoopReading): readonly string[] {
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
+    ...(owner === null ? [] : [`Owner: process ${owner}`]),
+    ...(summary.window === undefined ? [] : [`Window: ${summary.window}`]),
     ...(spec.tags === undefined ? [] : [`Tags: ${spec.tags.join(', ')}`]),
     ...report.checks.map(
       ({ command, result }) =>

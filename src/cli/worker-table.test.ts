@@ -13,4 +13,5 @@ it('S4.91 lists workers with the columns of document 003 and relative times', ()
     'NAME  STATUS   PID/WINDOW  STARTED  WORKTREE   TAG\n' +
       'it    running  12          1s       /trees/it  api,night\n',
   );
+  expect(workerTable([{ ...worker, window: 'ralph:it' }], 1000)).toContain('it    running  ralph:it    1s');
 });

@@ -3,10 +3,10 @@ import { columns } from './columns.ts';
 
 /** The workers as the list of document 003 shows them, one line each. */
 export function workerTable(workers: readonly ListedWorker[], now: number): string {
-  const rows = workers.map(({ name, status, pid, startedAt, worktree, tags }) => [
+  const rows = workers.map(({ name, status, pid, window, startedAt, worktree, tags }) => [
     name,
     status,
-    pid === null ? '-' : String(pid),
+    window ?? (pid === null ? '-' : String(pid)),
     startedAt === null ? '-' : age(now - startedAt),
     worktree?.path ?? '-',
     tags.length === 0 ? '-' : tags.join(','),
@@ -14,7 +14,7 @@ export function workerTable(workers: readonly ListedWorker[], now: number): stri
   return columns([['NAME', 'STATUS', 'PID/WINDOW', 'STARTED', 'WORKTREE', 'TAG'], ...rows]);
 }
 
-export type ListedWorker = Pick<WorkerRecord, 'name' | 'status' | 'pid' | 'worktree' | 'tags'> & {
+export type ListedWorker = Pick<WorkerRecord, 'name' | 'status' | 'pid' | 'window' | 'worktree' | 'tags'> & {
   readonly startedAt: number | null;
 };
 

@@ -1,7 +1,7 @@
 import type { OwnedLoop } from '../owner/owner.ts';
 import { notInBackground } from '../owner/loop-environment.ts';
 import { watchFolder } from '../process/watch.ts';
-import { enlist, enlisted } from '../store/background.ts';
+import { enlist, isEnlisted } from '../store/background.ts';
 import { kept } from '../store/kept-environment.ts';
 import { liveOwner, readLoopAt } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
@@ -32,7 +32,7 @@ export function isOwned(folder: LoopFolder): Promise<boolean> {
     };
     const look = (): void => {
       if (liveOwner(folder) !== null) return finish(true);
-      if (!enlisted().includes(folder.id)) return finish(isAtRest(folder));
+      if (!isEnlisted(folder.id)) return finish(isAtRest(folder));
       if (performance.now() > deadline) return finish(false);
       if (performance.now() < nextStart) return undefined;
       nextStart = performance.now() + START_MS;

@@ -1,8 +1,8 @@
-import { placeIn, TmuxServer } from '../tmux/server.ts';
+import { TmuxServer } from '../tmux/server.ts';
 import type { Spec } from './spec.ts';
-import { stateFolder } from './state-folder.ts';
+import { tmuxPlaceOf } from './tmux-place.ts';
 
 /** The tmux server of a loop's window. */
-export function tmuxServerOf({ window = {} }: Pick<Spec, 'window'>): TmuxServer {
-  return new TmuxServer(placeIn(stateFolder(), window));
+export function tmuxServerOf(spec: Pick<Spec, 'window'>): TmuxServer {
+  return new TmuxServer(tmuxPlaceOf(spec));
 }

@@ -9,8 +9,6 @@
  * 4. Every call has a timeout and passes its arguments without a shell.
  * 5. Objects are addressed by id (`@3`, `%5`). tmux would take `agent` for `agent-2` where there is no `agent`.
  */
-import { createHash } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -18,39 +16,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { configuration } from './configuration.ts';
-
-/** Where the windows of a loop are. */
-export interface ServerPlace {
-  /** The name of its socket (`tmux -L`). */
-  readonly socket: string;
-  readonly session: string;
-  /** The state folder, for the configuration of the server. */
-  readonly state: string;
-}
-
-/** The place for loops of a state folder: `ralph`, and another socket for every folder that is not the default one. */
-export function placeIn(
-  state: string,
-  given: { readonly socket?: string; readonly session?: string } = {},
-): ServerPlace {
-  return { socket: given.socket ?? socketFor(state), session: given.session ?? SESSION, state };
-}
-
-const SESSION = 'ralph';
-
-function socketFor(state: string): string {
-  if (state === defaultState()) return SESSION;
-  return `${SESSION}-${createHash('sha256').update(state).digest('hex').slice(0, 8)}`;
-}
-
-/** From the user database: a HOME of a test or a container must not lead to the user's own server. */
-function defaultState(): string | null {
-  try {
-    return join(userInfo().homedir, '.local', 'state', 'ralph');
-  } catch {
-    return null;
-  }
-}
+import type { ServerPlace } from './place.ts';
 
 /** tmux cannot be used; the message says why and what to do. */
 export class TmuxError extends UserError {

@@ -7,6 +7,7 @@ import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
+import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
 import { reasonOf } from '../user-error.ts';
 
@@ -21,6 +22,8 @@ export interface LoopSummary {
   readonly sandbox?: true;
   /** Present if the user has given it tags. */
   readonly tags?: readonly string[];
+  /** Present if it is running and has a tmux window: `ralph:night`. */
+  readonly window?: string;
   readonly iterations: number;
   readonly iterationLimit: number | null;
   /** Why the loop is not running. */
@@ -72,6 +75,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     workspace: spec.workspace,
     ...(state.policy.sandbox === null ? {} : { sandbox: true as const }),
     ...(spec.tags === undefined ? {} : { tags: spec.tags }),
+    ...(spec.window === undefined || owner === null ? {} : { window: windowName(spec.window, spec.name) }),
     iterations: record.iterations,
     iterationLimit: record.iterationLimit,
     // The folder is long and would fill the whole row of a list; `ralph status` names it.

@@ -4,7 +4,7 @@
  * 1. The window of an interactive agent is the agent's own terminal. Every other window runs a viewer: closing it, or the
  *    tmux server, does not disturb the loop.
  * 2. Showing a window twice gives one window. A window whose viewer has ended gets another one.
- * 3. The window of a loop that has ended or is paused is closed, or as soon as no client shows it any more.
+ * 3. The window of a loop that has ended or is paused is closed, at once or as soon as no client shows it any more.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,11 +89,6 @@ export interface WindowProblem {
   /** tmux is missing or too old: there is no window on this machine at all. */
   readonly isUnusable: boolean;
   readonly message: string;
-}
-
-/** How people name the window of a new loop: `ralph:night`. */
-export function windowName(window: TmuxWindow, loop: string): string {
-  return `${tmuxServerOf({ window }).place.session}:${loop}`;
 }
 
 /**

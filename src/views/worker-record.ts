@@ -3,6 +3,7 @@ import { endedStatus } from '../loop/outcome.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { treeOf } from '../store/spec.ts';
+import { tmuxPlaceOf } from '../store/tmux-place.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
 
 /** A loop as a worker of document 003, with the fields of our own summary that have other names. */
@@ -17,6 +18,12 @@ export interface WorkerRecord extends Omit<LoopSummary, 'status'> {
   readonly tags: readonly string[];
   /** The process of the agent; null if none runs. */
   readonly pid: number | null;
+  /** The window; null if it has none now. */
+  readonly tmux: {
+    readonly session: string;
+    readonly window: string;
+    readonly socket: string;
+  } | null;
   readonly worktree: {
     readonly path: string;
     readonly branch: string;
@@ -40,12 +47,19 @@ export function workerRecord(loop: LoopReading): WorkerRecord {
     cwd: treeOf(spec),
     tags: spec.tags ?? [],
     pid: receipt?.pid ?? null,
+    tmux: windowOf(loop),
     worktree:
       worktree === undefined
         ? null
         : { path: worktree.path, branch: worktree.branch, base_repo: spec.workspace },
     metadata: { ralph: true, ralph_iteration: state.iteration },
   };
+}
+
+function windowOf({ spec, owner }: LoopReading): WorkerRecord['tmux'] {
+  if (spec.window === undefined || owner === null) return null;
+  const { session, socket } = tmuxPlaceOf(spec);
+  return { session, window: spec.name, socket };
 }
 
 /** The status of a loop in the words of document 003. A loop whose owner has died has failed. */

@@ -24,7 +24,7 @@ describe('ralph run --detach', () => {
     const daemon = await rig.daemon.runs();
     const status = await rig.does('status', 'a');
     exits(status, 0);
-    expect(status.stdout).toContain(`Status: running (process ${daemon})`);
+    expect(status.stdout).toMatch(new RegExp(`^Status: running\n[^]*^Owner: process ${daemon}\n`, 'm'));
     const turn = await rig.nextTurn();
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
@@ -60,19 +60,23 @@ describe('ralph run --detach', () => {
     expect(refused.stderr).toContain('no-such-agent');
     expect(rig.daemon.pid).toBeNull();
   });
+});
 
+describe('ralph spawn', () => {
   it(
-    'S4.31 S4.97 started by 20 processes at once gives 20 loops and one daemon',
+    'S4.31 S4.97 in 20 processes at once gives 20 loops and one daemon (T122)',
     { timeout: 60_000 },
     async () => {
       const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
       const agent = rig.plain('echo x >>ready; until [ -e go ]; do sleep 0.1; done');
       const starts = names.map((name) =>
-        rig.does('run', 'x', '--name', name, '-d', '-m', '1', '--', ...agent),
+        rig.does('spawn', 'x', '--name', name, '--no-tmux', '-m', '1', '--', ...agent),
       );
       for (const end of await Promise.all(starts)) exits(end, 0);
       for (const name of names)
         expect(JSON.parse(rig.loop(name).read('lock'))).toMatchObject({ pid: rig.daemon.pid });
+      const listed = await rig.does('ls', '--format', 'names', '--status', 'running');
+      expect(listed.stdout.trimEnd().split('\n').toSorted()).toEqual(names.toSorted());
       await rig.appears('ready', 20);
       rig.write('go');
       await Promise.all(names.map((name) => rig.loop(name).journals('loop.ended')));

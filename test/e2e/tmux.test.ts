@@ -38,7 +38,7 @@ const inTerminal = (...args: readonly string[]) =>
   });
 
 describe('the window of a loop', () => {
-  it('S4.4 S4.47 S4.63 S4.71 S4.82 S4.94 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
+  it('S4.4 S4.47 S4.63 S4.71 S4.82 S4.91 S4.94 S4.95 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
     const own = join(tmpdir(), `own-${tmux.socket}`);
     spawnSync('tmux', ['-S', own, '-f', '/dev/null', 'new-session', '-d', '-s', 'agent', 'sleep 60']);
     const ofUser = () => spawnSync('tmux', ['-S', own, 'list-windows', '-a'], { encoding: 'utf8' }).stdout;
@@ -57,6 +57,9 @@ describe('the window of a loop', () => {
       await tmux.shows(name, `hello of ${name}`);
     }
     expect(tmux.screen('agent')).toContain('[ralph] agent: starting iteration 1/5');
+    const listed = await rig.does('ls', '--format', 'table');
+    expect(listed.stdout).toMatch(/^agent +running +ralph:agent +\d+s/m);
+    expect((await rig.does('status', 'agent')).stdout).toContain('\nWindow: ralph:agent\n');
     const server = Number(tmux.ask('display-message', '-p', '#{pid}'));
     expect(readFileSync(`/proc/${server}/environ`, 'utf8')).not.toMatch(/RALPH_|XDG_|TMUX/);
 
@@ -86,11 +89,14 @@ describe('the window of a loop', () => {
 
   it('S4.88 is refused in a tmux server of the user, which stays as it is', async () => {
     tmux.ask('-f', '/dev/null', 'new-session', '-d', '-s', 'mine', 'sleep 60');
-    const refused = await spawns('it', 'task', '-m', '1', '--', 'true');
-    exits(refused, 1);
-    expect(refused.stderr).toContain(
-      `ralph: error: failed to create tmux window: the tmux server "${tmux.socket}" was not`,
-    );
+    for (const named of [[], ['--tmux-socket', tmux.socket]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+      const refused = await spawns('it', 'task', '-m', '1', ...named, '--', 'true');
+      exits(refused, 1);
+      expect(refused.stderr).toContain(
+        `ralph: error: failed to create tmux window: the tmux server "${tmux.socket}" was not`,
+      );
+    }
     expect(tmux.ask('list-windows', '-a', '-F', '#{session_name}')).toBe('mine\n');
   });
 
@@ -104,12 +110,18 @@ describe('the window of a loop', () => {
     exits(await rig.does('ls'), 0);
     await tmux.shows('it', 'hello');
     await turn.exits(0);
-    await tmux.shows('it', 'loop complete after 1 iterations');
-    expect(tmux.windows).toEqual(['it']);
+    await until('the end of the window', () => (tmux.windows.length === 0 ? true : null));
+    expect(rig.loop('it').state.outcome).toMatchObject({ type: 'iterations-exhausted' });
 
-    exits(await spawns('bare', 'task', '-m', '1', '--no-tmux', '--', ...rig.agent), 0);
+    const args = ['--name', 'bare', 'task', '-m', '1', '--no-tmux', '--wait', '--', ...rig.agent];
+    const waiting = inTerminal('spawn', ...args);
     const next = await rig.nextTurn();
     await next.prints('hello again\n');
+    await waiting.shows('last activity');
+    waiting.presses('C-c');
+    expect(await waiting.ends()).toEqual({ code: 130, terminal: 'as before' });
+    expect(waiting.screen).toContain('detached from bare, which continues in the background');
+    expect(waiting.screen).not.toContain('last activity');
     const piped = await rig.does('attach', 'bare');
     exits(piped, 2);
     expect(piped.stderr).toContain('needs a terminal; to follow the output use: ralph logs bare -f');
@@ -147,40 +159,45 @@ describe('an interactive agent', () => {
   });
 
   it('S4.86 S4.46 is done when it shows the pattern, and is ended although it would stay (T106)', async () => {
-    exits(
-      await spawns(
-        ...([
-          'it',
-          'Print ALL DONE at the end.',
-          '-m',
-          '3',
-          '--interactive',
-          '--done-pattern',
-          'ALL DONE',
-        ] as const),
-        ...interactive('--echo', '--print', 'ALL DONE'),
-      ),
-      0,
+    const started = await spawns(
+      ...([
+        'it',
+        'Print ALL DONE at the end.',
+        '-m',
+        '3',
+        '--interactive',
+        '--done-pattern',
+        'ALL DONE',
+      ] as const),
+      ...interactive('--echo', '--print', 'ALL DONE'),
     );
+    exits(started, 0);
     const { outcome } = await rig.loop('it').journals('loop.ended');
     expect(outcome).toMatchObject({ type: 'done' });
     expect(rig.loop('it').all('run.started')).toHaveLength(1);
-    expect(tmux.windows).toEqual(['it']);
   });
 
-  it('S4.17 S4.18 S4.19 S4.85 is restarted while its screen stays the same, however often it is painted, and not while a clock runs', async () => {
-    const start = (name: string, how: string) =>
+  it('S4.17 S4.18 S4.19 S4.84 S4.85 S4.88 is restarted while its screen stays the same, however often it is painted, and not while a clock runs', async () => {
+    const start = (name: string, ...how: readonly string[]) =>
       spawns(
         ...([name, 'task', '-m', '1', '--interactive', '--inactivity-timeout', '3'] as const),
-        ...interactive(how),
+        '--session',
+        'night',
+        '--ready-timeout',
+        '1',
+        ...interactive(...how),
       );
-    exits(await start('clock', '--clock'), 0);
-    exits(await start('still', '--repaint'), 0);
+    const started = await start('clock', '--clock');
+    exits(started, 0);
+    expect(started.stdout).toBe('spawned clock (tmux: night:clock) [ralph mode: iteration 1/1]\n');
+    exits(await start('still', '--repaint', '--late', '60000'), 0);
     const { outcome } = await rig.loop('still').journals('loop.ended');
     expect(outcome).toMatchObject({ type: 'iterations-exhausted' });
     expect(rig.loop('still').all('run.ended')).toMatchObject([
       { ending: { how: 'timed-out', which: 'inactivity' }, as: 'restart' },
     ]);
+    expect(rig.daemon.log).toContain("warning: agent 'still' did not become ready within 1s");
+    expect(tmux.ask('list-windows', '-t', '=night', '-F', '#{window_name}')).toMatch(/^clock$/m);
     expect(rig.loop('clock').all('run.ended')).toEqual([]);
     exits(await rig.does('kill', 'clock'), 0);
   });

@@ -155,7 +155,7 @@ describe('an agent in a sandbox', () => {
     const { code, stderr } = await stage.run('-p', 'a task', '-m', '2');
     expect(code).toBe(0);
     expect(stage.given(1, 'status')).toMatch(
-      /^Ralph Loop: it\nStatus: running .*\nSandbox: agent; checks run outside; also writable: .*\n0\n$/s,
+      /^Ralph Loop: it\nStatus: running\n.*\nSandbox: agent; checks run outside; also writable: .*\n0\n$/s,
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(

@@ -40,11 +40,14 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
       cmd: [stage.agent],
       cwd: stage.workspace,
       tags: ['night', 'api'],
+      tmux: null,
       worktree: null,
       metadata: { ralph: true, ralph_iteration: 2 },
     },
   ]);
-  expect((await stage.ralph('status', 'it').ended).stdout).toContain('\nTags: night, api\n');
+  const shown = (await stage.ralph('status', 'it').ended).stdout;
+  expect(shown).toContain('\nTags: night, api\n');
+  expect(shown).not.toContain('Done pattern');
 
   const late = await stage.ralph('wait', '--all', '--timeout', '0.1').ended;
   expect(late).toMatchObject({ code: 1, stdout: 'it: still running (timeout)\n' });
