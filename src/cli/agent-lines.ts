@@ -77,6 +77,13 @@ export class AgentLines {
     this.#atLineStart = true;
   }
 
+  /** Ends the current line, if the agent has not. */
+  endLine(): string {
+    const end = this.#atLineStart ? '' : '\n';
+    this.#atLineStart = true;
+    return end;
+  }
+
   /** What the agent does, as lines without line ends. */
   lines(event: AgentEvent): readonly string[] {
     const lines = this.#linesOf(event);

@@ -113,7 +113,11 @@ class Output {
         if (this.#past <= 0) this.flush();
       },
       end: () => {
-        read?.end();
+        if (read !== null) {
+          // The output of a run that has not ended is incomplete, which is no failure.
+          if (runTimes(this.#loop, path).endedAt !== null) read.end();
+          show(this.#lines.endLine());
+        }
         this.#write(outlet.end());
       },
     };

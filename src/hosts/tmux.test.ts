@@ -7,9 +7,10 @@ import { Terminals } from '../../test/rig/cli/terminal.ts';
 import { RiggedTmux } from '../../test/rig/cli/tmux.ts';
 import { until } from '../../test/rig/cli/until.ts';
 import { processes } from '../process/process.ts';
+import { pasteInto, startInPane } from '../tmux/pane.ts';
 import { placeIn } from '../tmux/place.ts';
 import { TmuxServer } from '../tmux/server.ts';
-import { closeWindow, findWindow } from '../tmux/windows.ts';
+import { closeWindow, ensureWindow, findWindow } from '../tmux/windows.ts';
 import type { Host, HostedRun } from './host.ts';
 import type { PaneSpec } from './pane-run.ts';
 import { tmuxHost } from './tmux.ts';
@@ -103,6 +104,17 @@ describe('an agent in a pane', () => {
     expect(await ended(run)).toBe(0);
     expect(readFileSync(got, 'utf8')).toBe('go on');
     expect(said).toContain(`warning: agent 'w${loops}' did not become ready within 1s`);
+  });
+
+  it('gets no prompt once it has exited, which would crash tmux 3.3', async () => {
+    const { loop } = stage([]);
+    const { pane } = await ensureWindow(server, { loop, name: 'w' });
+    const argv = ['/bin/sh', '-c', String.raw`printf '\033[?2004h'`];
+    await startInPane(server, pane, { argv, log: null, tag: loop });
+    await expect.poll(async () => (await findWindow(server, loop))?.isDead, POLL).toBe(true);
+    await pasteInto(server, pane, Buffer.from('too late'), true);
+    expect(await server.ask(['list-buffers'])).toBe('');
+    expect(await closeWindow(server, loop)).toBe(true);
   });
 
   it('S4.86 shows what the agent printed, without the prompt that it prints again', async () => {

@@ -55,7 +55,8 @@ export async function capturePane(
 
 /**
  * Writes bytes to the program in the pane as a paste: no key binding applies, not even in copy mode. A program that knows
- * bracketed paste gets them between its marks.
+ * bracketed paste gets them between its marks. Does nothing if the program has exited: tmux 3.3 crashes at a paste of
+ * bracketed text into a pane without a program, and all other windows would be lost.
  */
 export async function pasteInto(
   server: TmuxServer,
@@ -65,8 +66,9 @@ export async function pasteInto(
 ): Promise<void> {
   const buffer = `ralph-${pane}`;
   // `-r` keeps line feeds as they are.
-  const paste = ['paste-buffer', '-d', '-r', ...(isBracketed ? ['-p'] : []), '-b', buffer, '-t', pane];
-  await server.ask(together(['load-buffer', '-b', buffer, '-'], paste), bytes);
+  const paste = `paste-buffer -d -r ${isBracketed ? '-p ' : ''}-b ${buffer} -t ${pane}`;
+  const pasteIfAlive = ['if-shell', '-F', '-t', pane, '#{pane_dead}', `delete-buffer -b ${buffer}`, paste];
+  await server.ask(together(['load-buffer', '-b', buffer, '-'], pasteIfAlive), bytes);
 }
 
 /** Stops recording. */

@@ -136,3 +136,19 @@ it('S4.93 logs shows the last run, with --history all of them, and with --lines 
   expect(await print('--lines', '1')).toBe('three 2\n');
   expect((await stage.ralph('logs', 'unknown').ended).code).toBe(2);
 });
+
+it('logs reports no failure of an agent that is still running', async () => {
+  const stage = openStage();
+  stage.installs('claude');
+  const said = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: 'at work' }] } };
+  stage.write('said', `${JSON.stringify(said)}\n`);
+  stage.plans('default', `cat said; touch "$FAKE_PLAN/said"; ${waitFor()}`);
+  const ralph = stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '--agent', 'claude');
+  await stage.waitForFile(`${stage.plan}/said`);
+  expect((await stage.ralph('logs', 'it').ended).stdout).toBe('at work\n');
+  stage.release();
+  await ralph.ended;
+  expect((await stage.ralph('logs', 'it').ended).stdout).toContain(
+    'Failed: the agent ended without reporting',
+  );
+});
