@@ -87,7 +87,7 @@ async function removeTree({ folder, spec }: LoopReading, force: boolean): Promis
   const { path, branch } = spec.worktree;
   try {
     const removed = await removeWorktree(loop, force, startersEnvironment(process.env));
-    if (removed !== null) print(`removed ${path} and branch ${branch}\n`);
+    if (removed !== null) print(`removed ${removed.what}\n`);
   } catch (error) {
     if (!(error instanceof UnsavedWork)) throw error;
     const { changes } = error.work;

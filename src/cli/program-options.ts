@@ -69,7 +69,7 @@ export function spawnOptions(command: Command): Command {
     .optionsGroup('Task:')
     .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration');
   taskOptions(command, REQUIRED)
-    .option('--branch <name>', "branch of the worktree (default: the loop's name)")
+    .option('--branch <name>', "branch of the worktree, new or existing (default: the loop's name)")
     .option('--worktree-dir <folder>', 'folder for the worktree (default: REPOSITORY-worktrees beside it)');
   command
     .optionsGroup('Background:')

@@ -72,7 +72,7 @@ export async function removeTree(
   if (removed === null || worktree === undefined) print(`the worktree of ${name} is already gone\n`);
   else {
     const lost = removed.lost === '' ? '' : `; discarded ${removed.lost}`;
-    print(`removed ${worktree.path} and branch ${worktree.branch}${lost}\n`);
+    print(`removed ${removed.what}${lost}\n`);
   }
   return 0;
 }

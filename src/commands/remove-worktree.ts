@@ -1,4 +1,4 @@
-import { hasNoWork, workIn, type Work } from '../git/work.ts';
+import { hasNoWork, lostWith, type Work } from '../git/work.ts';
 import type { Repository } from '../git/git.ts';
 import { removeBranch, removeTree } from '../git/worktree.ts';
 import { withIdleLoop } from '../recovery/idle-loop.ts';
@@ -14,12 +14,12 @@ import { withWorktreeLock } from '../worktree/worktree-lock.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Removes the worktree and the branch of a loop, and returns what was lost with them; null if there was nothing. */
+/** Removes the worktree and the branch of a loop; null if there was nothing. */
 export async function removeWorktree(
   loop: LoopReading,
   force: boolean,
   env: Environment,
-): Promise<{ readonly lost: string } | null> {
+): Promise<Removed | null> {
   const { worktree, name, workspace } = loop.spec;
   if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it runs in the workspace`);
   const repository = gitIn(workspace, env);
@@ -31,7 +31,7 @@ async function removeIdle(
   loop: LoopReading,
   worktree: Worktree,
   how: { readonly repository: Repository; readonly force: boolean; readonly env: Environment },
-): Promise<{ readonly lost: string } | null> {
+): Promise<Removed | null> {
   const { repository, force, env } = how;
   const { spec } = loop;
   const { path, branch } = worktree;
@@ -41,7 +41,7 @@ async function removeIdle(
   if (status !== 'none') refuseInside(path);
   await tidyMerge(spec, worktree, repository);
   const place = { path: status === 'none' ? null : path, branch };
-  const work = await workIn(repository, place, readSetUpTree(loop));
+  const work = await lostWith(repository, place, readSetUpTree(loop));
   if (work.trouble !== null && !force)
     throw brokenTree(path, work.trouble, `ralph worktree rm ${spec.name} --force`);
   if (!hasNoWork(work) && !force) {
@@ -53,8 +53,15 @@ async function removeIdle(
     );
   }
   if (status !== 'none') await removeTree(repository, path);
-  if (hasBranch) await removeBranch(repository, branch);
-  return { lost: describeWork(work) };
+  const isGone = hasBranch && (await removeBranch(repository, branch));
+  return { lost: describeWork(work), what: isGone ? `${path} and branch ${branch}` : path };
+}
+
+export interface Removed {
+  /** The work that was lost. */
+  readonly lost: string;
+  /** For people: the worktree, and the branch unless that stays. */
+  readonly what: string;
 }
 
 /** The worktree has work that would be lost. */

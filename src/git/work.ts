@@ -14,7 +14,7 @@ import { withoutNestedFilters } from './nested-filters.ts';
 import { unpublishedRepositories } from './nested.ts';
 import { execGit, GitError, gitFailure, gitOutput, resolveRevision, utf8, type Repository } from './git.ts';
 import { copyIndex, writeTree } from './tree.ts';
-import { adminFolderOf, isValidTree, ownerOfTree, treeAt } from './worktree.ts';
+import { adminFolderOf, isKeptBranch, isValidTree, ownerOfTree, treeAt } from './worktree.ts';
 
 export interface Work {
   /** The number of files that differ from the last commit or are new. */
@@ -63,6 +63,13 @@ export async function workIn(
     if (error instanceof GitError) return { ...none, trouble: error.message };
     throw error;
   }
+}
+
+/** The work that would be lost if a worktree and its branch were removed: commits on a branch that is kept are not. */
+export async function lostWith(...args: Parameters<typeof workIn>): Promise<Work> {
+  const [repository, { branch }] = args;
+  const work = await workIn(...args);
+  return (await isKeptBranch(repository, branch)) ? { ...work, commits: 0 } : work;
 }
 
 export function hasNoWork({ changes, commits, submodules, trouble }: Work): boolean {

@@ -2,7 +2,8 @@
  * Linked worktrees of a repository, each on its own branch. "Tree" is short for worktree here.
  *
  * 1. The owner of a tree is noted in its admin folder (`.git/worktrees/…/ralph.json`), the owner of a branch in the
- *    branch's config section. Git removes each note together with the tree or the branch.
+ *    branch's config section. Git removes each note together with the tree or the branch. A branch that was there before
+ *    its tree is noted as kept: it is the user's, and is never removed.
  * 2. Callers inspect a tree with `workIn` (work.ts) before they remove it, unless the user forces the removal.
  * 3. Only the given tree is unregistered, never all missing ones: another may be on a disk that is not mounted.
  */
@@ -75,19 +76,24 @@ export async function branchOf(repository: Repository): Promise<string | null> {
   return answer.code === 0 ? answer.stdout.toString('utf8').trim() : null;
 }
 
-/** Creates a tree at a commit, on a new branch or with a detached HEAD. */
+/** Creates a tree: on a new branch or with a detached HEAD at a commit, or on a branch that exists (`at` is null). */
 export async function addTree(
   repository: Repository,
-  { path, branch, at }: { readonly path: string; readonly branch: string | null; readonly at: string },
+  {
+    path,
+    branch,
+    at,
+  }: { readonly path: string } & (
+    | { readonly branch: string | null; readonly at: string }
+    | { readonly branch: string; readonly at: null }
+  ),
 ): Promise<void> {
   const top = await topOf(repository);
   if (isInside(top, path)) await exclude(repository, relative(top, path));
   mkdirSync(dirname(path), { recursive: true });
-  await gitOutput(
-    { ...repository, folder: top },
-    ['worktree', 'add', ...(branch === null ? ['--detach'] : ['-b', branch]), path, at],
-    { LC_ALL: 'C' },
-  );
+  const where =
+    at === null ? [path, branch] : branch === null ? ['--detach', path, at] : ['-b', branch, path, at];
+  await gitOutput({ ...repository, folder: top }, ['worktree', 'add', ...where], { LC_ALL: 'C' });
 }
 
 /** Whether creating a tree failed because its path or its branch already exists. */
@@ -140,11 +146,32 @@ function removeEmpty(folder: string): void {
   }
 }
 
-/** Removes a branch; false if there was none. */
+/** Removes a branch, or only the notes on it if it is kept; false if there is none, or still is one. */
 export async function removeBranch(repository: Repository, branch: string): Promise<boolean> {
-  if ((await resolveRevision(repository, `refs/heads/${branch}`)) === null) return false;
+  if (!(await hasBranch(repository, branch))) return false;
+  if (await isKeptBranch(repository, branch)) {
+    for (const key of [branchKey(branch), keptKey(branch)]) {
+      // oxlint-disable-next-line no-await-in-loop -- both change one file; a note that is missing is no error
+      await execGit(repository, ['config', '--local', '--unset-all', key]);
+    }
+    return false;
+  }
   await gitOutput(repository, ['branch', '-D', '--quiet', branch]);
   return true;
+}
+
+export async function hasBranch(repository: Repository, branch: string): Promise<boolean> {
+  return (await resolveRevision(repository, `refs/heads/${branch}`)) !== null;
+}
+
+/** Notes that a branch stays when the tree on it is removed. */
+export async function keepBranch(repository: Repository, branch: string): Promise<void> {
+  await gitOutput(repository, ['config', '--local', keptKey(branch), 'true']);
+}
+
+export async function isKeptBranch(repository: Repository, branch: string): Promise<boolean> {
+  const { code } = await execGit(repository, ['config', '--local', '--get', keptKey(branch)]);
+  return code === 0;
 }
 
 /** The loop that a tree belongs to. */
@@ -191,6 +218,10 @@ const OWNER_FILE = 'ralph.json';
 /** In the branch's section, which git removes with the branch. */
 function branchKey(branch: string): string {
   return `branch.${branch}.ralphLoop`;
+}
+
+function keptKey(branch: string): string {
+  return `branch.${branch}.ralphKept`;
 }
 
 /** The tree's admin folder (`.git/worktrees/…`), even if the tree itself is gone; null if there is none. */

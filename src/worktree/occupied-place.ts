@@ -3,15 +3,16 @@
  *
  * 1. A place is refused if a loop uses it, if another loop could still be resumed in it, if it has work that is saved
  *    nowhere else, or if it holds anything else than a worktree of this repository.
- * 2. Otherwise the old worktree and its branch can be removed.
+ * 2. Otherwise the old worktree and its branch can be removed; a branch of the user that was named stays and is used.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopFolder } from '../store/store.ts';
 import type { Worktree } from '../store/spec.ts';
-import { resolveRevision, type Repository } from '../git/git.ts';
+import type { Repository } from '../git/git.ts';
 import {
   branchOf,
+  hasBranch,
   isInside,
   listTrees,
   ownerOfBranch,
@@ -20,7 +21,7 @@ import {
   type LinkedTree,
   type TreeOwner,
 } from '../git/worktree.ts';
-import { hasNoWork, workIn, type Work } from '../git/work.ts';
+import { hasNoWork, lostWith, type Work } from '../git/work.ts';
 import { processes } from '../process/process.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { killAll } from '../process/stop.ts';
@@ -65,11 +66,10 @@ export async function clearPlace(place: Place, replaced: LoopReading | null, not
   if (occupant.tree?.isUnfinished === true) await killAll(() => processes.marked(creationMarker(path)));
   await refuseWork(place, occupant);
   await discard(repository, { path, branch });
-  notes.push(
-    occupant.tree === null
-      ? `deleted the old branch ${branch}: it was already merged`
-      : `replaced the old worktree ${path}: everything in it is saved elsewhere`,
-  );
+  if (occupant.tree !== null)
+    notes.push(`replaced the old worktree ${path}: everything in it is saved elsewhere`);
+  else if (!(await hasBranch(repository, branch)))
+    notes.push(`deleted the old branch ${branch}: it was already merged`);
 }
 
 /** Carried by the git that creates a tree, which survives when Ralph is killed. */
@@ -98,17 +98,16 @@ async function occupantOf(place: Place, replaced: LoopReading | null): Promise<O
   if (tree === null && hasFiles(path)) {
     throw new UserError(`${path} is in the way: it is not a worktree of this repository; move it elsewhere`);
   }
-  const hasBranch = (await resolveRevision(repository, `refs/heads/${branch}`)) !== null;
-  if (tree === null && !hasBranch) return null;
-  if (
-    hasBranch &&
-    place.isNamed &&
-    tree?.branch !== branch &&
-    (await ownerOfBranch(repository, branch)) === null
-  )
-    throw new UserError(
-      `the branch ${branch} exists and is not of a loop; choose another one with: --branch`,
-    );
+  const isThere = await hasBranch(repository, branch);
+  if (tree === null && !isThere) return null;
+  if (isThere && place.isNamed && (await ownerOfBranch(repository, branch)) === null) {
+    // A branch of the user, which the new loop continues.
+    if (tree === null) return null;
+    if (tree.branch !== branch)
+      throw new UserError(
+        `${path} is a worktree on another branch than ${branch}, which is not of a loop; remove that worktree first, or choose another branch with: --branch`,
+      );
+  }
   const owner = await ownerOfTree(repository, path);
   const loop = loopOf(repository, path, owner);
   refuseUsed(path, owner, loop, replaced);
@@ -195,7 +194,7 @@ export function refuseInside(path: string): void {
 /** Refuses a tree or a branch with work that is saved nowhere else. */
 async function refuseWork(place: Place, { loop }: Occupant): Promise<void> {
   const { repository, path, branch } = place;
-  const work = await workIn(repository, place, loop === null ? null : readSetUpTree(loop));
+  const work = await lostWith(repository, place, loop === null ? null : readSetUpTree(loop));
   if (hasNoWork(work)) return;
   const subject = await subjectOf(repository, { path, branch }, loop);
   if (work.trouble === null) throw hasWork(subject, work);

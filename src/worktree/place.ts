@@ -10,7 +10,17 @@ import { basename, join, relative } from 'node:path';
 import type { Worktree } from '../store/spec.ts';
 import { GitError, resolveRevision } from '../git/git.ts';
 import { problemWithFolder, problemWithIdentity } from '../git/state.ts';
-import { addTree, branchOf, isTaken, refPart, setTreeOwner, topOf, type TreeOwner } from '../git/worktree.ts';
+import {
+  addTree,
+  branchOf,
+  hasBranch,
+  isTaken,
+  keepBranch,
+  refPart,
+  setTreeOwner,
+  topOf,
+  type TreeOwner,
+} from '../git/worktree.ts';
 import { changedFiles } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { isCommit } from '../loop/words.ts';
@@ -84,7 +94,7 @@ export async function makeWorktree(place: Place, owner: TreeOwner, notes: string
   const { repository, path, top } = place;
   await withWorktreeLock(repository, async () => {
     await clearPlace(place, null, notes);
-    await addOwnedTree(place, owner);
+    await addOwnedTree(place, owner, notes);
   });
   const except = [':(exclude,top,glob)**/.ralph/**'];
   const changes = (await changedFiles({ ...repository, folder: top }, { except })).length;
@@ -107,12 +117,18 @@ export async function freePlace(place: Place, replaced: LoopReading, notes: stri
   await withWorktreeLock(place.repository, () => clearPlace(place, replaced, notes));
 }
 
-async function addOwnedTree({ repository, path, branch }: Place, owner: TreeOwner): Promise<void> {
+async function addOwnedTree(place: Place, owner: TreeOwner, notes: string[]): Promise<void> {
+  const { repository, path, branch } = place;
   const { name, value } = creationMarker(path);
   const marked = { ...repository, env: { ...repository.env, [name]: value } };
   try {
-    await addTree(marked, { path, branch, at: 'HEAD' });
+    const isKept = place.isNamed && (await hasBranch(repository, branch));
+    // Before anything that may fail: what cleans up after a failure must not remove it.
+    if (isKept) await keepBranch(repository, branch);
+    await addTree(marked, { path, branch, at: isKept ? null : 'HEAD' });
     await setTreeOwner(repository, path, owner);
+    if (isKept)
+      notes.push(`works on the existing branch ${branch}, which stays when the worktree is removed`);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     // A failed hook or a full disk leaves a half-made tree.

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import type { Spec } from '../store/spec.ts';
-import { addTree, removeBranch, removeTree, setTreeOwner } from '../git/worktree.ts';
-import { hasTree, isOwn, ownsBranch, worktreeStatus } from './worktree.ts';
+import { addTree, keepBranch, removeBranch, removeTree, setTreeOwner } from '../git/worktree.ts';
+import { discard, hasTree, isOwn, ownsBranch, worktreeStatus } from './worktree.ts';
 
 let git: GitFolder;
 let path: string;
@@ -50,6 +50,25 @@ describe('the worktree and the branch of a loop', () => {
       ['none', false],
       ['own', true],
     ]);
+  });
+
+  it('keeps a branch that was there before, also after a worktree that was only half made', async () => {
+    const [repository, first] = [git.repository(), loop('it-1')];
+    git.git('branch', branch);
+    await keepBranch(repository, branch);
+    await addTree(repository, { path, branch, at: null });
+    // No owner is noted yet.
+    await discard(repository, { path, branch });
+    expect(git.git('branch', '--list', branch).trim()).toBe(branch);
+
+    await keepBranch(repository, branch);
+    await addTree(repository, { path, branch, at: null });
+    await setTreeOwner(repository, path, { id: first.id, name: 'it', workspace: git.work });
+    expect(await look(first)).toEqual(['own', true]);
+    await discard(repository, { path, branch });
+    expect(git.git('branch', '--list', branch).trim()).toBe(branch);
+    expect(await look(first)).toEqual(['none', false]);
+    expect(await removeBranch(repository, branch)).toBe(true);
   });
 
   it('does not give a loop a worktree at another path, nor one of the user', async () => {

@@ -159,11 +159,20 @@ describe('a spawned loop', () => {
     expect(stage.given(2, 'log')).toBe('one\nbegin\n');
     expect(stage.git('log', '--format=%s', 'it')).toBe('one\nbegin\n');
     stage.git('branch', 'mine');
+    stage.plans(3, 'echo two > two; git add two; git commit -qm two');
     const args = ['--name', 'it-2', 'work', '-m', '1', '--worktree', '--worktree-dir', '../trees'];
-    const users = await stage.ralph('spawn', ...args, '--branch', 'mine', '--', stage.agent).ended;
-    expect(users.code).toBe(1);
-    expect(users.stderr).toContain('the branch mine exists and is not of a loop');
-    expect(stage.git('branch', '--list', 'mine').trim()).toBe('mine');
+    const onMine = [...args, '--branch', 'mine', '--wait', '--', stage.agent];
+    const users = await stage.ralph('spawn', ...onMine).ended;
+    expect(users.code).toBe(0);
+    expect(users.stderr).toContain('works on the existing branch mine, which stays');
+    expect(stage.given(3, 'cwd').trim()).toBe(stage.path('../trees/it-2'));
+    expect(stage.git('log', '--format=%s', 'mine')).toBe('two\nbegin\n');
+    // Another loop of the name continues the branch; its commits are not lost with the worktree.
+    expect((await stage.ralph('spawn', ...onMine).ended).code).toBe(0);
+    const removed = await stage.ralph('kill', 'it-2', '--rm-worktree').ended;
+    expect(removed).toMatchObject({ code: 0, stdout: `removed ${stage.path('../trees/it-2')}\n` });
+    expect(stage.git('log', '--format=%s', 'mine')).toBe('two\nbegin\n');
+    expect(stage.git('config', '--list')).not.toMatch(/^branch\.mine\.ralph/im);
     const invalid = await stage.ralph('spawn', ...args, '--branch', 'a..b', '--', stage.agent).ended;
     expect(invalid.code).toBe(1);
     expect(invalid.stderr).toMatch(/^ralph: error: failed to create worktree: .*a\.\.b/m);
@@ -177,7 +186,7 @@ describe('a spawned loop', () => {
       stage.agent,
     ).ended;
     expect(elsewhere.code).toBe(0);
-    expect(stage.given(3, 'cwd').trim()).toBe(stage.path('../trees/it-2'));
+    expect(stage.given(5, 'cwd').trim()).toBe(stage.path('../trees/it-2'));
     expect(stage.git('branch', '--list', 'new/it-2')).toContain('new/it-2');
     expect(existsSync(stage.path('../trees/it-2'))).toBe(true);
   });
