@@ -7,7 +7,16 @@
  *
  * `below.ts` does the same for the folders on the way to a file; `replace-file.ts` writes a whole file.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 
 /** Modes of what only this user may read. */
 export const PRIVATE_FILE = 0o600;
@@ -109,6 +118,15 @@ export function namesIn(folder: string): readonly string[] {
     return readdirSync(folder).toSorted();
   } catch {
     return [];
+  }
+}
+
+/** What is at a path, where a link is itself; null if there is nothing, or if it cannot be looked at. */
+export function foundAt(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch {
+    return null;
   }
 }
 

@@ -141,13 +141,14 @@ export class OwnedLoop {
 
   /** Drives the loop until it ends, rests or is left, then gives up the ownership. */
   async drive(observer: LoopObserver = {}): Promise<EngineStop> {
-    this.observe(observer);
-    this.#backlog.close();
-    this.#projections.goLive();
-    this.#inbox.prepare();
-    const stopWatching = watchFolder(this.folder.inbox, () => this.#readInbox());
-    const stopAnswering = this.#answerSandbox();
+    const stops: (() => void)[] = [];
     try {
+      this.observe(observer);
+      this.#backlog.close();
+      this.#projections.goLive();
+      this.#inbox.prepare();
+      stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
+      stops.push(this.#answerSandbox());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
@@ -158,8 +159,7 @@ export class OwnedLoop {
       for (const each of this.#observers) each.stopped?.(stop);
       return stop;
     } finally {
-      stopWatching();
-      stopAnswering();
+      for (const stop of stops) stop();
       await endCheckpoints({ folder: this.folder, packing: this.#packing });
       this.close();
     }
@@ -190,13 +190,17 @@ export class OwnedLoop {
 
   /** Gives up the ownership. */
   close(): void {
-    this.#projections.flush();
-    if (this.state.outcome !== null) {
-      forget(this.spec.id);
-      dismiss(this.spec.id);
+    try {
+      this.#projections.flush();
+      if (this.state.outcome !== null) {
+        forget(this.spec.id);
+        dismiss(this.spec.id);
+      }
+    } finally {
+      // A daemon lives on, and would seem to own the loop.
+      this.#journal.close();
+      this.#loop.release();
     }
-    this.#journal.close();
-    this.#loop.release();
   }
 
   #openProjections(): Projections {
@@ -310,14 +314,14 @@ export class OwnedLoop {
   /** Takes controls from the inbox, and notices when the journal or the desk was removed. */
   #readInbox(): void {
     this.#engine.look();
-    this.#projections.look();
     try {
+      this.#projections.look();
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
     } catch {
-      // The inbox may be removed and made again meanwhile; the next look comes within a second.
+      // The inbox and the desk may be removed and made again meanwhile; the next look comes within a second.
     }
   }
 

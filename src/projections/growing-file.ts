@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, lstatSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { openRegular, textOf } from '../files/files.ts';
+import { foundAt, openRegular, textOf } from '../files/files.ts';
 import { onDesk } from '../store/desk.ts';
 import type { Desk } from '../store/store.ts';
 import { reasonOf } from '../user-error.ts';
@@ -19,7 +19,7 @@ export class GrowingFile {
   }
 
   get size(): number {
-    return lstatSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    return foundAt(this.#path)?.size ?? 0;
   }
 
   /** Its text; empty if there is no such file. */

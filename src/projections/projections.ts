@@ -133,8 +133,9 @@ export class Projections implements JournalReader {
     const { desk } = this.#folder;
     const isGone = !existsSync(desk.stateFile) || this.#log.isGone || this.#progress.isGone;
     // `git clean` may have removed it while the other files were being written again.
-    if (isGone || !existsSync(desk.ignoreFile)) this.#quietly(() => this.#context.remade());
-    if (isGone) this.rebuild();
+    const isMade = (isGone || !existsSync(desk.ignoreFile)) && this.#quietly(() => this.#context.remade());
+    // Without a desk nothing can be written, and each try would read the whole journal and warn again.
+    if (isGone && isMade) this.#quietly(() => this.rebuild());
   }
 
   /** The progress file with every entry until now: the next prompt must not miss the last one. */
@@ -184,12 +185,15 @@ export class Projections implements JournalReader {
     this.#quietly(() => this.#snapshot.write({ mark, ...this.#known, logBytes, entries }));
   }
 
-  #quietly(write: () => void): void {
+  /** Whether it could be written. */
+  #quietly(write: () => void): boolean {
     try {
       makeFolders(this.#folder.path, PRIVATE_FOLDER);
       write();
+      return true;
     } catch {
       // The next flush, or the next owner, tries again.
+      return false;
     }
   }
 }

@@ -1,11 +1,10 @@
-import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Happening } from '../loop/event.ts';
 import { explain, endedStatus } from '../loop/outcome.ts';
 import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
-import { textOf } from '../files/files.ts';
+import { foundAt, textOf } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { onDesk } from '../store/desk.ts';
@@ -92,7 +91,7 @@ export class StateFile {
 
 /** When a file was changed, in fractions of a millisecond. */
 function timeOf(path: string): number | null {
-  return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+  return foundAt(path)?.mtimeMs ?? null;
 }
 
 function readLimit(path: string): number | null {
