@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -61,5 +70,14 @@ describe('a loop whose creator died', () => {
     if (lock.taken) lock.release();
     expect(await forgetDeadCreations(state)).toEqual(['now-1']);
     expect(records()).toEqual(['refs/ralph/started-1/start']);
+  });
+
+  it('is left alone, and keeps no other loop from being created, if its files cannot be used', async () => {
+    const [journal, lock, dead] = [begin('journal'), begin('lock'), begin('dead')];
+    symlinkSync('/etc/passwd', journal.journal);
+    symlinkSync('/nonexistent/lock', lock.lock);
+    expect(await forgetDeadCreations(state)).toEqual(['dead-1']);
+    expect(existsSync(dead.path)).toBe(false);
+    expect(existsSync(lock.path)).toBe(true);
   });
 });

@@ -8,7 +8,7 @@
  */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/files.ts';
+import { foundAt, textOf } from '../files/files.ts';
 import { forgetRecords } from '../scm/start.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
@@ -27,8 +27,12 @@ export async function forgetDeadCreations(state: string = stateFolder()): Promis
   const names = new Map(registered(state).map((key) => [key.id, key]));
   const dead: string[] = [];
   for (const id of suspects) {
-    // oxlint-disable-next-line no-await-in-loop -- there is rarely more than one
-    if (await forgetIfDead(id, names.get(id) ?? null, state)) dead.push(id);
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- there is rarely more than one
+      if (await forgetIfDead(id, names.get(id) ?? null, state)) dead.push(id);
+    } catch {
+      // Files of one loop that cannot be used, such as a lock that is a link, must not keep another from being created.
+    }
   }
   return dead;
 }
@@ -36,10 +40,10 @@ export async function forgetDeadCreations(state: string = stateFolder()): Promis
 /** Looks at one file, and takes no lock: this is asked for every unfinished loop whenever one is created. */
 function mayBeDead(id: string, state: string): boolean {
   const journal = join(state, 'loops', id, 'journal.jsonl');
-  const size = statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
+  const { size = 0 } = foundAt(journal) ?? {};
   if (size > MAX_EMPTY_JOURNAL_BYTES) return false;
   // After the header and the first event.
-  return (readRegular(journal)?.toString('latin1') ?? '').split('\n').length <= 2;
+  return (textOf(journal) ?? '').split('\n').length <= 2;
 }
 
 /** A longer journal has a first event. */
