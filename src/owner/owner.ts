@@ -32,6 +32,7 @@ import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
+import { reserve } from '../store/registry.ts';
 import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { writeSpec, type Spec } from '../store/spec.ts';
@@ -42,6 +43,7 @@ import { accountOf } from './agent-environment.ts';
 import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
+import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runSetUp } from './run-set-up.ts';
@@ -235,6 +237,9 @@ export class OwnedLoop {
       mayRestore: () => retakeLock(folder.lock, thisProcess()),
       restored: () => {
         writeSpec(folder.spec, spec, env);
+        // If all state was removed, commands would not find the loop, and the next daemon would not continue it.
+        reserve(folder);
+        keepEnvironment(spec, env);
         makeFolders(folder.inbox, PRIVATE_FOLDER);
         this.#projections.rebuild();
       },

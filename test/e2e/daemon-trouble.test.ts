@@ -1,5 +1,5 @@
 /** Files that are broken or in the way: they disturb one loop at most, and never the daemon. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
@@ -14,6 +14,7 @@ afterEach(() => rig.tearDown());
 
 const detached = async (name: string, ...rest: readonly string[]): Promise<void> =>
   exits(await rig.does('run', 'task', '--name', name, '--detach', '-m', '1', ...rest), 0);
+const inState = (...path: readonly string[]): string => join(rig.folder, 'state', 'ralph', ...path);
 
 describe('the daemon', () => {
   it('drives the other loops if an agent puts a link to itself in the place of .ralph', async () => {
@@ -33,5 +34,24 @@ describe('the daemon', () => {
     await turn.exits(0);
     await rig.loop('calm').journals('loop.ended');
     expect(await rig.daemon.runs()).toBe(pid);
+  });
+
+  it('is found with its loop after the whole state folder was removed, also by the next daemon', async () => {
+    await detached('a', '--', ...rig.agent);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    const pid = await rig.daemon.runs();
+    // In one step: a removal that is under way would also remove what is made again.
+    renameSync(inState(), inState('..', 'gone'));
+    rmSync(inState('..', 'gone'), { recursive: true });
+    await until('the entry', () => (rig.daemon.enlisted.length === 1 ? true : null));
+    expect(await rig.daemon.runs()).toBe(pid);
+    await until('the loop', () => (rig.loop('a').all('run.started').length === 1 ? true : null));
+    exits(await rig.does('status', 'a'), 0);
+    await rig.daemon.crashes();
+    exits(await rig.does('ls'), 0);
+    await rig.loop('a').journals('owner.changed', () => true, 2);
+    await turn.exits(0);
+    await rig.loop('a').journals('loop.ended');
   });
 });
