@@ -19,13 +19,13 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { turn } from '../process/turns.ts';
 import { watchFolder } from '../process/watch.ts';
-import { backgroundFolder, dismiss, enlist, enlisted } from '../store/background.ts';
+import { backgroundFolder, dismiss, enlist, enlisted, isEnlisted } from '../store/background.ts';
 import { retakeLock, takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
 import { readSpec } from '../store/spec.ts';
 import { LoopFolder, loopsFolder } from '../store/store.ts';
-import { reasonOf } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 import { CANNOT_RUN, loopInLog } from './log.ts';
 import { daemonFolder, daemonLock, daemonPid } from './place.ts';
 
@@ -43,7 +43,10 @@ export class Daemon {
   readonly #options: DaemonOptions;
   /** The loops that it owns or is about to own, by id; null until the loop is open. */
   readonly #loops = new Map<string, OwnedLoop | null>();
+  /** Entries that could not be taken away, and when to look at each again. */
+  readonly #stuck = new Map<string, number>();
   #isLeaving = false;
+  #hasComplained = false;
   #wake: () => void = () => {};
 
   constructor(options: DaemonOptions) {
@@ -71,7 +74,7 @@ export class Daemon {
         this.#options.log(this.#isLeaving ? 'left its loops, ended' : 'has nothing to do, ended');
         lock.release();
       }
-      if (this.#isLeaving || enlisted().length === 0) return true;
+      if (this.#isLeaving || this.#wanted().length === 0) return true;
     }
   }
 
@@ -109,8 +112,7 @@ export class Daemon {
           this.#wake = resolve;
         });
         this.#notice();
-        const wanted = this.#isLeaving ? [] : enlisted().filter((id) => !this.#loops.has(id));
-        for (const id of wanted) void this.#drive(id);
+        for (const id of this.#isLeaving ? [] : this.#wanted()) void this.#drive(id);
         if (this.#loops.size > 0) idleSince = null;
         else if (this.#isLeaving) return;
         else if (!this.#options.stay) {
@@ -125,10 +127,30 @@ export class Daemon {
     }
   }
 
+  /** The loops to take over now. */
+  #wanted(): readonly string[] {
+    const now = performance.now();
+    return enlisted().filter((id) => !this.#loops.has(id) && now >= (this.#stuck.get(id) ?? 0));
+  }
+
+  /** Takes an entry away; where that fails, as on a read-only file system, it is left alone for a while. */
+  #dismiss(id: string): void {
+    dismiss(id);
+    if (isEnlisted(id)) this.#stuck.set(id, performance.now() + STUCK_MS);
+    else this.#stuck.delete(id);
+  }
+
   /** Notices that its files were removed; without its lock it has to leave, where another daemon has that. */
   #notice(): void {
-    if (!existsSync(daemonLock()) && !retakeLock(daemonLock(), thisProcess())) this.leave();
-    if (!existsSync(backgroundFolder())) for (const id of this.#loops.keys()) enlist(id);
+    try {
+      if (!existsSync(daemonLock()) && !retakeLock(daemonLock(), thisProcess())) this.leave();
+      if (!existsSync(backgroundFolder())) for (const id of this.#loops.keys()) enlist(id);
+      this.#hasComplained = false;
+    } catch (error) {
+      // What keeps it from making them keeps another daemon from starting; the next look comes within a second.
+      if (!this.#hasComplained) this.#options.log(`cannot make its files again: ${reasonOf(error)}`);
+      this.#hasComplained = true;
+    }
   }
 
   /** Owns one loop until it ends, rests or is left. */
@@ -139,8 +161,9 @@ export class Daemon {
       const loop = await this.#open(id);
       if (loop !== null) await this.#driveOpen(id, loop);
     } catch (error) {
-      this.#options.log(`${CANNOT_RUN} ${id}: ${error instanceof Error ? error.stack : String(error)}`);
-      dismiss(id);
+      const why = error instanceof Error && !(error instanceof UserError) ? error.stack : reasonOf(error);
+      this.#options.log(`${CANNOT_RUN} ${id}: ${why}`);
+      this.#dismiss(id);
     } finally {
       this.#loops.delete(id);
       this.#wake();
@@ -152,7 +175,7 @@ export class Daemon {
     const folder = new LoopFolder(readSpec(join(loopsFolder(), id, 'spec.json')), join(loopsFolder(), id));
     const { workspace, name } = folder;
     if (folder.id !== id || findFolder(workspace, name)?.id !== id) {
-      dismiss(id);
+      this.#dismiss(id);
       return null;
     }
     if (liveOwner(folder) !== null) {
@@ -166,7 +189,7 @@ export class Daemon {
       if (liveOwner(folder) !== null) return null;
       if (readLoopAt(folder)?.state.outcome === null)
         this.#options.log(`${CANNOT_RUN} ${loopInLog(folder)}: ${reasonOf(error)}`);
-      dismiss(id);
+      this.#dismiss(id);
       return null;
     }
   }
@@ -175,14 +198,15 @@ export class Daemon {
     const { log, onOwned, onRest } = this.#options;
     this.#loops.set(id, loop);
     const name = loopInLog(loop.folder);
-    for (const note of loop.notes) log(`${name}: ${note}`);
+    const say = (line: string): void => log(`${name}: ${loop.mask.text(line)}`);
+    for (const note of loop.notes) say(note);
     log(`owns ${name}`);
     onOwned?.(loop);
     if (this.#isLeaving) loop.leave();
     const stop = await loop.drive({
-      status: (line) => log(`${name}: ${line}`),
+      status: say,
       stopped: ({ why }) => {
-        if (why !== 'left') dismiss(id);
+        if (why !== 'left') this.#dismiss(id);
       },
     });
     log(`${name} ${wordFor(stop)}`);
@@ -192,6 +216,8 @@ export class Daemon {
 
 /** A command that starts one loop after the other should not wait for a new daemon each time. */
 const LINGER_MS = 1000;
+/** Less than a command waits for its loop to be owned: such an entry may have been made again by one. */
+const STUCK_MS = 10_000;
 /** How soon it looks again at a loop that another process owns. */
 const RETRY_MS = 50;
 

@@ -1,5 +1,5 @@
 /** Files that are broken or in the way: they disturb one loop at most, and never the daemon. */
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
@@ -51,6 +51,32 @@ describe('the daemon', () => {
     await rig.daemon.crashes();
     exits(await rig.does('ls'), 0);
     await rig.loop('a').journals('owner.changed', () => true, 2);
+    await turn.exits(0);
+    await rig.loop('a').journals('loop.ended');
+  });
+
+  it('leaves an entry alone that it cannot take away, and ends although it is there', async () => {
+    mkdirSync(inState('background', 'odd-12345678'), { recursive: true });
+    await detached('a', '--', ...rig.agent);
+    await (await rig.nextTurn()).exits(0);
+    await rig.loop('a').journals('loop.ended');
+    await rig.daemon.ends();
+    expect(rig.daemon.log.match(/cannot run odd-12345678: cannot read/g)).toHaveLength(1);
+    expect(readdirSync(inState('background'))).toEqual(['odd-12345678']);
+    rmdirSync(inState('background', 'odd-12345678'));
+  });
+
+  it('keeps its loops while its lock cannot be made again', async () => {
+    await detached('a', '--', ...rig.agent);
+    const turn = await rig.nextTurn();
+    const pid = await rig.daemon.runs();
+    unlinkSync(inState('daemon', 'lock'));
+    symlinkSync('/nonexistent/lock', inState('daemon', 'lock'));
+    await until('its complaint', () =>
+      rig.daemon.log.includes('cannot make its files again') ? true : null,
+    );
+    unlinkSync(inState('daemon', 'lock'));
+    expect(await rig.daemon.runs()).toBe(pid);
     await turn.exits(0);
     await rig.loop('a').journals('loop.ended');
   });
