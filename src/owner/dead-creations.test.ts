@@ -74,8 +74,8 @@ describe('a loop whose creator died', () => {
 
   it('is left alone, and keeps no other loop from being created, if its files cannot be used', async () => {
     const [journal, lock, dead] = [begin('journal'), begin('lock'), begin('dead')];
-    symlinkSync('/etc/passwd', journal.journal);
-    symlinkSync('/nonexistent/lock', lock.lock);
+    symlinkSync(join(root, 'elsewhere'), journal.journal);
+    symlinkSync(join(root, 'elsewhere'), lock.lock);
     expect(await forgetDeadCreations(state)).toEqual(['dead-1']);
     expect(existsSync(dead.path)).toBe(false);
     expect(existsSync(lock.path)).toBe(true);

@@ -162,8 +162,11 @@ export class OwnedLoop {
       return stop;
     } finally {
       for (const stop of stops) stop();
-      await endCheckpoints({ folder: this.folder, packing: this.#packing });
-      this.close();
+      try {
+        await endCheckpoints({ folder: this.folder, packing: this.#packing });
+      } finally {
+        this.close();
+      }
     }
   }
 

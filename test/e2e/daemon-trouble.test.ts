@@ -71,7 +71,7 @@ describe('the daemon', () => {
     const turn = await rig.nextTurn();
     const pid = await rig.daemon.runs();
     unlinkSync(inState('daemon', 'lock'));
-    symlinkSync('/nonexistent/lock', inState('daemon', 'lock'));
+    symlinkSync(join(rig.folder, 'nowhere', 'lock'), inState('daemon', 'lock'));
     await until('its complaint', () =>
       rig.daemon.log.includes('cannot make its files again') ? true : null,
     );
