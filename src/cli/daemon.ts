@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Daemon } from '../daemon/daemon.ts';
+import { ensureDaemon } from '../daemon/ensure-daemon.ts';
 import { readLog, writeLog } from '../daemon/log.ts';
 import { daemonLog, daemonPid } from '../daemon/place.ts';
 import { stopDaemon } from '../daemon/stop-daemon.ts';
@@ -35,10 +36,35 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     .on('SIGTERM', onSignal)
     .on('SIGINT', onSignal)
     .on('SIGHUP', () => {});
-  if (await daemon.run()) return 0;
+  const hasFailed = leaveOnError(daemon, log);
+  const hasRun = await daemon.run();
+  if (hasFailed()) {
+    // The loops of a night must not wait for the next command. One that fails at once would fail again and again.
+    if (process.uptime() * 1000 > MIN_LIFE_MS) ensureDaemon();
+    return 3;
+  }
+  if (hasRun) return 0;
   if (isShown) print(`a daemon runs already (process ${daemonPid() ?? 'unknown'})\n`);
   return 0;
 }
+
+/** After an error that no loop has caught the daemon leaves all loops; returns whether that has happened. */
+function leaveOnError(daemon: Daemon, log: (line: string) => void): () => boolean {
+  let hasFailed = false;
+  const onError = (error: unknown): void => {
+    log(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    if (hasFailed) return;
+    hasFailed = true;
+    daemon.leave();
+    setTimeout(() => process.exit(3), LEAVE_MS).unref();
+  };
+  process.on('uncaughtException', onError).on('unhandledRejection', onError);
+  return () => hasFailed;
+}
+
+const MIN_LIFE_MS = 60_000;
+/** More than a thousand loops take. */
+const LEAVE_MS = 30_000;
 
 /** Prepares the answer to `ralph status` in the sandbox of a loop, and shows its window. */
 function onOwned(loop: OwnedLoop, log: (line: string) => void): void {

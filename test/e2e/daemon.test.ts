@@ -139,6 +139,24 @@ describe('a daemon', () => {
     await rig.loop('a').journals('loop.ended');
   });
 
+  it('leaves its loops after an error that nothing catches', async () => {
+    const fails = ['--import', rig.fixture('fails-on-signal.mjs')];
+    const daemon = rig.program([process.execPath, ...fails, rig.command, 'daemon', 'run', '--stay']);
+    await rig.daemon.runs();
+    await detached('a', '-m', '1', '--', ...rig.agent);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    process.kill(daemon.pid, 'SIGUSR2');
+    exits(await daemon.ended, 3);
+    expect(rig.daemon.log).toContain('internal error: Error: thrown by a test');
+    expect(rig.loop('a').events.at(-1)?.type).toBe('owner.left');
+    await turn.answers();
+    exits(await rig.does('ls'), 0);
+    await rig.loop('a').journals('owner.changed', () => true, 2);
+    await turn.exits(0);
+    await rig.loop('a').journals('loop.ended');
+  });
+
   it('forgets a paused loop, and a resume gives it back and returns', async () => {
     await detached('a', '-m', '2', '--', ...rig.agent);
     const turn = await rig.nextTurn();
