@@ -1,5 +1,5 @@
-// Creates loops in the background, as `ralph run --detach` does, but many in one process. Its argument is JSON: each loop has a
-// workspace, a name and the agent's command line.
+// Creates loops in the background, as `ralph run --detach` does, but many in one process. Its input is JSON: each loop has a
+// workspace, a name and the agent's command line. Prints their ids.
 import { createLoop } from '../dist/owner/create-loop.js';
 import { DEFAULT_POLICY } from '../dist/loop/default-policy.js';
 import { enlist } from '../dist/store/background.js';
@@ -19,4 +19,5 @@ for (const { workspace, name, argv } of JSON.parse(readFileSync(0, 'utf8'))) {
   });
   enlist(loop.spec.id);
   loop.close();
+  process.stdout.write(`${loop.spec.id}\n`);
 }
