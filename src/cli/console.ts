@@ -56,7 +56,7 @@ export class Console implements LoopObserver {
     this.#spec = spec;
     this.#mask = mask;
     this.#options = options;
-    this.#lines = new AgentLines(lineOptions(options, process.stderr));
+    this.#lines = new AgentLines(lineOptions(options, process.stderr), () => this.#activeAt);
     this.#screen = new Screen({
       quiet: options.quiet === true,
       mask,
@@ -66,8 +66,8 @@ export class Console implements LoopObserver {
     if (this.#screen.hasStatusLine) this.#timer = setInterval(() => this.#drawStatus(), 1000).unref();
   }
 
-  agent(event: AgentEvent): void {
-    this.#activeAt = Date.now();
+  agent(event: AgentEvent & { readonly at: number }): void {
+    this.#activeAt = event.at;
     this.#count(event);
     for (const line of this.#provider.lines(event)) this.status(line);
     if (this.#hidesAgent) return;

@@ -90,7 +90,7 @@ export function spawnOptions(command: Command): Command {
     maxFailures: '5',
     maxUnchanged: UNLIMITED,
     iterationTimeout: UNLIMITED,
-    inactivityTimeout: '60',
+    inactivityTimeout: '60s',
   });
   return viewOptions(command);
 }
@@ -133,10 +133,10 @@ function agentOptions(command: Command): Command {
       '--prompt-via <way>',
       'how the agent gets the prompt: stdin, file or argument (default: as the agent expects it)',
     )
-    .option('--interactive', 'run the command as it is in a terminal of tmux, and paste the prompt')
+    .option('--interactive', 'run the command as given in a tmux window, and paste the prompt into it')
     .option(
       '--ready-timeout <time>',
-      'maximum time until an interactive agent is ready for its prompt (default 120)',
+      'maximum time until an interactive agent is ready for its prompt (default 120s)',
     )
     .option('--sandbox', 'run the agent in a sandbox that can write only the workspace (docs/sandbox.md)')
     .option('--no-sandbox', 'run the agent without a sandbox (default)');

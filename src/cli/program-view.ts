@@ -17,7 +17,7 @@ export function viewCommands(add: Add, { done }: Call): void {
     .option('-a, --all', 'list the loops of all workspaces')
     .option(
       '--format <form>',
-      'table, json or names: the loops as the workers of document 003 (default: our own table)',
+      'table, json or names, as document 003 lists workers (default: a table with iterations and reasons)',
     )
     .option('--status <status>', 'only running, paused, stopped or failed loops (default all)')
     .option('--tag <word>', 'only loops with this tag')

@@ -1,3 +1,4 @@
+import { summaryOf } from '../views/loop-summary.ts';
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
@@ -50,6 +51,12 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
   }
+  const isDetached = options.detach === true || found.spec.place === 'background';
+  // In the foreground the final report says so.
+  if (isDetached && outcome?.type === 'iterations-exhausted' && policy === null)
+    throw new UserError(
+      `loop ${name} has reached its iteration limit; raise it with: ${summaryOf(found).next}`,
+    );
   await refuseWithoutSandbox(found.state.policy, startersEnvironment(process.env), workspace);
   await requireWorktree(found.spec, startersEnvironment(process.env));
   const loop = await takeOver(workspace, name, {
@@ -60,7 +67,6 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   loop.resume(policy, options.now === true);
   const { wording } = loop.state.policy;
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
-  const isDetached = options.detach === true || found.spec.place === 'background';
   const isChild = parentRun() !== null;
   if (isDetached && !isChild) {
     const { leaveInBackground } = await import('./background.ts');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ownText } from './own-text.ts';
-import { looksReady } from './readiness.ts';
+import { asksQuestion, looksReady } from './readiness.ts';
 
 const PROMPT = `# Task
 Fix the parser, run the tests and commit.
@@ -55,6 +55,8 @@ describe('S4.84 an agent is ready', () => {
     'tab switch agent  ctrl+p commands',
     '$',
     '>>> ',
+    '  GPT-6-Sol medium · /srv/project',
+    '  gpt-5.5 high · ~/src',
   ])('with the line %j', (line) => {
     expect(looksReady(`loading\n${line}\nmore`)).toBe(true);
   });
@@ -62,4 +64,20 @@ describe('S4.84 an agent is ready', () => {
   it.each(['', 'loading …', 'a > b', 'costs $ 5', '>go'])('but not with %j', (line) => {
     expect(looksReady(line)).toBe(false);
   });
+
+  it.each([
+    ' ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm · Esc to cancel\n\n',
+    '› 1. Trust and continue\n  2. Back to Agent Command Center\n\n  enter continue · esc back',
+    '› 1. Try new model\n  2. Use existing model\n\n  enter/esc confirm · ^c quit',
+  ])('but not while it asks a question: %j', (screen) => {
+    expect(asksQuestion(screen)).toBe(true);
+    expect(asksQuestion(`${screen}\n1\n2\n3\n4\n5`)).toBe(false);
+  });
+
+  it.each(['› Ask Codex to do anything\n\n  ? for shortcuts', '❯ Press Enter to send'])(
+    'and %j is no question',
+    (screen) => {
+      expect(asksQuestion(screen)).toBe(false);
+    },
+  );
 });

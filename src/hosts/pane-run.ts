@@ -3,7 +3,8 @@
  *
  * 1. It gets its prompt once it is ready, or after the time for that: pasted as it is, then Enter. The file `prompted` is
  *    created before, so that no owner pastes it a second time; it has what the terminal showed until then.
- * 2. Keys, copy mode and clients of a person do not change what arrives, since nothing is typed.
+ * 2. A question in the terminal gets no prompt: its Enter would be an answer in the user's name.
+ * 3. Keys, copy mode and clients of a person do not change what arrives, since nothing is typed.
  */
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { TmuxError, type TmuxServer } from '../tmux/server.ts';
 import type { WindowSpec } from '../tmux/windows.ts';
 import type { HostedRun, Screen } from './host.ts';
 import { ownText } from './own-text.ts';
-import { looksReady } from './readiness.ts';
+import { asksQuestion, looksReady } from './readiness.ts';
 import type { ProcessSpec } from './process.ts';
 
 export class PaneRun implements HostedRun {
@@ -94,13 +95,25 @@ export class PaneRun implements HostedRun {
     this.#hasPrompt = true;
   }
 
+  /** Only what is visible counts: what has scrolled away may be of the run before, or an answered question. */
   async #becomeReady(): Promise<void> {
     const { readyMs, window, say } = this.#spec;
-    const deadline = performance.now() + readyMs;
+    const lateAt = performance.now() + readyMs;
+    let deadline = lateAt;
+    let hasAsked = false;
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- a terminal sends no events
-      if (looksReady(await this.#capture()) || this.#left.signal.aborted) return;
-      if (performance.now() >= deadline) break;
+      const shown = await this.#capture(0);
+      if (this.#left.signal.aborted) return;
+      if (asksQuestion(shown)) {
+        if (!hasAsked) say(`warning: agent '${window.name}' asks a question; ${answerIn(window.name)}`);
+        hasAsked = true;
+        // The next question may follow.
+        deadline = performance.now() + readyMs;
+        // Without an answer it is inactive.
+        this.#hasPrompt = performance.now() >= lateAt;
+      } else if (looksReady(shown)) return;
+      else if (performance.now() >= deadline) break;
       // oxlint-disable-next-line no-await-in-loop -- as above
       await this.#pause(READY_EVERY_MS);
     }
@@ -158,10 +171,10 @@ export class PaneRun implements HostedRun {
   }
 
   /** Empty if the pane is gone. */
-  async #capture(): Promise<string> {
+  async #capture(scrollback = SCROLLBACK): Promise<string> {
     const pane = await this.#pane();
     if (pane === null) return '';
-    return (await capturePane(this.#spec.server, pane.pane, SCROLLBACK)) ?? '';
+    return (await capturePane(this.#spec.server, pane.pane, scrollback)) ?? '';
   }
 
   async #pause(ms: number): Promise<void> {
@@ -189,6 +202,10 @@ const LOOK_EVERY_MS = 25;
 const MAX_LOOKS = 80;
 /** Lines that have scrolled out of the pane and are still looked at. */
 const SCROLLBACK = 1000;
+
+function answerIn(name: string): string {
+  return `it gets its prompt once you have answered in: ralph attach ${name}`;
+}
 
 /** The bytes that end a paste must not be in it: what follows them would be typed. */
 function withoutPasteEnd(text: Buffer): Buffer {

@@ -106,6 +106,24 @@ describe('an agent in a pane', () => {
     expect(said).toContain(`warning: agent 'w${loops}' did not become ready within 1s`);
   });
 
+  it('S4.84 gets no prompt while it asks a question, and then gets it once a person has answered', async () => {
+    const answered = join(root, 'answered');
+    const { host, loop, got, prompt } = stage(['--asks', answered, '--exit', '0'], { readyMs: 3000 });
+    prompt('go on');
+    const run = await start(host);
+    const warning = `warning: agent 'w${loops}' asks a question; it gets its prompt once you have answered in: ralph attach w${loops}`;
+    await expect.poll(() => said, POLL).toContain(warning);
+    // It can be inactive from now on, and the prompt was not sent.
+    await expect.poll(async () => (await run.screen?.())?.text, POLL).toContain('Enter to confirm');
+    expect(existsSync(answered)).toBe(false);
+    const { pane = '' } = (await findWindow(server, loop)) ?? {};
+    await pasteInto(server, pane, Buffer.from('y'), false);
+    expect(await ended(run)).toBe(0);
+    expect(readFileSync(answered, 'utf8')).toBe('y');
+    expect(readFileSync(got, 'utf8')).toBe('go on');
+    expect(said.filter((line) => line === warning)).toHaveLength(1);
+  });
+
   it('gets no prompt once it has exited, which would crash tmux 3.3', async () => {
     const { loop } = stage([]);
     const { pane } = await ensureWindow(server, { loop, name: 'w' });

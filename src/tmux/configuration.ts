@@ -15,6 +15,9 @@ const OURS: readonly string[] = [
   "set-option -g update-environment ''",
   // Every system knows this terminal.
   'set-option -g default-terminal screen-256color',
+  // In the place of the title that the agent sets: how to leave.
+  "set-option -g status-left '[ralph] '",
+  "set-option -g status-right 'detach: #{prefix} d '",
   // As long as no client is attached.
   'set-option -g default-size 200x50',
   'set-option -g history-limit 5000',

@@ -28,16 +28,18 @@ export async function followLoop(
   let known: Knowledge = NOTHING_KNOWN;
   let output: Output | null = null;
 
-  const take = async (event: LoopEvent, isShown: boolean): Promise<void> => {
+  const take = async (event: LoopEvent, isShown: boolean, endedAt: number | null): Promise<void> => {
     known = learn(known, event);
     if (!isShown) return;
     const { state, report } = known;
-    if (event.type === 'run.started') output = new Output(folder, spec, event.run, state, observer);
     if (event.type === 'run.ended') {
       await output?.close();
       output = null;
     }
     observer.appended?.(event, state, report);
+    // After its start is shown: there may be output already.
+    if (event.type === 'run.started')
+      output = new Output(folder, spec, event.run, { state, endedAt }, observer);
   };
   let wake: (() => void) | null = null;
   const stopWatching = watchFolder(folder.path, () => wake?.());
@@ -51,7 +53,7 @@ export async function followLoop(
       const events = journal.look();
       const start = from === 'start' || known !== NOTHING_KNOWN ? 0 : lastIteration(events);
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
-      for (const [index, event] of events.entries()) await take(event, index >= start);
+      for (const [index, event] of events.entries()) await take(event, index >= start, endOf(event, events));
       if (known.state.outcome !== null || (!hasOwner && until === 'no owner')) break;
       if (!existsSync(folder.spec)) break;
       // oxlint-disable-next-line no-await-in-loop -- until something has changed
@@ -72,6 +74,12 @@ export interface Part {
   readonly until?: 'no owner' | 'end';
 }
 
+/** When the run that starts here has ended; null if it may still run. */
+function endOf(event: LoopEvent, events: readonly LoopEvent[]): number | null {
+  if (event.type !== 'run.started') return null;
+  return events.find((other) => other.type === 'run.ended' && other.run === event.run)?.at ?? null;
+}
+
 /** Where the last iteration begins. */
 function lastIteration(events: readonly LoopEvent[]): number {
   return Math.max(
@@ -86,7 +94,13 @@ class Output {
   readonly #stopWatching: () => void;
   readonly #reader: RunReader;
 
-  constructor(folder: LoopFolder, spec: Spec, run: string, state: LoopState, observer: LoopObserver) {
+  constructor(
+    folder: LoopFolder,
+    spec: Spec,
+    run: string,
+    { state, endedAt }: { readonly state: LoopState; readonly endedAt: number | null },
+    observer: LoopObserver,
+  ) {
     const path = folder.run(run);
     const open = openRun(state);
     const agent = agentNamed(spec.agent.kind);
@@ -105,7 +119,7 @@ class Output {
         price: () => null,
         hide: (text) => text,
       },
-      (event) => observer.agent?.({ ...event, at: Date.now() }),
+      (event) => observer.agent?.({ ...event, at: endedAt ?? Date.now() }),
     );
     this.#reader = reader;
     if (existsSync(join(path, 'stdout.log')))

@@ -145,6 +145,11 @@ describe('a spawned loop', () => {
     expect((await stage.ralph('wait', 'it').ended).stdout).toBe('it: exited\n');
     expect(stage.calls).toBe(2);
     expect(stage.state).toMatchObject({ status: 'stopped', current_iteration: 2 });
+    expect(await stage.ralph('resume', 'it').ended).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'ralph: error: loop it has reached its iteration limit; raise it with: ralph resume it -m 4\n',
+    });
   });
 
   it('S4.74 S4.103 works in its worktree, which all iterations share (T123)', async () => {

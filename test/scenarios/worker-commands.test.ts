@@ -1,5 +1,6 @@
 /** The commands of document 003 around a loop: ls, wait, kill and logs. */
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { openStage, waitFor } from './stage.ts';
 
@@ -151,4 +152,14 @@ it('logs reports no failure of an agent that is still running', async () => {
   expect((await stage.ralph('logs', 'it').ended).stdout).toContain(
     'Failed: the agent ended without reporting',
   );
+});
+
+it('the viewer shows how long an earlier run took', async () => {
+  const stage = openStage();
+  stage.installs('claude');
+  stage.write('said', `${JSON.stringify({ type: 'result', subtype: 'success', result: 'more' })}\n`);
+  stage.plans('default', 'sleep 1; cat said');
+  await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '--agent', 'claude').ended;
+  const { stderr } = await stage.ralph('attach', '--view', dirname(stage.file('spec.json'))).ended;
+  expect(stderr).toMatch(/starting iteration 1\/1[^]*Complete \(tools: 0, errors: 0, time: [1-9]/);
 });
