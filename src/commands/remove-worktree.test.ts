@@ -48,7 +48,7 @@ const exists = () => ({ folder: existsSync(path), branch: git.git('branch', '--l
 
 describe('removing a worktree', () => {
   it('removes the folder and the branch, once', async () => {
-    expect(await remove()).toEqual({ lost: '' });
+    expect(await remove()).toMatchObject({ lost: '' });
     expect(exists()).toEqual({ folder: false, branch: false });
     expect(await remove()).toBeNull();
   });
@@ -59,14 +59,14 @@ describe('removing a worktree', () => {
       'has work that is saved nowhere else: 1 uncommitted change; keep it with: ralph worktree merge it, discard it with: ralph worktree rm it --force',
     );
     expect(exists()).toEqual({ folder: true, branch: true });
-    expect(await remove(true)).toEqual({ lost: '1 uncommitted change' });
+    expect(await remove(true)).toMatchObject({ lost: '1 uncommitted change' });
     expect(exists()).toEqual({ folder: false, branch: false });
   });
 
   it('refuses a folder that is no longer a valid worktree, unless it is forced', async () => {
     rmSync(join(path, '.git'));
     await expect(remove()).rejects.toThrow(`cannot inspect ${path}: it is no longer a valid git worktree`);
-    expect(await remove(true)).toEqual({ lost: 'everything in the folder' });
+    expect(await remove(true)).toMatchObject({ lost: 'everything in the folder' });
     expect(exists()).toEqual({ folder: false, branch: false });
   });
 

@@ -46,7 +46,7 @@ describe('the daemon', () => {
     rmSync(inState('..', 'gone'), { recursive: true });
     await until('the entry', () => (rig.daemon.enlisted.length === 1 ? true : null));
     expect(await rig.daemon.runs()).toBe(pid);
-    await until('the loop', () => (rig.loop('a').all('run.started').length === 1 ? true : null));
+    await rig.loop('a').journals('run.started');
     exits(await rig.does('status', 'a'), 0);
     await rig.daemon.crashes();
     exits(await rig.does('ls'), 0);
