@@ -20,6 +20,11 @@ export async function drive(
 ): Promise<number> {
   const code = await driveOn(loop, options);
   ended?.(loop);
+  const { outcome, control } = loop.state;
+  if (loop.spec.window !== undefined && (outcome !== null || control.paused)) {
+    const { closeUnseenWindow } = await import('../views/window.ts');
+    await closeUnseenWindow(loop.spec).catch(() => {});
+  }
   return code;
 }
 
@@ -36,7 +41,8 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
     if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
-    const { sandbox } = loop.state.policy;
+    const { sandbox, host } = loop.state.policy;
+    if (host === 'tmux') view.status(`the agent's terminal: ralph attach ${loop.spec.name}`);
     if (sandbox !== null) {
       view.status(sandboxLine(sandbox));
       loop.describeWith(() => describedLoop(loop.folder.path));

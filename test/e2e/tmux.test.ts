@@ -177,6 +177,15 @@ describe('an interactive agent', () => {
     expect(rig.loop('it').all('run.started')).toHaveLength(1);
   });
 
+  it('has a window in the foreground too, which is closed when the loop ends', async () => {
+    const options = ['--preset', 'swarm', '-m', '1', '--interactive', '--done-pattern', 'ALL DONE'];
+    const agent = interactive('--print', 'ALL DONE');
+    const ended = await rig.does('run', 'task', '--name', 'it', ...options, ...agent);
+    exits(ended, 0);
+    expect(ended.stderr).toContain("[ralph] it: the agent's terminal: ralph attach it\n");
+    expect(tmux.windows).toEqual([]);
+  });
+
   it('S4.17 S4.18 S4.19 S4.84 S4.85 S4.88 is restarted while its screen stays the same, however often it is painted, and not while a clock runs', async () => {
     const start = (name: string, ...how: readonly string[]) =>
       spawns(
