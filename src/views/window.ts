@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Policy } from '../loop/policy.ts';
 import { runAttached } from '../process/attached.ts';
+import { kept } from '../store/kept-environment.ts';
 import { loopName } from '../store/names.ts';
 import { readLoopIn } from '../store/read-loop.ts';
 import type { Spec, TmuxWindow } from '../store/spec.ts';
@@ -34,7 +35,7 @@ export async function showWindow({ spec, folder, state }: Shown): Promise<void> 
   await closeEarlier(server, spec);
   const { pane, isDead } = await windows.ensureWindow(server, { loop: spec.id, name: spec.name });
   if (!isDead || state.policy.host === 'tmux') return;
-  await startInPane(server, pane, { argv: viewer(folder), log: null, tag: `${spec.id}.viewer` });
+  await startInPane(server, pane, { argv: viewer(spec, folder), log: null, tag: `${spec.id}.viewer` });
 }
 
 /** The window of a loop; null if it has none. */
@@ -109,10 +110,12 @@ export async function attachWindow(spec: Spec, { session, window }: WindowPlace)
   return code ?? 3;
 }
 
-/** The command that shows a loop in its window. */
-function viewer({ path }: LoopFolder): readonly string[] {
+/** The command that shows a loop in its window, in colours unless its user wants none. */
+function viewer({ id }: Spec, { path }: LoopFolder): readonly string[] {
   const main = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-  return ['/usr/bin/env', `${STATE}=${stateFolder()}`, process.execPath, main, 'attach', '--view', path];
+  const isPlain = kept(id)?.env['NO_COLOR'] !== undefined;
+  const env = ['/usr/bin/env', `${STATE}=${stateFolder()}`, ...(isPlain ? ['NO_COLOR=1'] : [])];
+  return [...env, process.execPath, main, 'attach', '--view', path];
 }
 
 /** Closes the windows of loops of this name that have ended, or are archived. */

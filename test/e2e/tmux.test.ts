@@ -133,6 +133,20 @@ describe('the window of a loop', () => {
     await next.exits(0);
     await rig.loop('bare').journals('loop.ended');
   });
+
+  it.each([
+    [{}, true],
+    [{ NO_COLOR: '1' }, false],
+  ])('has colours unless the loop was started without: %j', async (env, isColoured) => {
+    const argv = ['spawn', '--name', 'it', 'task', '-m', '1', '--', ...rig.agent];
+    exits(await rig.ralph(argv, { env: { ...rig.env, ...env } }).ended, 0);
+    const turn = await rig.nextTurn();
+    await tmux.shows('it', 'starting iteration');
+    const painted = tmux.ask('capture-pane', '-e', '-p', '-t', '=ralph:=it');
+    expect(painted.includes('\u001B[36m[ralph]')).toBe(isColoured);
+    await turn.exits(0);
+    await rig.loop('it').journals('loop.ended');
+  });
 });
 
 describe('an interactive agent', () => {
