@@ -46,7 +46,11 @@ export async function serviceStatus(): Promise<number> {
     return 1;
   }
   const state =
-    isRunning === null ? `${manager.title} does not answer here` : isRunning ? 'running' : 'not running';
+    isRunning === null
+      ? `installed, but ${manager.title} does not answer here`
+      : isRunning
+        ? 'running'
+        : 'not running';
   print(`${state}: ${shown(manager.file)}\n`);
   if (!isCurrent)
     warn(
