@@ -5,7 +5,11 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.
-    exclude: ['test/agents/real-agents*.test.ts', 'test/agents/sandbox.test.ts'],
+    exclude: [
+      'test/agents/real-agents*.test.ts',
+      'test/agents/sandbox.test.ts',
+      'test/agents/interactive.test.ts',
+    ],
     allowOnly: false,
     // The files of a worker share a process: a new one for each costs more than most of the tests. A test puts back what
     // it changes of its process (environment, folder, timers).

@@ -224,6 +224,8 @@ describe('a daemon', () => {
 describe('a daemon that is killed 20 times while 10 loops run', () => {
   it('lets every iteration run exactly once', { timeout: 120_000 }, async () => {
     const seed = Number(process.env['RALPH_SEED'] ?? Date.now() % 1_000_000);
+    // Without git, which would take most of the time.
+    rmSync(rig.path('.git'), { recursive: true });
     const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
     const agent = rig.plain('echo "$RALPH_LOOP $RALPH_ITERATION" >>work; sleep 0.1; echo . >>after');
     const starts = names.map((name) =>

@@ -105,6 +105,8 @@ describe('the state of a loop', () => {
     const refused = stage.shell('RALPH_STATE=. $RALPH run x -- true');
     expect(await refused.ended).toMatchObject({ code: 2 });
     expect(refused.stderr).toContain('must be a folder of its own');
+    // The child loop had a daemon in that folder.
+    expect((await stage.ralph('daemon', 'stop').ended).code).toBe(0);
   });
 });
 
