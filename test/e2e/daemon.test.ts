@@ -227,7 +227,7 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
     // Without git, which would take most of the time.
     rmSync(rig.path('.git'), { recursive: true });
     const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
-    const agent = rig.plain('echo "$RALPH_LOOP $RALPH_ITERATION" >>work; sleep 0.1; echo . >>after');
+    const agent = rig.plain('echo "$RALPH_LOOP $RALPH_ITERATION" >>work; sleep 0.2');
     const starts = names.map((name) =>
       rig.does('run', 'x', '--name', name, '-d', '-m', String(ITERATIONS), '--', ...agent),
     );
@@ -238,7 +238,7 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
       // oxlint-disable-next-line no-await-in-loop -- one life after the other
       const pid = await rig.daemon.runs();
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await new Promise((resolve) => setTimeout(resolve, random() * 600));
+      await new Promise((resolve) => setTimeout(resolve, random() * 300));
       if (lives(pid)) process.kill(pid, 'SIGKILL');
       // oxlint-disable-next-line no-await-in-loop -- as above
       exits(await rig.does('ls', '--format', 'names'), 0);
@@ -265,7 +265,7 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
 });
 
 const KILLS = 20;
-const ITERATIONS = 12;
+const ITERATIONS = 50;
 
 /** A seeded generator of numbers between 0 and 1. */
 function seededRandom(seed: number): () => number {
