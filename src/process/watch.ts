@@ -115,8 +115,8 @@ function lookAt(count: number): void {
 
 const LOOK_EVERY_MS = 1000;
 const TICK_MS = 100;
-/** 200 looks in a second, at about 0.1 ms each. */
-const LOOKS_PER_TICK = 20;
+/** 100 looks in a second, at about 0.1 ms each. */
+const LOOKS_PER_TICK = 10;
 
 /** A folder that is made again often gets the number of the old one. */
 function identityOf(path: string): string | null {
