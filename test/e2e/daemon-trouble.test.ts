@@ -27,10 +27,10 @@ describe('the daemon', () => {
     // Only the preset of `ralph spawn` looks for edits in its files.
     const spawned = ['spawn', '--name', 'hostile', '--cwd', hostile, '-m', '1', '--no-tmux', 'task', '--'];
     exits(await rig.does(...spawned, ...vandal), 0);
-    await until('its end', () => (rig.daemon.enlisted.length === 1 ? true : null), {
+    await until('its end', () => (/hostile \(.*\) ended: /.test(rig.daemon.log) ? true : null), {
       seen: () => rig.daemon.log,
     });
-    expect(rig.daemon.log).toMatch(/hostile \(.*\) ended: /);
+    expect(rig.daemon.enlisted).toHaveLength(1);
     await turn.exits(0);
     await rig.loop('calm').journals('loop.ended');
     expect(await rig.daemon.runs()).toBe(pid);

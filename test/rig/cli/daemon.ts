@@ -57,7 +57,7 @@ export class RiggedDaemon {
     const count = this.enlisted.length;
     for (const { pid, command } of leftovers(`XDG_STATE_HOME=${dirname(this.#folder)}`)) {
       if (!command.includes('daemon run')) continue;
-      process.kill(pid, 'SIGKILL');
+      kill(pid);
       // oxlint-disable-next-line no-await-in-loop -- there is one, or one that waits for the lock
       await until('the end of the daemon', () => (lives(pid) ? null : true), { seen: () => this.log });
     }
@@ -67,5 +67,13 @@ export class RiggedDaemon {
   #text(...path: readonly string[]): string {
     const file = join(this.#folder, ...path);
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
   }
 }
