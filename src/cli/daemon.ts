@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Daemon } from '../daemon/daemon.ts';
 import { ensureDaemon } from '../daemon/ensure-daemon.ts';
@@ -7,8 +6,7 @@ import { daemonLog, daemonPid } from '../daemon/place.ts';
 import { stopDaemon } from '../daemon/stop-daemon.ts';
 import { counted } from '../loop/counted.ts';
 import { enlisted } from '../store/background.ts';
-import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
-import { loopsFolder } from '../store/store.ts';
+import { readLoopOf } from '../store/read-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { closeUnseenWindow, showWindow } from '../views/window.ts';
 import { reasonOf } from '../user-error.ts';
@@ -77,7 +75,7 @@ function onOwned(loop: OwnedLoop, log: (line: string) => void): void {
 /** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */
 export function daemonStatus(options: { readonly json?: boolean }): number {
   const pid = daemonPid();
-  const loops = enlisted().flatMap((id) => readable(id) ?? []);
+  const loops = enlisted().flatMap((id) => readLoopOf(id) ?? []);
   if (options.json === true) {
     const shown = loops.map(({ spec, owner }) => ({
       name: spec.name,
@@ -88,22 +86,14 @@ export function daemonStatus(options: { readonly json?: boolean }): number {
     return pid === null ? 1 : 0;
   }
   const names = loops.map(({ spec }) => `${spec.name} (${homely(spec.workspace)})`);
-  print(
-    pid === null
-      ? `no daemon runs; ${names.length === 0 ? 'one is started when a loop needs it' : `waiting for one: ${counted(names.length, 'loop')}, continued by the next ralph command`}\n`
-      : `the daemon runs (process ${pid}); ${names.length === 0 ? 'it has no loops' : `it owns ${counted(names.length, 'loop')}`}\n`,
-  );
+  const count = names.length === 0 ? null : counted(names.length, 'loop');
+  if (pid !== null)
+    print(`the daemon runs (process ${pid}); ${count === null ? 'it has no loops' : `it owns ${count}`}\n`);
+  else if (count === null) print('no daemon runs; one is started when a loop needs it\n');
+  else print(`no daemon runs; waiting for one: ${count}, continued by the next ralph command\n`);
   for (const name of names) print(`  ${name}\n`);
   print(`log: ${homely(daemonLog())}\n`);
   return pid === null ? 1 : 0;
-}
-
-function readable(id: string): LoopReading | null {
-  try {
-    return readLoopIn(join(loopsFolder(), id));
-  } catch {
-    return null;
-  }
 }
 
 /** `ralph daemon stop`: the daemon leaves its loops and ends; their agents keep running. */

@@ -2,7 +2,7 @@
  * The process that owns the loops in the background.
  *
  * 1. A state folder has one daemon: the process with the lock on `daemon/lock`.
- * 2. It owns the loops that are enlisted (`store/background.ts`), whoever entered them and whenever, and no others.
+ * 2. It owns the loops that are enlisted (`store/background.ts`), also those that were entered before it was started, and no others.
  * 3. A loop that cannot be taken over or driven is logged and dismissed. It stops neither the daemon nor another loop.
  * 4. After SIGTERM or SIGINT it leaves all loops. Their agents keep running, and the entries stay for the next daemon.
  * 5. It ends when it has nothing to do. It looks once more after it has released its lock: a command that found it alive
@@ -172,7 +172,8 @@ export class Daemon {
 
   /** Becomes the owner of a loop; null if it needs none, or has another one for now. */
   async #open(id: string): Promise<OwnedLoop | null> {
-    const folder = new LoopFolder(readSpec(join(loopsFolder(), id, 'spec.json')), join(loopsFolder(), id));
+    const path = join(loopsFolder(), id);
+    const folder = new LoopFolder(readSpec(join(path, 'spec.json')), path);
     const { workspace, name } = folder;
     if (folder.id !== id || findFolder(workspace, name)?.id !== id) {
       this.#dismiss(id);

@@ -38,4 +38,4 @@ function daemonEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(needed), ...state };
 }
 
-const NEEDED = /^(?:HOME|PATH|USER|LOGNAME|SHELL|TZ|TMPDIR|TMUX_TMPDIR|LANG|LC_\w+|XDG_\w+)$/;
+const NEEDED = /^(?:HOME|PATH|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LC_\w+|XDG_\w+)$/;

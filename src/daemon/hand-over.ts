@@ -1,6 +1,6 @@
 import type { OwnedLoop } from '../owner/owner.ts';
 import { notInBackground } from '../owner/loop-environment.ts';
-import { watchFolder } from '../process/watch.ts';
+import { watchUntil } from '../process/watch.ts';
 import { enlist, isEnlisted } from '../store/background.ts';
 import { kept } from '../store/kept-environment.ts';
 import { liveOwner, readLoopAt } from '../store/read-loop.ts';
@@ -17,30 +17,24 @@ export async function handOver(loop: OwnedLoop): Promise<void> {
   enlist(spec.id);
   loop.giveAway();
   if (kept(spec.id) === null) throw notInBackground(spec.name, 3);
+  // Once more, so that the daemon looks now: the loop has no owner any more.
   enlist(spec.id);
   if (!(await isOwned(folder))) throw notTaken(folder);
 }
 
 /** Waits until the daemon owns a loop that is enlisted; false if it does not take it. Starts a daemon where none runs. */
-export function isOwned(folder: LoopFolder): Promise<boolean> {
-  const deadline = performance.now() + TIMEOUT_MS;
+export async function isOwned(folder: LoopFolder): Promise<boolean> {
   let nextStart = 0;
-  return new Promise((resolve) => {
-    const finish = (owned: boolean): void => {
-      stopWatching();
-      resolve(owned);
-    };
-    const look = (): void => {
-      if (liveOwner(folder) !== null) return finish(true);
-      if (!isEnlisted(folder.id)) return finish(isAtRest(folder));
-      if (performance.now() > deadline) return finish(false);
-      if (performance.now() < nextStart) return undefined;
+  const look = (): boolean | null => {
+    if (liveOwner(folder) !== null) return true;
+    if (!isEnlisted(folder.id)) return isAtRest(folder);
+    if (performance.now() >= nextStart) {
       nextStart = performance.now() + START_MS;
-      return ensureDaemon();
-    };
-    const stopWatching = watchFolder(folder.path, look);
-    setImmediate(look);
-  });
+      ensureDaemon();
+    }
+    return null;
+  };
+  return (await watchUntil(folder.path, look, AbortSignal.timeout(TIMEOUT_MS))) ?? false;
 }
 
 /** A short loop may have ended, or paused, before it was looked at. */

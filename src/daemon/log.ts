@@ -1,6 +1,6 @@
 /** The daemon's log: a line per happening, with its time. It keeps at most two files of a megabyte. */
-import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { PRIVATE_FILE, readRegular } from '../files/files.ts';
+import { closeSync, existsSync, renameSync, statSync, writeSync } from 'node:fs';
+import { openRegular, readRegular } from '../files/files.ts';
 import { localTime } from '../journal/times.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -13,7 +13,12 @@ export function writeLog(line: string): void {
   try {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) renameSync(path, `${path}.1`);
     const text = line.replaceAll(/\s*\n\s*/g, ' | ');
-    writeFileSync(path, `${localTime(Date.now())} ${text}\n`, { flag: 'a', mode: PRIVATE_FILE });
+    const descriptor = openRegular(path, 'append');
+    try {
+      writeSync(descriptor, `${localTime(Date.now())} ${text}\n`);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
     // The disk may be full.
   }

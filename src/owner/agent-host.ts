@@ -2,7 +2,7 @@
  * Builds the host of a loop's agent: a process with a command line for each run, a pane of tmux, or a call of a function.
  *
  * 1. Only this file decides which host a loop has, by its policy. A loop keeps its host for as long as its policy does.
- * 2. A run in a pane has the files and the marker of a run as a process, so whoever has to end one without its loop
+ * 2. A run in a pane has the files and the marker of a run as a process, so the code that ends one without its loop
  *    (`recovery/recovery.ts`) need not know its host.
  */
 import { readFileSync, statSync } from 'node:fs';

@@ -26,6 +26,30 @@ export function watchFolder(path: string, onChange: () => void): () => void {
   };
 }
 
+/** Looks into a folder at once and after each change, until `look` finds something; null if `timeout` aborts first. */
+export function watchUntil<T>(path: string, look: () => T | null, timeout?: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      stopWatching();
+      timeout?.removeEventListener('abort', onTimeout);
+      settle();
+    };
+    const onTimeout = (): void => finish(() => resolve(null));
+    const check = (): void => {
+      try {
+        const found = look();
+        if (found !== null) finish(() => resolve(found));
+      } catch (error) {
+        finish(() => reject(error));
+      }
+    };
+    const stopWatching = watchFolder(path, check);
+    timeout?.addEventListener('abort', onTimeout);
+    if (timeout?.aborted === true) onTimeout();
+    else setImmediate(check);
+  });
+}
+
 /** In the order in which they are looked at next. */
 const folders = new Map<string, WatchedFolder>();
 

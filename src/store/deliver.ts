@@ -1,7 +1,7 @@
 import { isQueued, post } from './inbox.ts';
 import type { Control } from '../loop/event.ts';
 import { readJournal } from '../journal/file.ts';
-import { watchFolder } from '../process/watch.ts';
+import { watchUntil } from '../process/watch.ts';
 import { liveOwner, type LoopReading } from './read-loop.ts';
 
 /** Puts a control into a loop's inbox. If the loop has an owner, waits until the owner has taken it. */
@@ -9,20 +9,12 @@ export async function deliver(loop: LoopReading, control: Control): Promise<Deli
   const { folder } = loop;
   const id = post(folder.inbox, control, Date.now());
   if (loop.owner === null) return 'queued';
-  const isTaken = await new Promise<boolean>((resolve) => {
-    const finish = (taken: boolean): void => {
-      clearTimeout(timer);
-      stopWatching();
-      resolve(taken);
-    };
-    const timer = setTimeout(() => finish(false), OWNER_TIMEOUT_MS);
-    const look = (): void => {
-      if (!isQueued(folder.inbox, id)) finish(true);
-    };
-    const stopWatching = watchFolder(folder.inbox, look);
-    setImmediate(look);
-  });
-  if (!isTaken) return liveOwner(folder) === null ? 'queued' : 'unanswered';
+  const isTaken = await watchUntil(
+    folder.inbox,
+    () => (isQueued(folder.inbox, id) ? null : true),
+    AbortSignal.timeout(OWNER_TIMEOUT_MS),
+  );
+  if (isTaken === null) return liveOwner(folder) === null ? 'queued' : 'unanswered';
   let isJournaled = false;
   readJournal(folder.journal, {
     take(event) {

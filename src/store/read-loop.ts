@@ -1,6 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { LoopFolder, type LoopKey } from './store.ts';
+import { isEnlisted } from './background.ts';
+import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 import { livingOwner } from './lock-owner.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
@@ -45,6 +46,12 @@ export function readLoopIn(path: string): LoopReading {
   const loop = folder === null ? null : readLoopAt(folder);
   if (loop === null) throw new UserError(`no loop found in ${path}`);
   return loop;
+}
+
+/** Reads a loop by its id; null if there is none. */
+export function readLoopOf(id: string): LoopReading | null {
+  const folder = folderAt(join(loopsFolder(), id));
+  return folder === null ? null : readLoopAt(folder);
 }
 
 /** The loop whose state is in this folder; null if there is none. */
@@ -151,6 +158,12 @@ const UNREADABLE_SPEC: Spec = {
 /** The pid of the process that owns a loop now; null if none does. */
 export function liveOwner(folder: LoopFolder): number | null {
   return livingOwner(folder.lock);
+}
+
+/** Whether a process drives a loop now, or the next daemon will. */
+export function isDriven(folder: LoopFolder): boolean {
+  // The owner makes a lock file again that was removed.
+  return !existsSync(folder.lock) || liveOwner(folder) !== null || isEnlisted(folder.id);
 }
 
 /** The loops of a workspace, by name. */

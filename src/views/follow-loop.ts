@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun, type RunReader } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
-import { isEnlisted } from '../store/background.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import { JournalFollower } from '../journal/follow.ts';
@@ -15,7 +14,7 @@ import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopObserver } from '../owner/observer.ts';
-import { liveOwner } from '../store/read-loop.ts';
+import { isDriven } from '../store/read-loop.ts';
 
 /** Shows a loop that another process drives, from its first event until it ends or has no owner. */
 export async function followLoop(
@@ -48,8 +47,7 @@ export async function followLoop(
       const changed = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      // The owner recreates a lock file that was removed, and another daemon continues the loops of one that ended.
-      const hasOwner = !existsSync(folder.lock) || liveOwner(folder) !== null || isEnlisted(folder.id);
+      const hasOwner = isDriven(folder);
       const events = journal.look();
       const start = from === 'start' || known !== NOTHING_KNOWN ? 0 : lastIteration(events);
       // oxlint-disable-next-line no-await-in-loop -- one event after the other

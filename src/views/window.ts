@@ -6,16 +6,15 @@
  * 2. Showing a window twice gives one window. A window whose viewer has ended gets another one.
  * 3. The window of a loop that has ended or is paused is closed, at once or as soon as no client shows it any more.
  */
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Policy } from '../loop/policy.ts';
 import { runAttached } from '../process/attached.ts';
 import { kept } from '../store/kept-environment.ts';
 import { loopName } from '../store/names.ts';
-import { readLoopIn } from '../store/read-loop.ts';
+import { readLoopOf } from '../store/read-loop.ts';
 import type { Spec, TmuxWindow } from '../store/spec.ts';
 import { STATE, stateFolder } from '../store/state-folder.ts';
-import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';
 import { startInPane } from '../tmux/pane.ts';
 import { attachEnvironment, TmuxError, tmuxProblem, together, type TmuxServer } from '../tmux/server.ts';
@@ -121,15 +120,8 @@ function viewer({ id }: Spec, { path }: LoopFolder): readonly string[] {
 /** Closes the windows of loops of this name that have ended, or are archived. */
 async function closeEarlier(server: TmuxServer, { id, name }: Spec): Promise<void> {
   const earlier = (await windows.listWindows(server)).filter(
-    ({ loop, isDead }) => isDead && loop !== id && loopName(loop) === name && isOver(loop),
+    ({ loop, isDead }) =>
+      isDead && loop !== id && loopName(loop) === name && readLoopOf(loop)?.state.outcome !== null,
   );
   await Promise.all(earlier.map(({ loop }) => windows.closeWindow(server, loop)));
-}
-
-function isOver(id: string): boolean {
-  try {
-    return readLoopIn(join(loopsFolder(), id)).state.outcome !== null;
-  } catch {
-    return true;
-  }
 }

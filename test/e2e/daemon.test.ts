@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lives } from '../rig/cli/leftovers.ts';
 import { exits } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+import { seededRandom } from '../rig/seeded-random.ts';
 import { until } from '../rig/cli/until.ts';
 
 let rig: Rig;
@@ -266,12 +267,3 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
 
 const KILLS = 20;
 const ITERATIONS = 50;
-
-/** A seeded generator of numbers between 0 and 1. */
-function seededRandom(seed: number): () => number {
-  let state = seed % 2_147_483_647 || 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}

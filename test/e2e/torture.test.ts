@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedLoop } from '../rig/cli/recorded-loop.ts';
+import { seededRandom } from '../rig/seeded-random.ts';
 import { until } from '../rig/cli/until.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 
@@ -66,13 +67,4 @@ async function journalGrows(loop: RecordedLoop, isOver: () => boolean): Promise<
   const size = (): number => statSync(loop.file('journal.jsonl'), { throwIfNoEntry: false })?.size ?? 0;
   const before = size();
   await until('a longer journal', () => (isOver() || size() > before ? true : null), { folder: loop.folder });
-}
-
-/** A seeded generator of numbers between 0 and 1. */
-function seededRandom(seed: number): () => number {
-  let state = seed % 2_147_483_647 || 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
 }

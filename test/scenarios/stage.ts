@@ -26,6 +26,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
+import { kill } from '../rig/cli/leftovers.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { Mould } from '../rig/mould.ts';
@@ -330,13 +331,5 @@ function readQuietly(path: string): string {
     return readFileSync(path, 'utf8');
   } catch {
     return '';
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // The process has already ended.
   }
 }

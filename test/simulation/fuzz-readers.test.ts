@@ -125,11 +125,11 @@ const spec = {
   version: 1,
   id: 'it-1a2b3c4d',
   name: 'it',
-  workspace: '/work/here',
+  workspace: '/home/me/here',
   created: '2026-01-01T00:00:00.000Z',
   agent: { kind: 'custom', argv: ['agent', '--flag'], env: { A: 'b' }, given: ['X'], promptVia: 'file' },
   prompt: { text: 'work' },
-  worktree: { path: '/work/tree', branch: 'b', from: null, folder: '/work/tree/sub' },
+  worktree: { path: '/home/me/tree', branch: 'b', from: null, folder: '/home/me/tree/sub' },
   parent: { run: 'x.1.1', folder: '/work/parent' },
 };
 

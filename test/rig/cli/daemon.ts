@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { leftovers, lives } from './leftovers.ts';
+import { kill, leftovers, lives } from './leftovers.ts';
 import { until } from './until.ts';
 
 /** The daemon of a state folder, found without the product's code. */
@@ -67,13 +67,5 @@ export class RiggedDaemon {
   #text(...path: readonly string[]): string {
     const file = join(this.#folder, ...path);
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has just ended by itself.
   }
 }

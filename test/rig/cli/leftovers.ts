@@ -25,15 +25,18 @@ export function lives(pid: number): boolean {
 /** Kills every process with the marker. */
 export async function endLeftovers(marker: string): Promise<void> {
   for (let left = leftovers(marker); left.length > 0; left = leftovers(marker)) {
-    for (const { pid } of left) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has exited already.
-      }
-    }
+    for (const { pid } of left) kill(pid);
     // oxlint-disable-next-line no-await-in-loop -- the kernel notifies only the parent
     await sleep(5);
+  }
+}
+
+/** Kills a process, if it has not exited already. */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has.
   }
 }
 
