@@ -14,8 +14,11 @@ write({ type: 'loop.created', name: 'driver', policy: resolution.policy });
 while (state.outcome === null) {
   for (const effect of decide(state)) {
     if (effect.type === 'record') write(effect.event);
-    if (effect.type === 'wait') await new Promise((wake) => setTimeout(wake, effect.until - Date.now()));
-    if (effect.type === 'wait') write({ type: 'timer.fired', key: effect.key });
+    if (effect.type === 'wait') {
+      const { key, until } = effect;
+      await new Promise((wake) => setTimeout(wake, (until ?? 0) - Date.now()));
+      write({ type: 'timer.fired', key });
+    }
     if (effect.type === 'run') {
       const { run, purpose } = effect;
       write({ type: 'run.planned', run, purpose, guidance: [], prompt: null });

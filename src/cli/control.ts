@@ -2,7 +2,9 @@ import { checkSpendLimits } from '../owner/money.ts';
 import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
+import { questionFor } from '../loop/questions.ts';
 import { UserError } from '../user-error.ts';
+import { brief } from './lines.ts';
 import { findOwned, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
@@ -59,6 +61,31 @@ export async function tell(name: string, text: string, options: Where): Promise<
   if (loop.state.outcome?.type === 'done')
     throw new UserError(`loop ${name} is already done; start a new one with: ralph run`);
   return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
+}
+
+/** `ralph answer`: answers a question of the agent, the oldest one unless another is named. */
+export async function answer(
+  name: string,
+  text: string,
+  options: Where & { readonly question?: string },
+): Promise<number> {
+  if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
+  const loop = await findOwned(workspaceOf(options), name);
+  refuseEnded(loop);
+  const question = questionFor(loop.state, options.question ?? null);
+  if (question === undefined) {
+    const open = loop.state.questions.map(({ id }) => id);
+    throw new UserError(
+      open.length === 0
+        ? `loop ${name} has no open question; to add words to its next prompt: ralph tell ${name} "…"`
+        : `loop ${name} has no open question ${options.question}; expected one of ${open.join(', ')}`,
+    );
+  }
+  return sendTo(
+    loop,
+    { type: 'answer', question: question.id, text },
+    `answered ${name}: ${brief(question.text)}`,
+  );
 }
 
 /** `ralph set`: changes the limits of a loop. */

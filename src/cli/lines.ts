@@ -90,6 +90,10 @@ export function linesFor(
       const until = clockTime(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
       return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
     }
+    case 'question.asked':
+      return questionLines(event, state);
+    case 'timer.fired':
+      return event.key.startsWith('answer:') ? ['no answer in time, continuing with the default'] : [];
     case 'run.planned':
       return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
     case 'loop.created':
@@ -100,10 +104,22 @@ export function linesFor(
     case 'claim.made':
     case 'run.output':
     case 'changes.found':
-    case 'timer.fired':
     case 'child.ended':
       return [];
   }
+}
+
+/** The question, how to answer it, and what happens without an answer. */
+function questionLines(
+  { text, at }: Extract<LoopEvent, { type: 'question.asked' }>,
+  { name, questions }: LoopState,
+): readonly string[] {
+  const open = questions.at(-1);
+  const until = open?.until ?? null;
+  return [
+    `the agent asks: ${brief(text)}`,
+    `answer with: ralph answer ${name} "…"${until === null ? '' : ` (default at ${clockTime(until, at)}: ${brief(open?.default ?? '')})`}`,
+  ];
 }
 
 /** The limits that an edit of `state.json` changed: every program that can write the file can do that. */
@@ -211,6 +227,8 @@ function controlLines(
       return signalLines(control.signal, state);
     case 'tell':
       return [`added to the next prompt: ${control.text.split('\n', 1)[0] ?? ''}`];
+    case 'answer':
+      return [`answered: ${control.text.split('\n', 1)[0] ?? ''}`];
     case 'set':
       return [`limits changed: ${limitWords(control.limits)}`];
     case 'abort':

@@ -33,6 +33,13 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { tell } = await import('./control.ts');
       done(await tell(name, words.join(' '), options));
     });
+  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer")
+    .option('--question <id>', 'the question to answer (default: the oldest open one)')
+    .option(...WORKSPACE)
+    .action(async (name: string, words: readonly string[], options: object) => {
+      const { answer } = await import('./control.ts');
+      done(await answer(name, words.join(' '), options));
+    });
   add('set <name> <settings...>', 'change the limits of a loop: max-iterations=20 max-time=2h …')
     .option(...WORKSPACE)
     .action(async (name: string, settings: readonly string[], options: object) => {

@@ -4,6 +4,7 @@ import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
+import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
@@ -90,12 +91,19 @@ function describe(loop: LoopReading): readonly string[] {
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
     `Logs: ${homely(loop.folder.path)}`,
   ];
+}
+
+/** A question, and what answers it. */
+function questionText({ id, text, default: byDefault, until }: OpenQuestion, loop: string): string {
+  const end = until === null ? '' : `; without an answer: "${byDefault}" at ${localTime(until)}`;
+  return `${text} — answer with: ralph answer ${loop} "…" --question ${id}${end}`;
 }
 
 /** Cost with its source, and tokens by kind: in total and per iteration. */

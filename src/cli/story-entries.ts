@@ -143,6 +143,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'checkpoint.taken':
     case 'limit.shared':
     case 'child.started':
+    case 'question.asked':
       return {};
   }
 }
@@ -190,6 +191,7 @@ function tellWait(event: Extract<LoopEvent, { type: 'timer.fired' }>, { state }:
   if (wait?.type !== 'wait') return { lines: [] };
   const from = state.turn.at;
   const durationMs = event.at - from;
+  if (wait.until === null) return { lines: [] };
   const planned = wait.until - from;
   // Every iteration ends with a wait, even one of 0 ms.
   if (durationMs < 1000 && planned < 1000) return { lines: [] };
@@ -222,7 +224,9 @@ function tellControl(
     case 'stop':
       return { lines: [requested(line, control.by)] };
     case 'tell':
-      return { lines: [`guidance from a person: ${control.text.trim().split('\n', 1)[0] ?? ''}`] };
+      return { lines: [`guidance from a person: ${firstLine(control.text)}`] };
+    case 'answer':
+      return { lines: [`a person answered: ${firstLine(control.text)}`] };
     case 'set': {
       const changes = limitChanges(event, before.state);
       // A limit that was set to its old value is a request all the same.
@@ -233,6 +237,10 @@ function tellControl(
     case 'abort':
       return { lines };
   }
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? '';
 }
 
 function requested(line: string, by: StopCause = 'person'): string {

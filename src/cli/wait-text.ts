@@ -7,20 +7,23 @@ import type { LoopState } from '../loop/state.ts';
 export function waitText(state: LoopState, now: number = state.now): string | null {
   const wait = waitOf(state, now);
   if (wait === null) return null;
-  const left = `${duration(wait.until - now, ' ')} left, until ${clockTime(wait.until, now)}`;
-  return `waiting ${WAITS[wait.why]} (${left})`;
+  const { until, why } = wait;
+  if (until === null) return `waiting ${WAITS[why]}`;
+  return `waiting ${WAITS[why]} (${duration(until - now, ' ')} left, until ${clockTime(until, now)})`;
 }
 
 /** The same for the status line, which has little room. */
 export function timeLeft(state: LoopState, now: number): string | null {
   const wait = waitOf(state, now);
   if (wait === null) return null;
-  return `${REASONS[wait.why]}: ${duration(wait.until - now, ' ')} left, until ${timeOfDay(wait.until)}`;
+  const { until, why } = wait;
+  if (until === null) return REASONS[why];
+  return `${REASONS[why]}: ${duration(until - now, ' ')} left, until ${timeOfDay(until)}`;
 }
 
 function waitOf(state: LoopState, now: number): Extract<Effect, { type: 'wait' }> | null {
   const wait = decide(state).find((effect) => effect.type === 'wait');
-  return wait === undefined || wait.until - now < 1000 ? null : wait;
+  return wait === undefined || (wait.until !== null && wait.until - now < 1000) ? null : wait;
 }
 
 const REASONS: Readonly<Record<WaitReason, string>> = {
@@ -28,6 +31,7 @@ const REASONS: Readonly<Record<WaitReason, string>> = {
   outage: 'provider outage',
   backoff: 'retry',
   delay: 'next iteration',
+  answer: 'waiting for an answer',
 };
 
 /** What follows the word `waiting` or `waited`. */
@@ -36,4 +40,5 @@ export const WAITS: Readonly<Record<WaitReason, string>> = {
   outage: 'for the provider',
   backoff: 'to retry',
   delay: 'for the next iteration',
+  answer: 'for an answer',
 };

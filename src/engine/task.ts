@@ -45,7 +45,8 @@ export class Task {
 
   /** Sleeps until the given moment, or until that of the effect, which may move; false when interrupted. */
   sleep(clock: Clock, fixed?: number): Promise<boolean> {
-    const moment = (): number => fixed ?? ('until' in this.#effect ? this.#effect.until : 0);
+    const moment = (): number =>
+      fixed ?? ('until' in this.#effect ? (this.#effect.until ?? Number.POSITIVE_INFINITY) : 0);
     if (this.interrupted.aborted || clock.now() >= moment())
       return Promise.resolve(!this.interrupted.aborted);
     return new Promise((resolve) => {

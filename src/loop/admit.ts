@@ -10,6 +10,7 @@
 import { decide } from './decide.ts';
 import type { Effect } from './effect.ts';
 import type { LoopEvent } from './event.ts';
+import { mayAsk, questionFor } from './questions.ts';
 import { withLimits } from './control.ts';
 import { accepts } from './evolve.ts';
 import type { Policy } from './policy.ts';
@@ -81,14 +82,17 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     }
     case 'timer.fired': {
       const effect = wants(event.key);
-      return effect !== undefined && 'until' in effect && event.at >= effect.until;
+      return effect !== undefined && 'until' in effect && effect.until !== null && event.at >= effect.until;
     }
     case 'child.started':
       return !state.children.includes(event.child);
     case 'child.ended':
       return state.children.includes(event.child);
+    case 'question.asked':
+      return mayAsk(state, event);
     case 'control.received':
       if (state.control.seen.includes(event.id)) return false;
+      if (event.control.type === 'answer') return questionFor(state, event.control.question) !== undefined;
       return event.control.type !== 'set' || isValid(withLimits(state.policy, event.control.limits));
     case 'loop.ended':
       return decided('end');

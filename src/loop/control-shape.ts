@@ -10,6 +10,7 @@ import {
   flag,
   isRecord,
   nonBlank,
+  nullable,
   object,
   oneOf,
   partial,
@@ -34,7 +35,10 @@ export function controlIn(value: unknown): Control | null {
 /** The longest text that `tell` delivers: more than any prompt needs, and little enough for every agent. */
 export const MAX_TELL_LENGTH: number = 2 ** 20;
 
-const type: Rule = oneOf(['pause', 'resume', 'stop', 'tell', 'set']);
+/** Longer than the id of any message on the bus. */
+const MAX_ID_LENGTH = 200;
+
+const type: Rule = oneOf(['pause', 'resume', 'stop', 'tell', 'answer', 'set']);
 const text: Rule = (value, field) => {
   const blank = nonBlank(value, field);
   return blank.length > 0 ? blank : shortText(MAX_TELL_LENGTH)(value, field);
@@ -49,5 +53,6 @@ const MESSAGE = variant('type', {
   resume: object({ type, now: flag }),
   stop: object({ type, now: flag, by: oneOf(['person']) }),
   tell: object({ type, text }),
+  answer: object({ type, question: nullable(shortText(MAX_ID_LENGTH)), text }),
   set: object({ type, limits: nonEmpty }),
 } satisfies Partial<Record<Control['type'], Rule>>);

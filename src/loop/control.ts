@@ -1,6 +1,7 @@
 import { stepsInFlight } from './decide.ts';
 import type { Control } from './event.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
+import { answerBy, questionFor } from './questions.ts';
 import type { ControlState, LoopState, StopRequest } from './state.ts';
 import { runAgain } from './turn.ts';
 
@@ -32,6 +33,10 @@ export function applyControl(state: LoopState, id: string, control: Control): Lo
     }
     case 'tell':
       return change({ guidance: [...state.control.guidance, { id, text: control.text }] });
+    case 'answer': {
+      const question = questionFor(state, control.question);
+      return question === undefined ? acknowledged : answerBy(acknowledged, id, question, control.text);
+    }
     case 'abort':
       return change({
         stop: {

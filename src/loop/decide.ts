@@ -6,7 +6,7 @@
  *
  * The order of one iteration:
  *
- *   control → baseline → already done? → limits → prompt → run → classify → evidence as at the start? → checks
+ *   control → baseline → already done? → limits → answered? → prompt → run → classify → evidence as at the start? → checks
  *           → claim against evidence → commit → checkpoint → done? → limits → wait → control → …
  *
  * Invariants, verified by `test/simulation`:
@@ -29,6 +29,7 @@
  *       there is something to commit.
  *   L14 A loop that watches its evidence examines it after every run and before it judges a claim. Unless the policy only
  *       warns, it accepts no claim while a protected file differs from the start.
+ *   L15 While a question is open, no work run starts. Only a person's answer closes it, or its default once that is due.
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
@@ -44,12 +45,14 @@ import {
   resetsTooLate,
   spendingExhausted,
   statedReset,
+  tooManyOutages,
   waitAfter,
 } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { progressAfter } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
+import { awaitAnswer } from './questions.ts';
 import { refusedForGood } from './refusal.ts';
 import { endsByClaim, isCutShort, openRun, producedWork } from './run.ts';
 import type { LoopState, Run } from './state.ts';
@@ -97,6 +100,7 @@ function nextStep(state: LoopState): Effects {
       keepCutShortWork(state) ??
       endWhenDone(state) ??
       endBecause(exhausted(state)) ??
+      awaitAnswer(state) ??
       startIteration(state) ??
       waitForSharedLimit(state) ??
       runAgent(state)
@@ -152,7 +156,8 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.seen.length === 0);
   if (markers.length === 0 && !messages && !fingerprint) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
-  return [{ type: 'probe', key, phase, markers, messages, fingerprint }];
+  const messagesAfter = state.messages.probed;
+  return [{ type: 'probe', key, phase, markers, messages, messagesAfter, fingerprint }];
 }
 
 /** Checks once before the first iteration, to show the agent and the final report what failed already; no evidence. */
@@ -302,13 +307,6 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
   return { type: 'failures-exhausted', failures: failures.consecutive };
 }
 
-/** With its backoff, 300 outages in a row take about a day; the provider is not expected back. */
-function tooManyOutages({ outages }: LoopState): Outcome | null {
-  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages, outages: true };
-}
-
-const MAX_OUTAGES = 300;
-
 function stuck(state: LoopState): Outcome | null {
   const limit = state.policy.limits.unchanged;
   if (limit === null || !producedWork(state.turn.run?.ended?.as)) return null;
@@ -354,6 +352,7 @@ function agentRun(state: LoopState, planned: Run | null, purpose: Purpose, plan:
     purpose,
     plan,
     guidance: purpose === 'work' ? guidanceFor(state, planned).map(({ id }) => id) : [],
+    messagesAfter: state.messages.shown,
     plannedAt: planned?.plannedAt ?? null,
     timeoutMs: timeouts.runMs,
     inactivityMs: timeouts.inactivityMs,

@@ -20,6 +20,8 @@ type EffectBody =
       readonly phase: Phase;
       readonly markers: readonly string[];
       readonly messages: boolean;
+      /** The id of the last message that an earlier probe found; null if there was none. */
+      readonly messagesAfter: string | null;
       readonly fingerprint: boolean;
     }
   /** Start an agent, or reattach to the running one; results in `run.planned` … `run.ended`. */
@@ -30,6 +32,8 @@ type EffectBody =
       readonly plan: PromptPlan;
       /** Ids of the controls whose guidance the plan passes on. */
       readonly guidance: readonly string[];
+      /** The id of the last message that an earlier run was shown; null if there was none. */
+      readonly messagesAfter: string | null;
       /** When it was planned; null before that. */
       readonly plannedAt: number | null;
       /** Counted from `run.planned`. */
@@ -66,8 +70,8 @@ type EffectBody =
     }
   /** Record the tree; results in `checkpoint.taken`. */
   | { readonly type: 'checkpoint'; readonly iteration: number }
-  /** Sleep; results in `timer.fired`. */
-  | { readonly type: 'wait'; readonly until: number; readonly why: WaitReason }
+  /** Sleep; results in `timer.fired`. Null if only a control can end the wait. */
+  | { readonly type: 'wait'; readonly until: number | null; readonly why: WaitReason }
   /** Watch these child loops until they end or time out; results in `child.ended` or `timer.fired`. */
   | {
       readonly type: 'children';
@@ -84,5 +88,5 @@ type EffectBody =
  */
 export type MessageSource = { readonly run: string } | 'plain' | 'missing' | 'committed';
 
-/** Why the loop waits: a usage limit, an outage, a failure, or the delay between iterations. */
-export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay';
+/** Why the loop waits: a usage limit, an outage, a failure, the delay between iterations, or a person's answer. */
+export type WaitReason = 'usage-limit' | 'outage' | 'backoff' | 'delay' | 'answer';

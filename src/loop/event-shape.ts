@@ -87,6 +87,7 @@ const control = variant('type', {
   stop: fields({ now: flag, by: oneOf(['signal', 'person', 'deadline']) }),
   signal: fields({ signal: oneOf(['SIGINT', 'SIGTERM']) }),
   tell: fields({ text: string }),
+  answer: fields({ question: nullable(string), text: string }),
   abort: fields({ message: string, as: optional(oneOf(['bad-input'])) }),
   set: fields({ limits }),
 } satisfies Record<Control['type'], Rule>);
@@ -165,6 +166,7 @@ const EVENT = variant('type', {
     purpose: oneOf(['work', 'commit-message']),
     guidance: strings,
     prompt: nullable(fields({ path: string, hash: string, base: optional(string) })),
+    messagesUpTo: optional(string),
   }),
   'run.started': fields({
     run,
@@ -207,6 +209,7 @@ const EVENT = variant('type', {
     markers: strings,
     problem: error,
     messages: strings,
+    messagesUpTo: optional(string),
     fingerprint: nullable(string),
   }),
   'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
@@ -246,6 +249,12 @@ const EVENT = variant('type', {
   'timer.fired': fields({ key: string }),
   'child.started': fields({ child: string }),
   'child.ended': fields({ child: string }),
+  'question.asked': fields({
+    id: string,
+    text: string,
+    default: nullable(string),
+    timeoutMs: nullable(number),
+  }),
   'control.received': fields({ id: string, control }),
   'loop.ended': fields({ outcome }),
   'loop.reopened': fields({ policy: nullable(policy), finishesTurn: optional(flag) }),

@@ -1,6 +1,7 @@
 import type { Claim, NearMiss, Phase } from './completion.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
+import type { Question } from './questions.ts';
 
 /**
  * What has happened, in the past tense. The journal is a list of events and the only source of truth. The driver sets
@@ -30,6 +31,8 @@ export type Happening =
       readonly guidance: readonly string[];
       /** `base` is the hash of what the user wrote, without what Ralph adds; older journals lack it. */
       readonly prompt: { readonly path: string; readonly hash: string; readonly base?: string } | null;
+      /** The id of the last message on the bus that its prompt shows; absent if it shows none. */
+      readonly messagesUpTo?: string;
     }
   /** The agent's process started, or an owner reattached to it after a crash. */
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
@@ -127,6 +130,8 @@ export type Happening =
   | { readonly type: 'child.started'; readonly child: string }
   /** A child loop ended. */
   | { readonly type: 'child.ended'; readonly child: string }
+  /** An agent or a person asked a question on the bus; its default applies after `timeoutMs`. */
+  | ({ readonly type: 'question.asked'; readonly timeoutMs: number | null } & Question)
   /** A person, a signal or the driver wants something; `id` identifies repeats. */
   | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
   /** The loop ended; after this only `loop.reopened` is accepted. */
@@ -334,6 +339,8 @@ export interface Probe {
   readonly problem: string | null;
   /** Types of the bus messages since the previous probe. */
   readonly messages: readonly string[];
+  /** The id of the last of them; absent if there is none. */
+  readonly messagesUpTo?: string;
   /** Head, tree and task list as one string; null unless it was asked for. */
   readonly fingerprint: string | null;
 }
@@ -349,6 +356,8 @@ export type Control =
   | { readonly type: 'signal'; readonly signal: Signal }
   /** Guidance for the agent's next prompt. */
   | { readonly type: 'tell'; readonly text: string }
+  /** Answers a question: the one with this id on the bus, or the oldest open one. */
+  | { readonly type: 'answer'; readonly question: string | null; readonly text: string }
   /** The driver cannot continue (full disk, missing tool), or with `as` the user's request cannot be met. */
   | { readonly type: 'abort'; readonly message: string; readonly as?: 'bad-input' }
   /** Changes limits. */

@@ -16,11 +16,12 @@ import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
 import type { Check, Policy } from './policy.ts';
 import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
+import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, NO_EVIDENCE, runAgain } from './turn.ts';
 import { upgraded } from './upgraded.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
-import type { Feedback, JudgedClaim, LoopState, Run, Turn } from './state.ts';
+import type { Feedback, JudgedClaim, LoopState, MessageMarks, Run, Turn } from './state.ts';
 
 /** The state after an event. */
 export function evolve(state: LoopState, event: LoopEvent): LoopState {
@@ -87,7 +88,10 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       });
     case 'probe.finished': {
       const { phase, markers, problem, messages, fingerprint } = event;
-      const probed = inTurn({ [phase]: { markers, problem, messages, fingerprint } });
+      const probed = {
+        ...inTurn({ [phase]: { markers, problem, messages, fingerprint } }),
+        messages: marked(state, 'probed', event.messagesUpTo),
+      };
       return phase === 'before' ? { ...probed, progress: progressFrom(state.progress, fingerprint) } : probed;
     }
     case 'evidence.examined': {
@@ -116,11 +120,21 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     }
     case 'timer.fired':
       if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };
+      if (event.key.startsWith('answer:')) return answerByDefault(state, event.key);
       return turn.run === null ? inTurn({ sharedLimit: null }) : closeTurn(state, turn.run);
     case 'child.started':
       return { ...state, children: [...state.children, event.child] };
     case 'child.ended':
       return { ...state, children: state.children.filter((child) => child !== event.child) };
+    case 'question.asked': {
+      const { id, text, default: byDefault, timeoutMs } = event;
+      const until = timeoutMs === null || byDefault === null ? null : now + timeoutMs;
+      return {
+        ...state,
+        questions: [...state.questions, { id, text, default: byDefault, until }],
+        messages: marked(state, 'asked', id),
+      };
+    }
     case 'control.received':
       return applyControl(state, event.id, event.control);
     case 'loop.ended':
@@ -131,6 +145,10 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
         event.finishesTurn === true,
       );
   }
+}
+
+function marked({ messages }: LoopState, mark: keyof MessageMarks, id: string | undefined): MessageMarks {
+  return id === undefined ? messages : { ...messages, [mark]: id };
 }
 
 function changePolicy(state: LoopState, written: Policy): LoopState {
@@ -170,6 +188,7 @@ function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planne
     receipt: null,
     prompt: prompt?.base ?? prompt?.hash ?? null,
     guidance,
+    ...(event.messagesUpTo === undefined ? {} : { messagesUpTo: event.messagesUpTo }),
     output: NO_OUTPUT,
     ended: null,
   };
@@ -200,8 +219,9 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
   if (open.purpose === 'commit-message') return closed;
 
   const { consecutive, total } = state.failures;
-  // Guidance goes into the next prompt again if no agent has read it or its run was cut short.
-  const delivered = isCutShort(as) || open.receipt === null ? [] : open.guidance;
+  // Guidance and messages go into the next prompt again if no agent has read them or its run was cut short.
+  const isRead = !isCutShort(as) && open.receipt !== null;
+  const delivered = isRead ? open.guidance : [];
   return {
     ...closed,
     failures:
@@ -215,6 +235,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
       ...state.control,
       guidance: state.control.guidance.filter(({ id }) => !delivered.includes(id)),
     },
+    messages: isRead ? marked(state, 'shown', open.messagesUpTo) : state.messages,
   };
 }
 
@@ -332,5 +353,7 @@ export const INITIAL: LoopState = {
   feedback: { failed: [], error: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],
+  questions: [],
+  messages: { shown: null, probed: null, asked: null },
   everStarted: false,
 };

@@ -114,6 +114,7 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
     case 'policy.changed':
     case 'owner.changed':
     case 'owner.left':
+    case 'question.asked':
     case 'iteration.started':
     case 'run.started':
     case 'start.recorded':

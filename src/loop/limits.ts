@@ -51,6 +51,13 @@ function timeExhausted({ policy, activeMs }: LoopState): Outcome | null {
   return limitMs === null || activeMs < limitMs ? null : { type: 'time-exhausted', limitMs };
 }
 
+/** With its backoff, 300 outages in a row take about a day; the provider is not expected back. */
+export function tooManyOutages({ outages }: LoopState): Outcome | null {
+  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages, outages: true };
+}
+
+const MAX_OUTAGES = 300;
+
 /** When the loop reaches its time limit if it works without a pause from now on. */
 export function deadline(state: LoopState): number | null {
   const { timeMs } = state.policy.limits;
@@ -139,9 +146,10 @@ export function statedReset({ turn }: LoopState, { output }: Run): number | null
   return resetsAt === null || resetsAt <= turn.at ? null : resetsAt;
 }
 
-/** The end of a wait, at the latest when the loop reaches its time limit. */
-export function capAtDeadline(state: LoopState, until: number): number {
-  return Math.min(until, deadline(state) ?? Number.POSITIVE_INFINITY);
+/** The end of a wait, at the latest when the loop reaches its time limit; null if it has no end. */
+export function capAtDeadline<Until extends number | null>(state: LoopState, until: Until): number | Until {
+  const end = deadline(state);
+  return until === null || end === null ? (end ?? until) : Math.min(until, end);
 }
 
 /** What the ended runs and the running one have spent. */

@@ -240,6 +240,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':
+    case 'question.asked':
       return before;
   }
 }

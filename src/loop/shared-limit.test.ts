@@ -162,14 +162,14 @@ describe('an outage', () => {
       state = write(state, { ...planned(`1.${run}`), at: state.now });
       state = write(state, { ...down(`1.${run}`), at: state.now });
       const wait = wanted(state);
-      if (wait?.type !== 'wait' || run === times) continue;
+      if (wait?.type !== 'wait' || wait.until === null || run === times) continue;
       state = write(state, { ...timer(wait.key), at: wait.until });
     }
     return state;
   };
   const length = (state: LoopState): number => {
     const wait = wanted(state);
-    if (wait?.type !== 'wait') throw new Error('no wait');
+    if (wait?.type !== 'wait' || wait.until === null) throw new Error('no wait');
     return wait.until - state.now;
   };
 

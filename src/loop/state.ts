@@ -16,6 +16,7 @@ import type {
 } from './event.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { FailAction, Policy } from './policy.ts';
+import type { OpenQuestion } from './questions.ts';
 
 /**
  * What the journal folds to. Plain data, written only by `evolve`. It does not grow with the number of iterations,
@@ -54,6 +55,9 @@ export interface LoopState {
   readonly feedback: Feedback;
   readonly control: ControlState;
   readonly children: readonly string[];
+  /** Questions that have no answer yet, oldest first. */
+  readonly questions: readonly OpenQuestion[];
+  readonly messages: MessageMarks;
   /** Whether an agent process has ever started. */
   readonly everStarted: boolean;
 }
@@ -111,6 +115,8 @@ export interface Run {
   /** Identifies what the user wrote of its prompt; null if that is unknown. */
   readonly prompt: string | null;
   readonly guidance: readonly string[];
+  /** The last message on the bus that its prompt shows; absent if it shows none. */
+  readonly messagesUpTo?: string;
   readonly output: OutputSnapshot;
   readonly ended: { readonly ending: RunEnding; readonly as: RunClass; readonly jitter: number } | null;
 }
@@ -184,6 +190,16 @@ export interface FailedCheck {
   readonly action: FailAction;
   readonly hint: string | null;
   readonly result: CheckResult;
+}
+
+/** The ids of the last messages on the bus that were used; null if there was none. */
+export interface MessageMarks {
+  /** In the prompt of a run that was not cut short. */
+  readonly shown: string | null;
+  /** By a probe. */
+  readonly probed: string | null;
+  /** As a question. */
+  readonly asked: string | null;
 }
 
 export interface ControlState {

@@ -118,6 +118,7 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':
+    case 'question.asked':
       return [];
   }
 }

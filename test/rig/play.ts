@@ -57,7 +57,7 @@ export function play(
     {
       started(effect) {
         started.push(effect);
-        if (effect.type === 'wait') waits.push(effect.until - world.clock);
+        if (effect.type === 'wait' && effect.until !== null) waits.push(effect.until - world.clock);
       },
     },
     {

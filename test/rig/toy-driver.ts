@@ -89,7 +89,8 @@ export class ToyDriver {
         this.append(due.happening);
         continue;
       }
-      if (next === null) return 'resting';
+      // Only a control ends a wait without a time.
+      if (next === null || next.at === Infinity) return 'resting';
       this.#world.advanceTo(next.at);
       this.#tasks.delete(next.effect.key);
       next.finish();
@@ -213,7 +214,7 @@ export class ToyDriver {
           this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ref: 'ref', error: null }),
         );
       case 'wait':
-        return later(Math.max(0, effect.until - this.#world.clock), () =>
+        return later(Math.max(0, (effect.until ?? Infinity) - this.#world.clock), () =>
           this.append({ type: 'timer.fired', key: effect.key }),
         );
       case 'children':

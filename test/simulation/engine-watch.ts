@@ -78,7 +78,7 @@ export class EngineWatch implements Observer {
   /** Only timers advance this clock, so a late timer means that the driver missed a change of its time. */
   #timerFired(before: LoopState, { key, at }: Extract<LoopEvent, { type: 'timer.fired' }>): void {
     const effect = decide(before).find((wanted) => wanted.key === key);
-    const until = effect !== undefined && 'until' in effect ? effect.until : 0;
+    const until = effect !== undefined && 'until' in effect ? (effect.until ?? Infinity) : 0;
     const late = at - Math.max(until, before.now, this.#beganAt);
     this.#life.must(late <= 0, 'L9', `${key} is over ${late} ms too late`);
   }

@@ -46,6 +46,8 @@ export class Oracle implements Observer {
   #checkpointed = false;
   /** The last run produced work, and the next iteration has not started. */
   #unchecked = false;
+  /** The open questions, and when the default of each applies. */
+  readonly #questions = new Map<string, number | null>();
   #asked = 0;
 
   constructor(world: FakeWorld) {
@@ -68,7 +70,7 @@ export class Oracle implements Observer {
   }
 
   started(effect: Effect): void {
-    if (effect.type === 'wait') {
+    if (effect.type === 'wait' && effect.until !== null) {
       const ahead = effect.until - Math.max(this.#world.clock, this.#expected);
       must(ahead <= MAX_WAIT_MS, 'L9', `a wait of ${ahead} ms is too long`);
     }
@@ -172,7 +174,12 @@ export class Oracle implements Observer {
         must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
         this.#expected = this.#notBefore = event.resetsAt;
         return;
+      case 'question.asked':
+        must(!this.#questions.has(event.id), 'L15', `question ${event.id} is asked twice`);
+        this.#questions.set(event.id, event.timeoutMs === null ? null : event.at + event.timeoutMs);
+        return;
       case 'timer.fired': {
+        if (event.key.startsWith('answer:')) return this.#answeredByDefault(event, after);
         const closes = after.turn.iteration > before.turn.iteration;
         const checked = this.#claims.checkCount === before.policy.checks.commands.length;
         if (closes) must(!this.#unchecked || checked, 'L3', 'an iteration ends and its run was not checked');
@@ -229,6 +236,7 @@ export class Oracle implements Observer {
       return;
     }
     must(!this.#paused, 'L8', 'a run is planned during a pause');
+    must(this.#questions.size === 0, 'L15', 'a run is planned before a question is answered');
     must(event.at >= this.#notBefore, 'L9', `a run is planned ${this.#notBefore - event.at} ms too early`);
     const iteration = Number(event.run.split('.')[0]);
     must(iteration === this.#iterations, 'L1', `run ${event.run} is not of iteration ${this.#iterations}`);
@@ -300,6 +308,10 @@ export class Oracle implements Observer {
       this.#paused = true;
       if (!limited) this.#notBefore = 0;
     };
+    if (control.type === 'answer') {
+      const [oldest] = this.#questions.keys();
+      this.#questions.delete(control.question ?? oldest ?? '');
+    }
     if (control.type === 'pause') pause();
     if (control.type === 'resume') {
       this.#resume();
@@ -311,6 +323,22 @@ export class Oracle implements Observer {
     this.#signals++;
     if (this.#signals === 1 && policy.signals[control.signal] === 'pause') pause();
     else this.#stopped = true;
+  }
+
+  /** The time limit of the loop may end the wait first; then the question stays open. */
+  #answeredByDefault({ key, at }: Extract<LoopEvent, { type: 'timer.fired' }>, after: LoopState): void {
+    const id = key.slice('answer:'.length);
+    const until = this.#questions.get(id) ?? null;
+    const isDue = until !== null && at >= until;
+    if (isDue) this.#questions.delete(id);
+    must(
+      same(
+        after.questions.map((question) => question.id),
+        [...this.#questions.keys()],
+      ),
+      'L15',
+      `question ${id} is answered by its default although that is not due, or is not answered`,
+    );
   }
 
   /** Checks that nothing is missing when an iteration ends. */

@@ -29,6 +29,8 @@ export interface Scenario {
   readonly touches: number | null;
   /** After which event a run starts a child loop, and after which that ends. */
   readonly child: { readonly born: number; readonly ends: number } | null;
+  /** After which event an agent asks a question, and when its default applies. */
+  readonly questions: readonly { readonly after: number; readonly timeoutMs: number | null }[];
   readonly crashesAfter: 'every event' | readonly number[];
   readonly crashesBefore: readonly number[];
   readonly downtimeMs: number;
@@ -156,6 +158,8 @@ const control: fc.Arbitrary<Control> = fc.constantFrom<Control>(
   { type: 'signal', signal: 'SIGINT' },
   { type: 'signal', signal: 'SIGTERM' },
   { type: 'tell', text: 'try harder' },
+  { type: 'answer', question: null, text: 'yes' },
+  { type: 'answer', question: 'MSG-1', text: 'no' },
   { type: 'set', limits: { iterations: 2 } },
   { type: 'set', limits: { costUsd: 0.2 } },
 );
@@ -227,6 +231,16 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   ),
   touches: fc.option(index, { freq: 8 }),
   child: fc.option(fc.record({ born: index, ends: index })),
+  questions: fc.oneof(
+    { weight: 2, arbitrary: fc.constant([]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.record({ after: index, timeoutMs: fc.constantFrom(null, 1, 3000, 90_000) }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    },
+  ),
   crashesAfter: fc.oneof(
     { weight: 1, arbitrary: fc.constant('every event' as const) },
     { weight: 39, arbitrary: indexes(3) },

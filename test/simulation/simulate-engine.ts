@@ -10,12 +10,13 @@ import { fakeWorkspace, type Desk } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
 import { mortalJournal } from '../rig/mortal-journal.ts';
 import { keyOf, type Interference } from '../rig/toy-driver.ts';
+import { received } from '../rig/play.ts';
 import { FakeWorld } from '../rig/world.ts';
 import type { EngineScenario } from './engine-scenario.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { Oracle } from './oracle.ts';
 import { must, same } from './plain.ts';
-import { interferenceOf } from './simulate.ts';
+import { interferenceOf, nudge } from './simulate.ts';
 
 /** Plays one history with the engine, including crashes, and checks it with the oracle. */
 export async function simulateEngine(scenario: EngineScenario): Promise<EngineHistory> {
@@ -112,8 +113,7 @@ class Simulation {
   /** A resting loop has no process; the next control starts one. */
   #nextRequest(life: number): Happening {
     const due = this.#interference.scheduled?.shift();
-    if (due === undefined)
-      return { type: 'control.received', id: `resume-${life}`, control: { type: 'resume', now: false } };
+    if (due === undefined) return received(`resume-${life}`, { type: 'resume', now: false });
     this.#world.advanceTo(due.at);
     return due.happening;
   }
@@ -195,6 +195,10 @@ class Simulation {
       this.#inbox.push(due.happening);
       this.#deliver(engine, life);
       return;
+    }
+    if (next === null && wanted?.type === 'wait' && wanted.why === 'answer') {
+      this.#inbox.push(received(`answer-${this.#pauses}`, nudge(engine.state)));
+      return this.#deliver(engine, life);
     }
     must(next !== null, 'L10', 'the driver waits without a timer');
     life.clock.jump();

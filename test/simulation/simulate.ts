@@ -1,4 +1,4 @@
-import type { Happening, LoopEvent } from '../../src/loop/event.ts';
+import type { Control, Happening, LoopEvent } from '../../src/loop/event.ts';
 import type { Policy } from '../../src/loop/policy.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import { Crash, ToyDriver, type Interference } from '../rig/toy-driver.ts';
@@ -31,7 +31,7 @@ export function simulate(scenario: Scenario): History {
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
       if (rest === 'ended' && reopens-- > 0)
         driver.append({ type: 'loop.reopened', policy: null, finishesTurn: true });
-      else if (rest === 'resting') driver.control(`resume-${nudges++}`, { type: 'resume', now: false });
+      else if (rest === 'resting') driver.control(`nudge-${nudges++}`, nudge(driver.state));
       else {
         oracle.close(driver.state, journal);
         return { journal, state: driver.state, restarts };
@@ -44,6 +44,13 @@ export function simulate(scenario: Scenario): History {
     }
   }
   throw new Error('L10: the history does not end');
+}
+
+/** What a person does about a loop that does nothing by itself: answers its question, or resumes it. */
+export function nudge({ control, questions }: LoopState): Control {
+  return questions.length === 0 || control.paused
+    ? { type: 'resume', now: false }
+    : { type: 'answer', question: null, text: 'yes' };
 }
 
 export interface History {
@@ -65,6 +72,7 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
     change,
     touches,
     child,
+    questions,
   } = scenario;
   const before = new Set(crashesBefore);
   const scheduled = timed
@@ -87,6 +95,9 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
         ...(child?.born === index ? [{ type: 'child.started', child: 'kid' } as const] : []),
         ...(child?.ends === index ? [{ type: 'child.ended', child: 'kid' } as const] : []),
       ];
+      const asked = questions.flatMap(({ after, timeoutMs }, position): Happening[] =>
+        after === index ? [question(`MSG-${position}`, timeoutMs)] : [],
+      );
       const controls = operator.flatMap(({ after, control, twice }, position): Happening[] => {
         const event: Happening = { type: 'control.received', id: `operator-${position}`, control };
         return after === index || (twice && after + 3 === index) ? [event] : [];
@@ -96,9 +107,15 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
           ? [{ type: 'policy.changed', policy: changed(scenario.policy, change.policy) }]
           : [];
       const aborts = abortsAfter === index ? [received('full', DISK_FULL)] : [];
-      return [...childEvents, ...changes, ...controls, ...aborts];
+      return [...childEvents, ...asked, ...changes, ...controls, ...aborts];
     },
   };
+}
+
+/** A question that has a default if it has a timeout. */
+function question(id: string, timeoutMs: number | null): Happening {
+  const byDefault = timeoutMs === null ? null : 'the usual way';
+  return { type: 'question.asked', id, text: 'Which way?', default: byDefault, timeoutMs };
 }
 
 const DISK_FULL = { type: 'abort', message: 'no space left on device' } as const;
