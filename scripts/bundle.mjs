@@ -1,6 +1,6 @@
 /**
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
- * files, because Node loads those much faster than many modules, and the price table for the library.
+ * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -16,6 +16,14 @@ await build({
   output: { dir: 'dist/agents', format: 'esm', chunkFileNames: PRICES_FILE, minify: true },
 });
 copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
+
+// The same for the file that imports the YAML parser.
+await build({
+  input: { yaml: 'src/bus/yaml.ts' },
+  platform: 'node',
+  output: { dir: 'dist/bus', format: 'esm', minify: true },
+});
+copyLicence('js-yaml/LICENSE', 'dist/bus');
 
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },

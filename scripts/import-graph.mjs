@@ -17,6 +17,7 @@ const FOLDERS = {
     'the only code that opens files which others can write: no links, no FIFOs, whole or not at all',
   ],
   process: ['process.ts', 'the only code that starts, finds and ends processes of this machine'],
+  bus: ['bus.ts', 'the message bus: a file that loops, agents and people append messages to'],
   tmux: ['server.ts', 'the tmux server of our own: its windows, and what runs in them'],
   journal: ['journal.ts', 'the append-only journal, in a checksummed file or in memory'],
   agents: ['agent.ts', 'one file per agent CLI: how it is called and how its stream is read'],

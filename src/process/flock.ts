@@ -6,8 +6,10 @@
  *    and starting them one by one would block it.
  * 3. An answer is given only after that shell has exited. Until then it has our files open too, and closing ours would not
  *    release the lock.
+ * 4. A wait for a lock is a wait in the kernel: it costs nothing, and locks are given in the order in which they were asked for.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { turn } from './turns.ts';
 
 /** Locks an open file. Resolves to false if another process has the lock, to null if there is no `flock` program. */
@@ -17,6 +19,23 @@ export function flock(descriptor: number): Promise<boolean | null> {
     queueMicrotask(startShells);
   });
 }
+
+/** Locks an open file as soon as it is free. Resolves to false if it is not within this time, to null without `flock`. */
+export async function flockWithin(descriptor: number, ms: number): Promise<boolean | null> {
+  const deadline = performance.now() + ms;
+  const left = (): number => deadline - performance.now();
+  let isTaken = meaningOf(await runFlock(descriptor, ['-w', String(ms / 1000)]));
+  // The `flock` of BusyBox cannot wait and returns at once.
+  while (isTaken === false && left() > 0) {
+    // oxlint-disable-next-line no-await-in-loop -- polls
+    await sleep(POLL_MS);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    isTaken = await flock(descriptor);
+  }
+  return isTaken;
+}
+
+const POLL_MS = 50;
 
 /** The same at once; blocks this process. */
 export function flockNow(descriptor: number): boolean | null {
@@ -71,9 +90,9 @@ async function takeAll(wanted: readonly Wanted[]): Promise<void> {
 }
 
 /** The exit status of a `flock` for one descriptor; null if it was ended by a signal. A shell for it would only cost time. */
-function runFlock(descriptor: number): Promise<number | null> {
+function runFlock(descriptor: number, how: readonly string[] = ['-n']): Promise<number | null> {
   return new Promise((resolve, reject) => {
-    const child = spawn('flock', ['-n', String(FIRST)], {
+    const child = spawn('flock', [...how, String(FIRST)], {
       stdio: ['ignore', 'ignore', 'ignore', descriptor],
     });
     child.once('error', (error) => {
@@ -112,7 +131,7 @@ function meaningOf(status: number | null): boolean | null {
   if (status === NOT_FOUND) return null;
   if (status === 0 || status === 1) return status === 0;
   throw new Error(
-    `cannot lock the loop: flock ${status === null ? 'was ended by a signal' : `exited with ${status}`}`,
+    `cannot take a lock: flock ${status === null ? 'was ended by a signal' : `exited with ${status}`}`,
   );
 }
 

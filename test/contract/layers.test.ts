@@ -28,13 +28,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   process: ['files'],
   tmux: ['files', 'process', 'user-error.ts'],
   journal: ['loop', 'files', 'user-error.ts'],
+  bus: ['loop', 'files', 'process', 'user-error.ts'],
   agents: ['loop', 'files', 'process'],
   hosts: ['loop', 'files', 'process', 'tmux'],
   checks: ['loop', 'files', 'process'],
   git: ['loop', 'files', 'process'],
   config: ['loop', 'files', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
-  store: ['loop', 'files', 'process', 'tmux', 'journal', 'config', 'git', 'user-error.ts'],
+  store: ['loop', 'files', 'process', 'tmux', 'bus', 'journal', 'config', 'git', 'user-error.ts'],
   sandbox: ['loop', 'files', 'process', 'agents', 'git', 'store', 'user-error.ts'],
   scm: ['loop', 'files', 'process', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
   recovery: ['loop', 'files', 'process', 'hosts', 'store', 'scm', 'user-error.ts'],
@@ -50,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'recovery',
     'user-error.ts',
   ],
-  projections: ['loop', 'files', 'journal', 'store', 'user-error.ts'],
+  projections: ['loop', 'files', 'bus', 'journal', 'store', 'user-error.ts'],
   daemon: ['loop', 'files', 'process', 'journal', 'engine', 'store', 'owner', 'user-error.ts'],
   service: ['files', 'process', 'store', 'daemon', 'user-error.ts'],
   commands: [
@@ -132,14 +133,14 @@ describe('the layers', () => {
     const { count, imports } = outside('library');
     expect(count).toBeGreaterThan(6);
     const known =
-      /^(node:|\.\.\/(owner\/|views\/|commands\/remove-worktree\.ts|store\/|loop\/|config\/(aliases|closest|policy|config|values)\.ts|agents\/agent\.ts|hosts\/function-call\.ts|user-error\.ts))/;
+      /^(node:|\.\.\/(owner\/|bus\/|views\/|commands\/remove-worktree\.ts|store\/|loop\/|config\/(aliases|closest|policy|config|values)\.ts|agents\/agent\.ts|hosts\/function-call\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|config|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });
