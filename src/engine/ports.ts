@@ -9,6 +9,7 @@ import type {
   Happening,
   LoopEvent,
   Probe,
+  PromptRecord,
   Restoration,
   RunError,
 } from '../loop/event.ts';
@@ -69,6 +70,8 @@ export interface Workspace {
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Child loops that started or ended since the journal last recorded it, as events. */
   childChanges(state: LoopState): readonly Happening[];
+  /** Questions on the bus that the journal does not have yet, as events. */
+  questions(state: LoopState): readonly Happening[];
   /** Changes that a person made in the loop's files, as events. */
   edits(state: LoopState): readonly Happening[];
 }
@@ -91,10 +94,7 @@ export interface Taken {
 
 export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type }>;
 
-/** `base` is the hash of what the user wrote, without what Ralph adds from run to run. */
-export type WrittenPrompt =
-  | { readonly path: string; readonly hash: string; readonly base?: string }
-  | { readonly error: RunError };
+export type WrittenPrompt = PromptRecord | { readonly error: RunError };
 
 /** Called after something has happened. */
 export interface Observer {

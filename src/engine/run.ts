@@ -204,7 +204,9 @@ async function finish(
   if (open === null) return;
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
-  for (const change of driver.ports.workspace.childChanges(driver.state)) driver.append(change);
+  const { workspace } = driver.ports;
+  const news = [...workspace.childChanges(driver.state), ...workspace.questions(driver.state)];
+  for (const happening of news) driver.append(happening);
   recordEnd(driver, ending(code), strays);
 }
 

@@ -70,6 +70,11 @@ export class Loop {
     this.#owned.receive({ type: 'tell', text });
   }
 
+  /** Answers a question of the agent: the oldest in `state.questions`, or the one with this id. */
+  answer(text: string, question: string | null = null): void {
+    this.#owned.receive({ type: 'answer', question, text });
+  }
+
   /** Releases a loop without running it, so that another process can own it. */
   close(): void {
     if (this.#result !== null) return;

@@ -29,10 +29,7 @@ export type Happening =
       readonly run: string;
       readonly purpose: Purpose;
       readonly guidance: readonly string[];
-      /** `base` is the hash of what the user wrote, without what Ralph adds; older journals lack it. */
-      readonly prompt: { readonly path: string; readonly hash: string; readonly base?: string } | null;
-      /** The id of the last message on the bus that its prompt shows; absent if it shows none. */
-      readonly messagesUpTo?: string;
+      readonly prompt: PromptRecord | null;
     }
   /** The agent's process started, or an owner reattached to it after a crash. */
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
@@ -141,6 +138,16 @@ export type Happening =
    * stopped or aborted; absent in journals of older versions, which did so only after a stop.
    */
   | { readonly type: 'loop.reopened'; readonly policy: Policy | null; readonly finishesTurn?: boolean };
+
+/** The prompt of a run. */
+export interface PromptRecord {
+  readonly path: string;
+  readonly hash: string;
+  /** The hash of what the user wrote, without what Ralph adds from run to run; older journals lack it. */
+  readonly base?: string;
+  /** The id of the last message on the bus that it shows; absent if it shows none. */
+  readonly messagesUpTo?: string;
+}
 
 /** The tree at the loop's start. Refs can be written by an agent, so the journal has the ids. */
 export interface StartRecord {

@@ -188,7 +188,7 @@ function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planne
     receipt: null,
     prompt: prompt?.base ?? prompt?.hash ?? null,
     guidance,
-    ...(event.messagesUpTo === undefined ? {} : { messagesUpTo: event.messagesUpTo }),
+    ...(prompt?.messagesUpTo === undefined ? {} : { messagesUpTo: prompt.messagesUpTo }),
     output: NO_OUTPUT,
     ended: null,
   };

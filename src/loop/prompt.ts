@@ -158,7 +158,9 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
         ? text
         : append(text, `## Accumulated Progress\n\n${inputs.progress}`);
     case 'messages':
-      return inputs.messages.trim() === '' ? text : append(text, `## Messages\n\n${inputs.messages}`);
+      return inputs.messages.trim() === ''
+        ? text
+        : append(text, `## Messages\n\n${MESSAGES}\n\n${inputs.messages}`);
     case 'guidance':
       return append(text, ['## Guidance from the operator', ...section.texts].join('\n\n'));
     case 'nudge':
@@ -171,6 +173,9 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
       return COMMIT_MESSAGE_REQUEST;
   }
 }
+
+const MESSAGES =
+  'New messages on the message bus of this task, from people and agents. `ralph bus read` prints earlier ones too.';
 
 const EXECUTION_ERROR: Excerpt = { side: 'head', chars: 1000, marker: '' };
 

@@ -40,6 +40,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
+import { LoopBus } from './loop-bus.ts';
 import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
@@ -67,6 +68,7 @@ export class OwnedLoop {
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
   readonly #inbox: Inbox;
+  readonly #bus: LoopBus;
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
   #price: Price = () => null;
@@ -77,6 +79,7 @@ export class OwnedLoop {
     this.spec = loop.spec;
     this.folder = loop.folder;
     this.#inbox = new Inbox(loop.folder.inbox, (line) => this.#say(line));
+    this.#bus = new LoopBus(loop, (line) => this.#say(line));
     this.#account = accountOf(loop.spec, loop.env);
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
@@ -265,6 +268,7 @@ export class OwnedLoop {
       prompted: (text) => {
         for (const observer of this.#observers) observer.prompted?.(text);
       },
+      bus: this.#bus,
       policy: () => this.state.policy,
       price: (model, tokens) => this.#price(model, tokens),
       edits: (now) => this.#projections.edits(now),
@@ -319,7 +323,7 @@ export class OwnedLoop {
     }
   }
 
-  /** Takes controls from the inbox, and notices when the journal or the desk was removed. */
+  /** Takes controls from the inbox and questions from the bus, and notices when the journal or the desk was removed. */
   #readInbox(): void {
     this.#engine.look();
     try {
@@ -328,6 +332,7 @@ export class OwnedLoop {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
+      for (const question of this.#bus.questions(this.state)) this.#engine.write(question);
     } catch {
       // The inbox and the desk may be removed and made again meanwhile; the next look comes within a second.
     }

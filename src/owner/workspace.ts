@@ -37,12 +37,12 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const evidence = loopEvidence(loop);
   const roots = [spec.workspace, treeOf(spec)];
   return {
-    async look({ markers, fingerprint: wantsFingerprint }) {
+    async look({ markers, messages, messagesAfter, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name, roots) }));
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
-        messages: [],
+        ...(messages ? loop.bus.probe(messagesAfter) : NO_MESSAGES),
         fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
       };
     },
@@ -78,9 +78,12 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
     childChanges: (state) => childChanges(folder, state),
+    questions: (state) => loop.bus.questions(state),
     edits: (state) => loop.edits(state),
   };
 }
+
+const NO_MESSAGES = { messages: [] } as const;
 
 export interface WorkspaceSpec extends PromptedLoop {
   readonly agent: Agent;

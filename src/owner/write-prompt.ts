@@ -11,6 +11,7 @@ import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readOutput } from '../store/check-output.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
+import type { LoopBus } from './loop-bus.ts';
 import { readBase, type PromptBase } from './prompt-source.ts';
 
 /** Renders the prompt of a run and writes it where the agent reads it. */
@@ -26,16 +27,21 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
       ? { error: { kind: 'prompt-missing', message: `prompt file not found: ${path}` } }
       : { error: { kind: 'prompt-unreadable', message: `cannot read prompt file: ${path}${why}` } };
   }
+  const isShown = effect.plan.sections.some(({ kind }) => kind === 'messages');
+  const unread = isShown ? loop.bus.unread(effect.messagesAfter) : null;
+  const inputs = await gather(loop, effect, base, unread?.text ?? '');
   // A command-line argument cannot contain a NUL.
-  const text = renderPrompt(withoutKeys(effect.plan), await gather(loop, effect, base)).replaceAll(
-    '\0',
-    '\uFFFD',
-  );
+  const text = renderPrompt(withoutKeys(effect.plan), inputs).replaceAll('\0', '\uFFFD');
   const path = folder.prompt(effect.run);
   makeFolders(folder.run(effect.run), PRIVATE_FOLDER);
   replaceFile(path, text, { mode: PRIVATE_FILE });
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
-  return { path: relative(folder.path, path), hash: hashOf(text), base: hashOf(base.text) };
+  return {
+    path: relative(folder.path, path),
+    hash: hashOf(text),
+    base: hashOf(base.text),
+    ...(unread === null ? {} : { messagesUpTo: unread.upTo }),
+  };
 }
 
 function hashOf(text: string): string {
@@ -43,6 +49,7 @@ function hashOf(text: string): string {
 }
 
 export interface PromptedLoop extends StartedLoop {
+  readonly bus: LoopBus;
   readonly policy: () => Policy;
   /** Called with the beginning of the prompt, without secrets. */
   readonly prompted: (text: () => string) => void;
@@ -70,6 +77,7 @@ async function gather(
   loop: PromptedLoop,
   { plan }: EffectOf<'run'>,
   base: PromptBase,
+  messages: string,
 ): Promise<PromptInputs> {
   const { spec, env, policy, readProgress } = loop;
   const failed = plan.sections.flatMap((section) => {
@@ -94,7 +102,7 @@ async function gather(
     isSpecification: base.isSpecification,
     diff: diff === undefined ? '' : await diffForPrompt(loop, diff.excerpt),
     progress,
-    messages: '',
+    messages,
     checkOutput,
     checkLog,
   };

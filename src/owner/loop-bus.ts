@@ -1,0 +1,119 @@
+/**
+ * What a loop takes from its bus, where every program can write.
+ *
+ * 1. Only messages from after the creation of the loop count: a repository may come with a bus.
+ * 2. The loop's own posts are not shown to its agent, and ask nothing.
+ * 3. What is taken is bounded and has no secrets.
+ * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
+ */
+import { busAt, messagesAfter } from '../bus/bus.ts';
+import type { Message } from '../bus/message.ts';
+import { foundAt } from '../files/files.ts';
+import type { Happening, Probe } from '../loop/event.ts';
+import { excerpt, type Excerpt } from '../loop/excerpt.ts';
+import { counted } from '../loop/counted.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
+import { masked } from '../store/secrets.ts';
+import { reasonOf } from '../user-error.ts';
+
+/** The unread messages as a text for the prompt, and the id of the last one. */
+export interface Unread {
+  readonly text: string;
+  readonly upTo: string;
+}
+
+export class LoopBus {
+  readonly #loop: StartedLoop;
+  readonly #say: (line: string) => void;
+  #hasWarned = false;
+  /** The last message that was looked at for questions, and the file as it was then. */
+  #asked: { readonly last: string | null; readonly stamp: string } | null = null;
+
+  constructor(loop: StartedLoop, say: (line: string) => void) {
+    this.#loop = loop;
+    this.#say = say;
+  }
+
+  /** The types of the messages after this one. */
+  probe(after: string | null): Pick<Probe, 'messages' | 'messagesUpTo'> {
+    const found = this.#after(after);
+    const last = found.at(-1);
+    return {
+      messages: [...new Set(found.map(({ type }) => type.slice(0, MAX_TYPE)))].slice(0, MAX_TYPES),
+      ...(last === undefined ? {} : { messagesUpTo: last.id }),
+    };
+  }
+
+  /** The messages after this one as a section of the next prompt; null if there are none. */
+  unread(after: string | null): Unread | null {
+    const found = this.#after(after);
+    const last = found.at(-1);
+    if (last === undefined) return null;
+    const texts: string[] = [];
+    let length = 0;
+    for (const message of found.toReversed()) {
+      const text = this.#shown(message);
+      length += text.length;
+      if (length > MAX_SECTION && texts.length > 0) break;
+      texts.unshift(text);
+    }
+    const left = found.length - texts.length;
+    const more = left === 0 ? [] : [`(${counted(left, 'earlier message')} left out: ralph bus read)`];
+    return { text: [...more, ...texts].join('\n\n'), upTo: last.id };
+  }
+
+  /** Questions that the journal does not have yet. */
+  questions(state: LoopState): readonly Happening[] {
+    const file = foundAt(this.#loop.folder.desk.bus);
+    if (file === null) return [];
+    const stamp = `${file.ino} ${file.size} ${file.mtimeMs}`;
+    if (this.#asked?.stamp === stamp) return [];
+    const found = this.#after(this.#asked === null ? state.messages.asked : this.#asked.last);
+    this.#asked = { last: found.at(-1)?.id ?? this.#asked?.last ?? state.messages.asked, stamp };
+    return found.filter(({ type }) => type === 'QUESTION').map((message) => this.#question(message));
+  }
+
+  #question({ id, body, meta }: Message): Happening {
+    const timeoutMs = Number(meta['timeout_ms']);
+    const byDefault = meta['default'];
+    const hasDefault = byDefault !== undefined && Number.isSafeInteger(timeoutMs) && timeoutMs > 0;
+    return {
+      type: 'question.asked',
+      id,
+      text: this.#cut(body.trim() === '' ? '(a question without words)' : body.trim()),
+      default: hasDefault ? this.#cut(byDefault) : null,
+      timeoutMs: hasDefault ? timeoutMs : null,
+    };
+  }
+
+  #shown({ ts, type, runId, body }: Message): string {
+    const from = runId === '' ? '' : ` ${runId}`;
+    return masked(
+      `[${ts.slice(0, 19).replace('T', ' ')}] (${type})${from}\n${this.#cut(body.trimEnd())}`,
+      this.#loop.env,
+    );
+  }
+
+  #cut(text: string): string {
+    return excerpt(masked(text, this.#loop.env), BODY);
+  }
+
+  #after(id: string | null): readonly Message[] {
+    const { spec, folder } = this.#loop;
+    try {
+      return messagesAfter(busAt(folder.desk.bus), id).filter(
+        ({ ts, meta }) => meta['ralph_loop'] !== spec.id && !(Date.parse(ts) < Date.parse(spec.created)),
+      );
+    } catch (error) {
+      if (!this.#hasWarned) this.#say(`warning: ${reasonOf(error)}`);
+      this.#hasWarned = true;
+      return [];
+    }
+  }
+}
+
+const MAX_TYPE = 100;
+const MAX_TYPES = 100;
+const MAX_SECTION = 16_000;
+const BODY: Excerpt = { side: 'head', chars: 4000, marker: '\n… (cut: ralph bus read shows all of it)' };
