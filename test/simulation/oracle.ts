@@ -8,6 +8,7 @@ import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
 import { ClaimBooks } from './claim-books.ts';
 import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
+import { QuestionBooks } from './question-books.ts';
 import { SpendBooks } from './spend-books.ts';
 
 /**
@@ -46,8 +47,7 @@ export class Oracle implements Observer {
   #checkpointed = false;
   /** The last run produced work, and the next iteration has not started. */
   #unchecked = false;
-  /** The open questions, and when the default of each applies. */
-  readonly #questions = new Map<string, number | null>();
+  readonly #questions = new QuestionBooks();
   #asked = 0;
 
   constructor(world: FakeWorld) {
@@ -175,11 +175,9 @@ export class Oracle implements Observer {
         this.#expected = this.#notBefore = event.resetsAt;
         return;
       case 'question.asked':
-        must(!this.#questions.has(event.id), 'L15', `question ${event.id} is asked twice`);
-        this.#questions.set(event.id, event.timeoutMs === null ? null : event.at + event.timeoutMs);
-        return;
+        return this.#questions.asked(event);
       case 'timer.fired': {
-        if (event.key.startsWith('answer:')) return this.#answeredByDefault(event, after);
+        if (event.key.startsWith('answer:')) return this.#questions.timerFired(event, after);
         const closes = after.turn.iteration > before.turn.iteration;
         const checked = this.#claims.checkCount === before.policy.checks.commands.length;
         if (closes) must(!this.#unchecked || checked, 'L3', 'an iteration ends and its run was not checked');
@@ -236,7 +234,7 @@ export class Oracle implements Observer {
       return;
     }
     must(!this.#paused, 'L8', 'a run is planned during a pause');
-    must(this.#questions.size === 0, 'L15', 'a run is planned before a question is answered');
+    this.#questions.mayPlan();
     must(event.at >= this.#notBefore, 'L9', `a run is planned ${this.#notBefore - event.at} ms too early`);
     const iteration = Number(event.run.split('.')[0]);
     must(iteration === this.#iterations, 'L1', `run ${event.run} is not of iteration ${this.#iterations}`);
@@ -308,10 +306,7 @@ export class Oracle implements Observer {
       this.#paused = true;
       if (!limited) this.#notBefore = 0;
     };
-    if (control.type === 'answer') {
-      const [oldest] = this.#questions.keys();
-      this.#questions.delete(control.question ?? oldest ?? '');
-    }
+    if (control.type === 'answer') this.#questions.answered(control.question);
     if (control.type === 'pause') pause();
     if (control.type === 'resume') {
       this.#resume();
@@ -323,22 +318,6 @@ export class Oracle implements Observer {
     this.#signals++;
     if (this.#signals === 1 && policy.signals[control.signal] === 'pause') pause();
     else this.#stopped = true;
-  }
-
-  /** The time limit of the loop may end the wait first; then the question stays open. */
-  #answeredByDefault({ key, at }: Extract<LoopEvent, { type: 'timer.fired' }>, after: LoopState): void {
-    const id = key.slice('answer:'.length);
-    const until = this.#questions.get(id) ?? null;
-    const isDue = until !== null && at >= until;
-    if (isDue) this.#questions.delete(id);
-    must(
-      same(
-        after.questions.map((question) => question.id),
-        [...this.#questions.keys()],
-      ),
-      'L15',
-      `question ${id} is answered by its default although that is not due, or is not answered`,
-    );
   }
 
   /** Checks that nothing is missing when an iteration ends. */
