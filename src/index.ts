@@ -29,6 +29,7 @@ export {
   type RalphLoopOptions,
   type RootRunner,
 } from './library/ralph-loop.ts';
+export { fileBus, type FileBus } from './library/file-bus.ts';
 export { UserError } from './user-error.ts';
 export type { AgentSettings, ScmSettings, Size, Time } from './config/config.ts';
 export type { AgentEvent, TodoItem } from './agents/agent.ts';

@@ -19,17 +19,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  busAt,
-  MAX_BODY_BYTES,
-  messagesAfter,
-  pathOf,
-  post,
-  readMessages,
-  TASK_BUS,
-  UnknownMessage,
-  watchMessages,
-} from './bus.ts';
+import { busAt, nearestBus, pathOf, TASK_BUS } from './bus-file.ts';
+import { MAX_BODY_BYTES, messagesAfter, post, readMessages, UnknownMessage, watchMessages } from './bus.ts';
 import { draft, type Draft } from './message.ts';
 import { nextId } from './message-id.ts';
 
@@ -195,7 +186,8 @@ describe('post', () => {
     await say('before');
     const before = readFileSync(path);
     const script = `
-      const { busAt, post } = await import(${JSON.stringify(new URL('../../dist/bus/bus.js', import.meta.url).href)});
+      const { post } = await import(${JSON.stringify(new URL('../../dist/bus/bus.js', import.meta.url).href)});
+      const { busAt } = await import(${JSON.stringify(new URL('../../dist/bus/bus-file.js', import.meta.url).href)});
       const { draft } = await import(${JSON.stringify(new URL('../../dist/bus/message.js', import.meta.url).href)});
       process.on('SIGXFSZ', () => {});
       await post(busAt(${JSON.stringify(path)}), draft({ type: 'INFO', projectId: 'p', body: 'x'.repeat(9000) }))
@@ -286,5 +278,16 @@ describe('busAt', () => {
     });
     expect(busAt('/w/task/TASK-MESSAGE-BUS.md')).toEqual({ root: '/w/task', parts: [], name: TASK_BUS });
     expect(pathOf(bus())).toBe(path);
+  });
+
+  it('S1.82 is also found from a folder below it', async () => {
+    expect(nearestBus(workspace)).toBe(null);
+    await say('text');
+    expect(nearestBus(join(desk, 'runs', '0001'))).toEqual(bus());
+    await post(
+      busAt(join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md')),
+      draft({ type: 'INFO', projectId: 'p', body: 'x' }),
+    );
+    expect(nearestBus(join(workspace, 'src'))).toMatchObject({ root: workspace, parts: ['.ralph'] });
   });
 });

@@ -9,38 +9,16 @@
  * 5. The bytes of a body are data: nothing in them is interpreted. Who shows one makes it safe for a terminal.
  */
 import { closeSync, fstatSync, ftruncateSync, lstatSync, writeSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, openRegular, readAll, UnusableFile } from '../files/files.ts';
 import { flockWithin } from '../process/flock.ts';
 import { watchFolder } from '../process/watch.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { pathOf, type BusFile } from './bus-file.ts';
 import { headerOf, isId, type Draft, type Message } from './message.ts';
 import { nextId } from './message-id.ts';
 import { MAX_HEADER_BYTES, readRecords, recordOf, separatorAfter } from './records.ts';
-
-/** Where a bus is. The folders `parts` below `root` may not be links; `root` itself is trusted. */
-export interface BusFile {
-  readonly root: string;
-  readonly parts: readonly string[];
-  readonly name: string;
-}
-
-/** The names that a bus can have: of a task, and of all tasks of a workspace. */
-export const TASK_BUS = 'TASK-MESSAGE-BUS.md';
-export const PROJECT_BUS = 'PROJECT-MESSAGE-BUS.md';
-
-/** The bus at a path; below a folder `.ralph`, nothing on the way may be a link. */
-export function busAt(path: string): BusFile {
-  const folder = dirname(path);
-  const at = `${folder}/`.lastIndexOf('/.ralph/');
-  if (at <= 0) return { root: folder, parts: [], name: basename(path) };
-  return { root: folder.slice(0, at), parts: folder.slice(at + 1).split('/'), name: basename(path) };
-}
-
-export function pathOf({ root, parts, name }: BusFile): string {
-  return join(root, ...parts, name);
-}
 
 /** The longest body that a message can have. */
 export const MAX_BODY_BYTES: number = 256 * 1024;

@@ -7,6 +7,7 @@ import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
 import { backgroundCommands } from './program-background.ts';
+import { busCommands } from './program-bus.ts';
 import { controlCommands } from './program-control.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
@@ -117,6 +118,7 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   viewCommands(add, call);
   program.commandsGroup('Control loops:');
   controlCommands(add, call);
+  busCommands(add, call);
   program.commandsGroup('Loops in the background:');
   backgroundCommands(add, call);
   program.commandsGroup('Set up:');

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
 import type { AgentContext } from './function-agent.ts';
+import { readMessages } from '../bus/bus.ts';
+import { busAt } from '../bus/bus-file.ts';
+import { fileBus } from './file-bus.ts';
 import { RalphLoop, type BusMessage, type RalphLoopOptions } from './ralph-loop.ts';
 
 const rootRunner = (): void => {};
@@ -228,5 +231,26 @@ describe('run', () => {
     const { loop, messages } = openTask(() => sleep(200), { waitTimeout: 0.05, maxRestarts: 1 });
     await expect(loop.run()).rejects.toThrow('max restarts exceeded');
     expect(messages()).toContain('WARNING root agent failed on restart #0: agent timeout');
+  });
+});
+
+describe('fileBus', () => {
+  it('S1.2 S1.76 keeps the messages of a loop in a file', async () => {
+    const folder = openLibraryFolder();
+    const path = join(folder, 'TASK-MESSAGE-BUS.md');
+    writeFileSync(join(folder, 'DONE'), '');
+    const bus = fileBus(path);
+    const id = await bus.append({ type: 'INFO', body: 'first\n---\n', projectId: 'project', taskId: 'task' });
+    expect(readMessages(busAt(path))).toMatchObject([
+      { id, type: 'INFO', body: 'first\n---\n', projectId: 'project', taskId: 'task' },
+    ]);
+    symlinkSync(path, join(folder, 'link.md'));
+    await expect(
+      fileBus(join(folder, 'link.md')).append({ type: 'INFO', body: 'x', projectId: 'p', taskId: '' }),
+    ).rejects.toThrow('it is a symbolic link');
+    await new RalphLoop(folder, bus, { rootRunner }).run();
+    await expect
+      .poll(() => readMessages(busAt(path)).map(({ body }) => body))
+      .toContain('task completed (DONE marker present, no active children)');
   });
 });

@@ -6,7 +6,8 @@
  * 3. What is taken is bounded and has no secrets.
  * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
  */
-import { busAt, messagesAfter } from '../bus/bus.ts';
+import { busAt } from '../bus/bus-file.ts';
+import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
 import { foundAt } from '../files/files.ts';
 import type { Happening, Probe } from '../loop/event.ts';

@@ -2,6 +2,8 @@
 import { closeSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
+import { PROJECT_BUS } from '../bus/bus-file.ts';
+import { below } from '../files/below.ts';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import type { Policy, SandboxPolicy } from '../loop/policy.ts';
@@ -38,6 +40,7 @@ export async function loopSandbox(
   const tree = realpathSync(cwd);
   const state = stateFolder();
   const requests = makeRequestFolder(folder.desk);
+  makeProjectBus(spec.workspace);
   const { view, guarded } = viewOf({
     tree,
     workspace: spec.workspace,
@@ -92,6 +95,17 @@ export function makeRequestFolder(desk: Desk): string {
 }
 
 const REQUESTS = 'requests';
+
+/** A sandbox can open a file for writing only if it is there. */
+function makeProjectBus(workspace: string): void {
+  try {
+    below(workspace, ['.ralph'], { make: true }, (folder) =>
+      closeSync(openRegular(join(folder, PROJECT_BUS), 'append', 0o666)),
+    );
+  } catch {
+    // The agent has no bus of the workspace then, and `ralph bus` says why.
+  }
+}
 
 /** Refuses a loop whose sandbox does not work on this machine. */
 export async function refuseWithoutSandbox(

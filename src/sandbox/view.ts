@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
+import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
 import type { GitPlaces } from './git-places.ts';
@@ -43,7 +44,7 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     desk,
     // A place of its own, so that the agent cannot replace it by a link.
     requests,
-    ...withoutLinks(join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md')),
+    ...withoutLinks(join(workspace, '.ralph', PROJECT_BUS)),
     ...git.write,
     ...own.filter(({ files }) => files.isProgram !== true).map(({ path }) => path),
   ]);

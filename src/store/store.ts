@@ -8,6 +8,7 @@
  * 3. Both have the same inner order, so that a log on the desk is a copy of the one at the same place in the state.
  */
 import { isAbsolute, join, relative } from 'node:path';
+import { TASK_BUS } from '../bus/bus-file.ts';
 import { stateFolder } from './state-folder.ts';
 
 /** The paths of a loop's state, which Ralph believes. */
@@ -103,7 +104,7 @@ export class Desk {
     this.stateFile = join(this.path, 'state.json');
     this.iterationsLog = join(this.path, 'iterations.log');
     this.progressFile = join(this.path, 'progress.md');
-    this.bus = join(this.path, 'TASK-MESSAGE-BUS.md');
+    this.bus = join(this.path, TASK_BUS);
   }
 
   /** The path of a marker: on the desk, unless the policy gives an absolute path. */

@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['loop', 'files', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
   store: ['loop', 'files', 'process', 'tmux', 'bus', 'journal', 'config', 'git', 'user-error.ts'],
-  sandbox: ['loop', 'files', 'process', 'agents', 'git', 'store', 'user-error.ts'],
+  sandbox: ['loop', 'files', 'process', 'bus', 'agents', 'git', 'store', 'user-error.ts'],
   scm: ['loop', 'files', 'process', 'agents', 'checks', 'git', 'engine', 'store', 'user-error.ts'],
   recovery: ['loop', 'files', 'process', 'hosts', 'store', 'scm', 'user-error.ts'],
   worktree: [

@@ -16,6 +16,7 @@ describe('the exports', () => {
       'RalphLoop',
       'UserError',
       'createLoop',
+      'fileBus',
       'resumeLoop',
       'runLoop',
     ]);
@@ -85,6 +86,7 @@ describe('the tarball', () => {
 
   it('contains a licence beside every bundled package', () => {
     expect(paths).toContain('dist/agents/pydantic-genai-prices.LICENSE');
+    expect(paths).toContain('dist/bus/js-yaml.LICENSE');
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
   });

@@ -1,7 +1,8 @@
 /** Questions that an agent asks on the bus: the loop waits, survives, and continues with the answer. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { busAt, post } from '../../src/bus/bus.ts';
+import { busAt } from '../../src/bus/bus-file.ts';
+import { post } from '../../src/bus/bus.ts';
 import { draft } from '../../src/bus/message.ts';
 import { exits } from '../rig/cli/program.ts';
 import { claims, firstTurn } from '../rig/cli/first-turn.ts';

@@ -159,7 +159,7 @@ describe('an agent in a sandbox', () => {
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(
-      'ralph: error: ralph cannot start a loop inside a sandbox; only ralph status and ralph tell work here. Start it outside, or run this loop without --sandbox\n2\n',
+      'ralph: error: ralph cannot start a loop inside a sandbox; only ralph status, ralph tell and ralph bus work here. Start it outside, or run this loop without --sandbox\n2\n',
     );
     expect(stage.given(1, 'stop')).toContain('ralph stop does not work inside a sandbox');
     expect(stage.given(1, 'other')).toContain('a sandbox has only its own loop, "it"; got "other"');

@@ -1,0 +1,89 @@
+/**
+ * Which message bus a command means.
+ *
+ * 1. Inside a run, the environment names it. That needs no registry, so it works in a sandbox too.
+ * 2. A path of the environment is used only if it has the name of a bus, and if no link leads to it.
+ * 3. Outside, it is the bus of the named loop, or of the only loop of the workspace.
+ */
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { busAt, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
+import { projectBus, taskBus } from '../store/loop-bus.ts';
+import { maskOf } from '../store/mask.ts';
+import { readLoops } from '../store/read-loop.ts';
+import { shortList } from '../store/short-list.ts';
+import { UserError } from '../user-error.ts';
+import { findLoop } from './loops.ts';
+import { workspaceOf } from './workspace.ts';
+
+export interface BusOptions {
+  readonly cwd?: string;
+  /** The bus of all loops of the workspace. */
+  readonly project?: boolean;
+}
+
+export interface ChosenBus {
+  readonly bus: BusFile;
+  /** For the messages that are posted to it. */
+  readonly projectId: string;
+  readonly taskId: string;
+  readonly runId: string;
+  /** Hides the secrets of the loop. */
+  readonly hide: (text: string) => string;
+}
+
+export function chooseBus(
+  name: string | null,
+  options: BusOptions,
+  env: NodeJS.ProcessEnv = process.env,
+): ChosenBus {
+  const inside = options.cwd === undefined && (name === null || name === env['RALPH_LOOP']);
+  const given = inside ? env['JRUN_MESSAGE_BUS'] || env['MESSAGE_BUS'] || null : null;
+  if (given !== null) return fromEnvironment(given, options, env);
+  const workspace = workspaceOf(options);
+  const project = { projectId: basename(workspace), runId: '' };
+  if (options.project === true && name === null)
+    return { ...project, bus: projectBus(workspace), taskId: '', hide: (text) => text };
+  const { folder, spec } = name === null ? onlyLoop(workspace) : findLoop(workspace, name);
+  return {
+    ...project,
+    bus: options.project === true ? projectBus(workspace) : taskBus(folder.desk),
+    taskId: spec.name,
+    hide: (text) => maskOf(spec).text(text),
+  };
+}
+
+function fromEnvironment(path: string, options: BusOptions, env: NodeJS.ProcessEnv): ChosenBus {
+  const isBus = basename(path) === TASK_BUS || basename(path) === PROJECT_BUS;
+  if (!isAbsolute(path) || !isBus || resolve(path) !== path)
+    throw new UserError(
+      `JRUN_MESSAGE_BUS and MESSAGE_BUS must be the absolute path of a file ${TASK_BUS} or ${PROJECT_BUS}, got ${JSON.stringify(path)}`,
+    );
+  const task = busAt(path);
+  // Beside the tasks, as document 000 has it, or in `.ralph`.
+  const folder = task.parts.length > 0 ? join(task.root, '.ralph') : dirname(dirname(path));
+  const project = basename(path) === PROJECT_BUS ? task : busAt(join(folder, PROJECT_BUS));
+  return {
+    bus: options.project === true ? project : task,
+    projectId: env['JRUN_PROJECT_ID'] || basename(task.parts.length > 0 ? task.root : folder) || 'project',
+    taskId: env['JRUN_TASK_ID'] || env['RALPH_LOOP'] || basename(dirname(path)),
+    runId: env['JRUN_ID'] ?? '',
+    hide: (text) => text,
+  };
+}
+
+function onlyLoop(workspace: string): ReturnType<typeof findLoop> {
+  const loops = readLoops(workspace);
+  const [only, ...others] = loops;
+  if (only === undefined)
+    throw new UserError(
+      `no message bus: there are no loops in ${workspace}; use the bus of the workspace with --project`,
+    );
+  if (others.length > 0)
+    throw new UserError(
+      `which loop? There are ${loops.length} in ${workspace}: ${shortList(
+        loops.map(({ spec }) => spec.name),
+        5,
+      )}`,
+    );
+  return only;
+}
