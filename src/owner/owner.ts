@@ -26,6 +26,7 @@ import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { dismiss } from '../store/background.ts';
+import { announceChild } from '../store/children.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
@@ -42,6 +43,7 @@ import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { answerSandbox, type Described } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
+import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
@@ -69,6 +71,7 @@ export class OwnedLoop {
   readonly #inbox: Inbox;
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
+  readonly #children: ChildWatch;
   #price: Price = () => null;
   #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
 
@@ -85,6 +88,7 @@ export class OwnedLoop {
     this.#projections.follow(() => this.#journal.mark);
     this.#hadOwner = this.#projections.known.state.created;
     this.#engine = this.#openEngine();
+    this.#children = new ChildWatch(loop.folder, this.#engine);
     this.#observers.push(this.#projections, ...this.#ownObservers(), this.#backlog);
     if (this.#hadOwner && this.state.outcome === null)
       this.#append({ type: 'owner.changed', owner: String(process.pid) });
@@ -125,6 +129,7 @@ export class OwnedLoop {
     else if (policy !== null) this.#append({ type: 'policy.changed', policy });
     const isHeld = outcome === null && (control.paused || control.stop !== null);
     if (now || isHeld) this.receive({ type: 'resume', now });
+    if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);
   }
 
   receive(control: Control, id: string = randomUUID()): void {
@@ -151,6 +156,7 @@ export class OwnedLoop {
       this.#inbox.prepare();
       stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
+      stops.push(() => this.#children.close());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
@@ -324,6 +330,7 @@ export class OwnedLoop {
     this.#engine.look();
     try {
       this.#projections.look();
+      this.#children.look();
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
