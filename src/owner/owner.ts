@@ -41,7 +41,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
-import { answerSandbox, type Described } from './answer-sandbox.ts';
+import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
@@ -73,7 +73,7 @@ export class OwnedLoop {
   readonly #packing = new Packing();
   readonly #children: ChildWatch;
   #price: Price = () => null;
-  #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
+  #front: SandboxFront = NO_FRONT;
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -176,9 +176,9 @@ export class OwnedLoop {
     }
   }
 
-  /** Sets how the loop is described to `ralph status` in its sandbox. */
-  describeWith(describe: () => Described): void {
-    this.#describe = describe;
+  /** Sets what is done for `ralph` in the sandbox of the loop. */
+  serveSandbox(front: (loop: SandboxedParent) => SandboxFront): void {
+    this.#front = front({ ...this.#loop, state: () => this.state });
   }
 
   /**
@@ -343,10 +343,11 @@ export class OwnedLoop {
   #answerSandbox(): () => void {
     if (this.state.policy.sandbox === null) return () => {};
     return answerSandbox(makeRequestFolder(this.folder.desk), {
-      loop: this.spec.name,
+      spec: this.spec,
+      folder: this.folder,
       tell: (text) => this.receive({ type: 'tell', text }),
-      describe: () => this.#describe(),
       say: (line) => this.#say(line),
+      front: () => this.#front,
     });
   }
 
@@ -366,6 +367,11 @@ export interface OwnedLoopSpec extends StartedLoop {
   readonly release: () => void;
   /** Does the agent's work, where the agent is a function of this program. */
   readonly perform?: Performer | undefined;
+}
+
+/** A loop whose sandboxed agent may start child loops. */
+export interface SandboxedParent extends StartedLoop {
+  readonly state: () => LoopState;
 }
 
 const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);
