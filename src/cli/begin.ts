@@ -3,6 +3,7 @@ import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
+import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../store/secrets.ts';
@@ -124,8 +125,11 @@ export async function begin(work: Work): Promise<number> {
     work.ended?.(result);
     report?.write(result);
   };
-  const parent = parentRun();
-  if (parent === null && !isDetached) {
+  const inside = parentRun();
+  const parent = options.child === false ? null : inside;
+  if (inside !== null && parent === null) refuseUnrelated(inside);
+  // The clean-up after the agent's run would end a loop that this process drives.
+  if (inside === null && !isDetached) {
     const loop = await createLoop(request);
     if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
     return drive(loop, view, ended);

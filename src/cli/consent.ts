@@ -9,6 +9,7 @@ import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
 import { folderAt } from '../store/read-loop.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
+import type { ParentRun } from '../store/spec.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
 import { consentsFor, hasConsent, isProtected, recordConsent, type Consent } from '../store/trust.ts';
@@ -50,11 +51,25 @@ export async function requireConsent(
   print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
 }
 
+/** Throws unless the user trusts the settings files of the workspace, for a child loop that the owner of `parent` starts. */
+export function requireTrusted(
+  files: SettingsFiles,
+  workspace: string,
+  parent: Pick<ParentRun, 'folder'>,
+): void {
+  const { open } = trustOf(files, workspace, parent);
+  if (open.length > 0) throw notFromInside(open, workspace);
+}
+
 /** Which settings files need consent, and what the user has consented to before. */
-export function trustOf(files: SettingsFiles, workspace: string): Trust {
+export function trustOf(
+  files: SettingsFiles,
+  workspace: string,
+  parent?: Pick<ParentRun, 'folder'>,
+): Trust {
   const contents = contentsOf(files);
   if (contents.length === 0) return { contents, open: [], consents: [], isInside: false };
-  const inside = parentRun();
+  const inside = parent ?? parentRun();
   const consents = [
     // The children of a loop are started in its worktree, which has the settings of the workspace.
     ...(inside === null ? [] : consentsOfLoop(inside.folder)),

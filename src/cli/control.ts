@@ -34,8 +34,20 @@ export async function pause(name: string, options: Where): Promise<number> {
 }
 
 /** `ralph stop`: stops a loop after the running step, or with `--now` at once. */
-export async function stop(name: string, options: Where & { readonly now?: boolean }): Promise<number> {
+export async function stop(name: string, options: StopOptions): Promise<number> {
   const loop = await findOwned(workspaceOf(options), name);
+  if (options.tree !== true) return stopOne(loop, options);
+  const { stopTree } = await import('./stop-tree.ts');
+  return stopTree(loop, (one) => stopOne(one, options));
+}
+
+export interface StopOptions extends Where {
+  readonly now?: boolean;
+  readonly tree?: boolean;
+}
+
+async function stopOne(loop: LoopReading, options: StopOptions): Promise<number> {
+  const { name } = loop.spec;
   if (loop.state.outcome !== null) {
     warn(`ralph: warning: loop ${name} has already ended\n`);
     return 0;

@@ -12,7 +12,7 @@ import { closeUnseenWindow, showWindow } from '../views/window.ts';
 import { reasonOf } from '../user-error.ts';
 import { homely } from './homely.ts';
 import { print, printJson } from './print.ts';
-import { describedLoop } from './status.ts';
+import { sandboxFront } from './sandbox-front.ts';
 
 /** `ralph daemon run`: owns the loops in the background; other commands start it when they need it. */
 export async function runDaemon(options: { readonly stay?: boolean }): Promise<number> {
@@ -64,9 +64,9 @@ const MIN_LIFE_MS = 60_000;
 /** More than a thousand loops take. */
 const LEAVE_MS = 30_000;
 
-/** Prepares the answer to `ralph status` in the sandbox of a loop, and shows its window. */
+/** Prepares the answers to `ralph` in the sandbox of a loop, and shows its window. */
 function onOwned(loop: OwnedLoop, log: (line: string) => void): void {
-  loop.describeWith(() => describedLoop(loop.folder.path));
+  loop.serveSandbox(sandboxFront);
   showWindow(loop).catch((error: unknown) => {
     log(`${loop.spec.name}: no tmux window: ${reasonOf(error)}`);
   });

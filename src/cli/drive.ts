@@ -5,7 +5,8 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
-import { describedLoop, sandboxLine } from './status.ts';
+import { sandboxFront } from './sandbox-front.ts';
+import { sandboxLine } from './status.ts';
 import { Console, detailLine } from './console.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
@@ -45,7 +46,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     if (host === 'tmux') view.status(`the agent's terminal: ralph attach ${loop.spec.name}`);
     if (sandbox !== null) {
       view.status(sandboxLine(sandbox));
-      loop.describeWith(() => describedLoop(loop.folder.path));
+      loop.serveSandbox(sandboxFront);
     }
     const stop = await loop.drive(view);
     view.close();

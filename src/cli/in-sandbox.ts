@@ -1,46 +1,108 @@
 /** `ralph` in a sandbox, where the state of all loops is hidden: the owner of the sandbox's loop answers for it. */
+import { isRecord } from '../loop/shape.ts';
 import { askOwner } from '../sandbox/ask-owner.ts';
-import type { SandboxRequest } from '../sandbox/requests.ts';
+import { STARTS, type SandboxRequest } from '../sandbox/request-shape.ts';
+import type { SandboxAnswer } from '../sandbox/requests.ts';
+import { UserError } from '../user-error.ts';
 import { print, warn } from './print.ts';
+import { startIn, type SandboxStart } from './sandbox-start.ts';
 
 /** Runs a command that works in a sandbox, and refuses the others. `folder` is where requests go. */
 export async function runInSandbox(args: readonly string[], folder: string): Promise<number> {
   // The buses lie on the desk, which is not hidden.
   if (args[0] === 'bus') return (await import('./program.ts')).runProgram(args);
-  const request = requestFor(args);
-  if (typeof request === 'string') {
-    warn(`ralph: error: ${request}\n`);
-    return 2;
-  }
-  const answer = await askOwner(folder, request);
-  if (answer === null) {
-    warn('ralph: error: the owner of this loop does not answer; it may have exited. Nothing was changed\n');
-    return 1;
-  }
-  if (!answer.ok) {
-    warn(`ralph: error: ${answer.message}\n`);
-    return 2;
-  }
-  const isJson = args.includes('--json') && request.type === 'status';
-  print(`${isJson ? JSON.stringify(answer.summary, null, 2) : answer.text}\n`);
-  return 0;
-}
-
-/** The request that a command line stands for, or why there is none. */
-function requestFor(args: readonly string[]): SandboxRequest | string {
   const [command = 'run', ...rest] = args;
   const words = rest.filter((word) => !word.startsWith('--'));
   const [loop = null, ...more] = words;
-  if (command === 'status') return { type: 'status', loop };
-  if (command === 'tell') {
-    const text = more.join(' ');
-    if (loop === null || text.trim() === '')
-      return 'the message is empty: ralph tell NAME "words for the next prompt"';
-    return { type: 'tell', loop, text };
+  if (command === 'status') return showStatus(folder, loop, rest.includes('--json'));
+  if (command === 'tell') return tell(folder, loop, more.join(' '));
+  if (command === 'wait') return wait(folder, required(loop, 'wait'));
+  if (command === 'stop') {
+    const request = { type: 'stop', loop: required(loop, 'stop'), now: rest.includes('--now') } as const;
+    return show(await answered(folder, request));
   }
-  if (STARTS.has(command) || command.startsWith('-') || /\s/.test(command))
-    return 'ralph cannot start a loop inside a sandbox; only ralph status, ralph tell and ralph bus work here. Start it outside, or run this loop without --sandbox';
-  return `ralph ${command} does not work inside a sandbox; only ralph status, ralph tell and ralph bus do`;
+  const isTask = command.startsWith('-') || /\s/.test(command);
+  const start = STARTS.find((one) => one === (isTask ? 'run' : command));
+  if (start !== undefined) return startChild(folder, startIn(start, isTask ? args : rest));
+  throw new UserError(
+    `ralph ${command} does not work inside a sandbox; only ralph status, tell, bus, run, loop, spawn, wait and stop do`,
+  );
 }
 
-const STARTS = new Set(['run', 'loop', 'spawn', 'resume', 'demo']);
+async function showStatus(folder: string, loop: string | null, isJson: boolean): Promise<number> {
+  const { text, summary } = await answered(folder, { type: 'status', loop });
+  print(`${isJson ? JSON.stringify(summary, null, 2) : text}\n`);
+  return 0;
+}
+
+async function tell(folder: string, loop: string | null, text: string): Promise<number> {
+  if (loop === null || text.trim() === '')
+    throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
+  return show(await answered(folder, { type: 'tell', loop, text }));
+}
+
+/** Starts a child loop, and shows its end unless it is left in the background. */
+async function startChild(folder: string, { request, isDetached }: SandboxStart): Promise<number> {
+  const started = await answered(folder, request, START_MS);
+  const name = isRecord(started.summary) ? String(started.summary['name']) : '';
+  if (isDetached) return show(started);
+  warn(`${started.text}\n`);
+  const end = await untilRest(folder, name);
+  print(`${end.text}\n`);
+  return end.exitCode;
+}
+
+/** As outside: exits 0 if the loop has ended, and with its exit code if it rests without having ended. */
+async function wait(folder: string, name: string): Promise<number> {
+  const { hasEnded, exitCode, text } = await untilRest(folder, name);
+  print(hasEnded ? `${name}: exited\n` : `${text}\n`);
+  return hasEnded ? 0 : exitCode;
+}
+
+/** Asks again and again until a child loop rests: each answer comes after a while. */
+async function untilRest(folder: string, name: string): Promise<Rest> {
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- until the loop rests
+    const { text, summary } = await answered(folder, { type: 'wait', loop: name }, WAIT_MS);
+    if (!isRecord(summary)) continue;
+    return { text, hasEnded: summary['hasEnded'] === true, exitCode: Number(summary['exitCode']) };
+  }
+}
+
+interface Rest {
+  readonly text: string;
+  readonly hasEnded: boolean;
+  readonly exitCode: number;
+}
+
+/** The answer of the owner, if it does what is asked; throws otherwise. */
+async function answered(
+  folder: string,
+  request: SandboxRequest,
+  timeoutMs?: number,
+): Promise<Extract<SandboxAnswer, { ok: true }>> {
+  const answer = await askOwner(folder, request, timeoutMs);
+  if (answer === null)
+    throw new UserError(
+      request.type === 'start'
+        ? 'the owner of this loop does not answer; it may have exited. Whether it has started the loop is unknown: ralph status shows it'
+        : 'the owner of this loop does not answer; it may have exited. Nothing was changed',
+      1,
+    );
+  if (!answer.ok) throw new UserError(answer.message);
+  return answer;
+}
+
+function show({ text }: { readonly text: string }): number {
+  print(`${text}\n`);
+  return 0;
+}
+
+function required(loop: string | null, command: string): string {
+  if (loop === null) throw new UserError(`name the child loop: ralph ${command} NAME`);
+  return loop;
+}
+
+/** More than the owner takes for one answer; an owner that takes over needs some time itself. */
+const WAIT_MS = 60_000;
+const START_MS = 120_000;

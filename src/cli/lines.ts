@@ -11,8 +11,8 @@ import type { LoopReport } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { loopName } from '../store/names.ts';
 import { hideKeys } from '../store/secrets.ts';
+import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
 import { nearMissLines, retryLine, runLines } from './run-lines.ts';
@@ -55,13 +55,15 @@ export function linesFor(
       if (state.turn.claim?.by === 'checks') return ['every check passed'];
       return [
         event.verified ? 'claim accepted: every check passed' : 'claim accepted, not verified by a check',
+        ...childrenWaitLines(state),
       ];
     case 'commit.made':
-      return commitLines(event);
+      return [...commitLines(event), ...childrenWaitLines(state)];
     case 'checkpoint.taken':
-      if (event.error === null) return [];
+      if (event.error === null) return childrenWaitLines(state);
       return [
         `warning: ${event.ref === null ? 'no' : 'incomplete'} checkpoint of iteration ${event.iteration}: ${event.error}`,
+        ...childrenWaitLines(state),
       ];
     case 'control.received':
       return controlLines(event, state);
@@ -80,9 +82,10 @@ export function linesFor(
     case 'loop.ended':
       return endLines(event, state);
     case 'child.started':
-      return policy.children === null
-        ? [`the agent started a child loop: ${loopName(event.child)}`]
-        : [`waiting for 1 child loop to complete: ${loopName(event.child)}`];
+    case 'child.ended':
+      return [childLine(event)];
+    case 'timer.fired':
+      return event.key === 'children' ? [childrenTimeoutLine(state)] : [];
     case 'limit.shared': {
       const shared = state.turn.sharedLimit;
       // The end of the loop follows, and says why.
@@ -104,7 +107,6 @@ export function linesFor(
     case 'claim.made':
     case 'run.output':
     case 'changes.found':
-    case 'child.ended':
       return [];
   }
 }

@@ -5,6 +5,7 @@ import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts
 import { maskOf } from '../store/mask.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus, type WorkerRecord } from '../views/worker-record.ts';
 import { UserError } from '../user-error.ts';
+import { inTree, type ListedLoop } from '../views/loop-tree.ts';
 import { columns } from './columns.ts';
 import { oneOf } from './options.ts';
 import { workspaceOf } from './workspace.ts';
@@ -15,23 +16,27 @@ import { ofLimit } from '../loop/counted.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export function ls(options: LsOptions): number {
-  const { all = false, json = false, tag } = options;
+  const { all = false, json = false, tree = false, tag } = options;
+  if (tree && options.format !== undefined)
+    throw new UserError('cannot use --tree with --format; drop one of them');
   if (json && options.format !== undefined)
     throw new UserError('cannot use --json with --format; drop one of them');
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
   const found = all ? readAllLoops() : readLoops(workspaceOf(options));
-  const loops = found.filter(
+  const chosen = found.filter(
     (loop) =>
       (status === 'all' || workerStatus(loop) === status) &&
       (tag === undefined || loop.spec.tags?.includes(tag) === true),
   );
+  const rows = tree ? inTree(chosen) : chosen.map((loop) => ({ loop, level: 0 }));
+  const loops = rows.map(({ loop }) => loop);
   if (json) printJson(loops.map(shownSummary), 2);
   else if (format === 'json') printJson(loops.map(shownRecord), 2);
   else if (format === 'table') printWorkers(loops);
   else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
   else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
-  else if (loops.length > 0) printTable(loops, all);
+  else if (loops.length > 0) printTable(rows, all);
   mention(found, options);
   return 0;
 }
@@ -39,6 +44,7 @@ export function ls(options: LsOptions): number {
 interface LsOptions {
   readonly all?: boolean;
   readonly json?: boolean;
+  readonly tree?: boolean;
   readonly format?: string;
   readonly status?: string;
   readonly tag?: string;
@@ -83,8 +89,8 @@ const NONE_HERE = 'no loops in this workspace; list those of all workspaces with
 const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 /** Prints one line per loop. */
-export function printTable(loops: readonly LoopReading[], withWorkspace: boolean): void {
-  const withTags = loops.some(({ spec: { tags = [] } }) => tags.length > 0);
+export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean): void {
+  const withTags = listed.some(({ loop: { spec } }) => (spec.tags ?? []).length > 0);
   const rows = [
     [
       'NAME',
@@ -95,11 +101,11 @@ export function printTable(loops: readonly LoopReading[], withWorkspace: boolean
       ...(withWorkspace ? ['WORKSPACE'] : []),
       'REASON',
     ],
-    ...loops.map((loop) => {
+    ...listed.map(({ loop, level }) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
       return [
-        name,
+        `${'  '.repeat(level)}${name}`,
         status,
         ofLimit(iterations, iterationLimit),
         owner === null ? '-' : String(owner),

@@ -66,6 +66,8 @@ export interface RunOptions extends LimitOptions {
   readonly fresh?: boolean;
   readonly trust?: boolean;
   readonly detach?: boolean;
+  /** False for a loop that is no child of the run that starts it. */
+  readonly child?: boolean;
 }
 
 /** The settings that the options of `ralph run` stand for. */

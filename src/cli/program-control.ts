@@ -13,6 +13,7 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
     });
   add('stop <name>', 'stop a loop after the running step')
     .option('--now', 'stop the running step too')
+    .option('--tree', 'stop its child loops and theirs too')
     .option(...WORKSPACE)
     .action(async (name: string, options: object) => {
       const { stop } = await import('./control.ts');

@@ -21,6 +21,7 @@ export function viewCommands(add: Add, { done }: Call): void {
     )
     .option('--status <status>', 'only running, paused, stopped or failed loops (default all)')
     .option('--tag <word>', 'only loops with this tag')
+    .option('--tree', 'list child loops below their parents')
     .option('--json', 'print JSON')
     .option(...WORKSPACE)
     .action(async (options: object) => {

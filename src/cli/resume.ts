@@ -4,6 +4,7 @@ import { takeOver } from '../owner/take-over.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
+import { takePlace } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -59,6 +60,9 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     );
   await refuseWithoutSandbox(found.state.policy, startersEnvironment(process.env), workspace);
   await requireWorktree(found.spec, startersEnvironment(process.env));
+  const inside = parentRun();
+  // A child that is resumed counts like one that is started.
+  if (inside !== null && found.spec.parent?.folder === inside.folder) await takePlace(inside, found.folder);
   const loop = await takeOver(workspace, name, {
     by: 'person',
     env: startersEnvironment(process.env),
@@ -67,7 +71,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   loop.resume(policy, options.now === true);
   const { wording } = loop.state.policy;
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
-  const isChild = parentRun() !== null;
+  const isChild = inside !== null;
   if (isDetached && !isChild) {
     const { leaveInBackground } = await import('./background.ts');
     return leaveInBackground(loop, view, textsOf(wording).resumed(name));

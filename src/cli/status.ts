@@ -9,6 +9,7 @@ import { NOTHING_KNOWN } from '../loop/report.ts';
 import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { maskOf } from '../store/mask.ts';
+import { childrenNow, type ChildNow } from '../views/children-now.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
@@ -29,13 +30,19 @@ export async function status(
     else if (loops.length === 0)
       print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     // Loaded only here: the widths of characters take a large table.
-    else (await import('./ls.ts')).printTable(loops, false);
+    else (await import('./ls.ts')).printTable(loops.map((loop) => ({ loop, level: 0 })), false);
     return 0;
   }
   const loop = findLoop(workspace, name);
-  if (options.json === true) printJson(shownSummary(loop), 2);
+  if (options.json === true) printJson(statusJson(loop), 2);
   else print(`${maskOf(loop.spec).text(describe(loop).join('\n'))}\n`);
   return loop.owner === null ? 1 : 0;
+}
+
+/** The summary with its child loops as they are now. */
+function statusJson(loop: LoopReading): object {
+  const children = childrenNow(loop);
+  return { ...shownSummary(loop), ...(children.length === 0 ? {} : { children }) };
 }
 
 /** The summary of a loop without secrets. */
@@ -46,7 +53,7 @@ export function shownSummary(loop: LoopReading): LoopSummary {
 /** A loop as `ralph status` shows it, for its own sandbox. */
 export function describedLoop(path: string): { readonly text: string; readonly summary: unknown } {
   const loop = readLoopIn(path);
-  return { text: maskOf(loop.spec).text(describe(loop).join('\n')), summary: shownSummary(loop) };
+  return { text: maskOf(loop.spec).text(describe(loop).join('\n')), summary: statusJson(loop) };
 }
 
 /** What the sandbox of a loop is. */
@@ -90,6 +97,7 @@ function describe(loop: LoopReading): readonly string[] {
     ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
+    ...childrenNow(loop).map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
@@ -124,6 +132,11 @@ function spendLines(loop: LoopReading): readonly string[] {
       return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
     }),
   ];
+}
+
+function childText({ name, status, iterations, iterationLimit }: ChildNow): string {
+  const count = iterations === null ? '' : `, iteration ${ofLimit(iterations, iterationLimit)}`;
+  return `${name}: ${status}${count}`;
 }
 
 function capitalized(text: string): string {

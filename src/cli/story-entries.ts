@@ -8,7 +8,6 @@ import { limitChanges } from '../loop/limit-changes.ts';
 import type { StopCause } from '../loop/outcome.ts';
 import { costText, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
-import { loopName } from '../store/names.ts';
 import { hideLikelyKeys } from '../store/secrets.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
@@ -119,8 +118,6 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
       return tellOwner(event, before, after, sinceLast);
     case 'loop.reopened':
       return { facts: { durationMs: sinceLast } };
-    case 'child.ended':
-      return { lines: [`child loop ended: ${loopName(event.child)}`] };
     case 'loop.ended': {
       const { reason, exitCode, durationMs, costUsd } = endRecord(after.state, after.report, spec);
       const lines = linesFor(event, after.state, after.report).filter((line) => line !== reason);
@@ -144,6 +141,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'limit.shared':
     case 'child.started':
     case 'question.asked':
+    case 'child.ended':
       return {};
   }
 }
@@ -188,6 +186,7 @@ function tellRun(
 /** A wait that is over: why the loop waited, how long it really did, and how long it meant to. */
 function tellWait(event: Extract<LoopEvent, { type: 'timer.fired' }>, { state }: Knowledge): Told {
   const wait = decide(state).find(({ key }) => key === event.key);
+  if (wait?.type === 'children') return {};
   if (wait?.type !== 'wait') return { lines: [] };
   const from = state.turn.at;
   const durationMs = event.at - from;

@@ -28,6 +28,7 @@ export function summary(
     ...checkRows(end),
     ...evidenceRows(end),
     ...commitRows(end),
+    ...childRows(end),
     ...leftoverRows(end),
     ...worktreeRows(end, work),
     ['cost', cost(end)],
@@ -109,6 +110,13 @@ function commitRows({ commits, lastCommit, commitError }: EndRecord): readonly R
 function commitErrorRow(error: string): Row {
   const isCommitted = /^SCM task "(?!commit")|^[0-9a-f]{7} /.test(error);
   return [isCommitted ? 'SCM error' : 'uncommitted', error];
+}
+
+function childRows({ children, childrenStarted }: EndRecord): readonly Row[] {
+  if (childrenStarted === 0) return [];
+  const shown = children.map(({ name, status }) => `${name} (${status})`);
+  const earlier = childrenStarted - children.length;
+  return [['children', [...(earlier > 0 ? [`${earlier} earlier`] : []), ...shown].join(', ')]];
 }
 
 function leftoverRows({ childrenLeft, strays }: EndRecord): readonly Row[] {

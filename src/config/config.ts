@@ -40,6 +40,7 @@ export interface Settings {
   readonly scm?: ScmSettings | undefined;
   readonly worktree?: boolean | undefined;
   readonly sandbox?: boolean | SandboxSettings | undefined;
+  readonly children?: ChildrenSettings | undefined;
   readonly setup?: readonly string[] | undefined;
   readonly setupTimeout?: Time | undefined;
   readonly streamAgentOutput?: boolean | undefined;
@@ -76,6 +77,11 @@ export interface SandboxSettings {
   readonly write?: readonly string[] | undefined;
   readonly hide?: readonly string[] | undefined;
   readonly network?: boolean | undefined;
+}
+
+export interface ChildrenSettings {
+  readonly maxDepth?: number | undefined;
+  readonly maxActive?: number | undefined;
 }
 
 export interface ScmSettings {

@@ -51,6 +51,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     prompt: { sections: sections(settings, base) },
     checkpointMaxFile: bytes(settings.checkpointMaxFile),
     sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
+    childLimits: settings.children,
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
@@ -124,6 +125,8 @@ export function settingsOf({
     'sandbox.write': policy.sandbox?.write ?? null,
     'sandbox.hide': policy.sandbox?.hide ?? null,
     'sandbox.network': policy.sandbox?.network ?? null,
+    'children.maxDepth': policy.childLimits.maxDepth,
+    'children.maxActive': policy.childLimits.maxActive,
     setup: policy.worktree.setup,
     setupTimeout: time(policy.worktree.setupTimeoutMs),
   };
@@ -141,6 +144,7 @@ export function settingOf(field: string, settings: Settings): string | null {
   if (field.startsWith('evidence.')) return field.slice('evidence.'.length);
   if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
   if (field.startsWith('sandbox')) return field;
+  if (field.startsWith('childLimits')) return field.replace('childLimits', 'children');
   return FIELDS[field] ?? null;
 }
 

@@ -135,6 +135,15 @@ const sandbox = object({
   network: yesOrNo.optional().describe('Access to the network. Default: true.'),
 });
 
+const children = object({
+  maxDepth: whole(0, 'must be a whole number >= 0')
+    .optional()
+    .describe('Maximum number of generations of child loops below the first loop (0 = no child loops).'),
+  maxActive: whole(0, 'must be a whole number >= 0')
+    .optional()
+    .describe('Maximum number of child loops of one loop at the same time (0 = no child loops).'),
+});
+
 const SETTINGS: z.ZodType<Settings> = object({
   $schema: z.string({ error: 'must be a string' }).optional().describe('Schema of this file, for editors.'),
   preset: oneOf(PRESET_NAMES)
@@ -222,6 +231,9 @@ const SETTINGS: z.ZodType<Settings> = object({
     .describe(
       'Run the agent in a sandbox (docs/sandbox.md): it can write only the workspace and its own files. An object switches it on with options.',
     ),
+  children: children
+    .optional()
+    .describe('Limits on the child loops that the agent starts (docs/children-and-bus.md).'),
   setup: list(text(), 'strings')
     .optional()
     .describe('Shell commands, run once in a new worktree before the first iteration, e.g. `npm ci`.'),

@@ -315,6 +315,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   setupTimeout: true,
   worktree: true,
   sandbox: true,
+  children: true,
   outputTruncateChars: true,
   includeIterationCountInPrompt: true,
   scm: true,

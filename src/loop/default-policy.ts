@@ -76,6 +76,7 @@ export const DEFAULT_POLICY: Policy = {
   checkpoint: true,
   checkpointMaxFile: 100 * 2 ** 20,
   children: null,
+  childLimits: { maxDepth: 3, maxActive: 8 },
   stateEdits: false,
   // `timeout`, CI systems and service managers send SIGTERM and do not wait long.
   signals: { SIGINT: 'finish', SIGTERM: 'kill' },

@@ -6,7 +6,7 @@
  */
 import { PHASES } from './completion.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { Control, Happening, LoopEvent, RunClass, RunEnding } from './event.ts';
+import { CHILD_LOSSES, type Control, type Happening, type LoopEvent, type RunClass, type RunEnding } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import {
@@ -248,8 +248,12 @@ const EVENT = variant('type', {
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'timer.fired': fields({ key: string }),
-  'child.started': fields({ child: string }),
-  'child.ended': fields({ child: string }),
+  'child.started': fields({ child: string, run: optional(string) }),
+  'child.ended': fields({
+    child: string,
+    outcome: optional(nullable(outcome)),
+    lost: optional(oneOf(CHILD_LOSSES)),
+  }),
   'question.asked': fields({
     id: string,
     text: string,

@@ -123,10 +123,15 @@ export type Happening =
     }
   /** A wait is over. */
   | { readonly type: 'timer.fired'; readonly key: string }
-  /** One of this loop's runs started a child loop. */
-  | { readonly type: 'child.started'; readonly child: string }
-  /** A child loop ended. */
-  | { readonly type: 'child.ended'; readonly child: string }
+  /** A run or a check of this loop started a child loop; older journals do not say which. */
+  | { readonly type: 'child.started'; readonly child: string; readonly run?: string }
+  /** A child loop ended. `outcome` is null if it was `lost`; older journals have neither. */
+  | {
+      readonly type: 'child.ended';
+      readonly child: string;
+      readonly outcome?: Outcome | null;
+      readonly lost?: ChildLoss;
+    }
   /** An agent or a person asked a question on the bus; its default applies after `timeoutMs`. */
   | ({ readonly type: 'question.asked'; readonly timeoutMs: number | null } & Question)
   /** A person, a signal or the driver wants something; `id` identifies repeats. */
@@ -193,6 +198,10 @@ export interface Restoration {
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
   readonly moreFailed: number;
 }
+
+/** Why a child loop has no outcome: no process drives it and none will, or its files are gone. */
+export const CHILD_LOSSES = ['crashed', 'removed'] as const;
+export type ChildLoss = (typeof CHILD_LOSSES)[number];
 
 /** What there is to commit. */
 export interface Changes {

@@ -123,9 +123,9 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       if (event.key.startsWith('answer:')) return answerByDefault(state, event.key);
       return turn.run === null ? inTurn({ sharedLimit: null }) : closeTurn(state, turn.run);
     case 'child.started':
-      return { ...state, children: [...state.children, event.child] };
+      return withChild(state, event.child, true);
     case 'child.ended':
-      return { ...state, children: state.children.filter((child) => child !== event.child) };
+      return withChild(state, event.child, false);
     case 'question.asked': {
       const { id, text, default: byDefault, timeoutMs } = event;
       const until = timeoutMs === null || byDefault === null ? null : now + timeoutMs;
@@ -150,6 +150,19 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 function marked({ messages }: LoopState, mark: keyof MessageMarks, id: string | undefined): MessageMarks {
   return id === undefined ? messages : { ...messages, [mark]: id };
 }
+
+/** A child that has ended may be resumed, and then starts again. */
+function withChild(state: LoopState, child: string, isActive: boolean): LoopState {
+  const without = (ids: readonly string[]): readonly string[] => ids.filter((id) => id !== child);
+  const children = without(state.children);
+  const endedChildren = without(state.endedChildren);
+  return isActive
+    ? { ...state, children: [...children, child], endedChildren }
+    : { ...state, children, endedChildren: [...endedChildren, child].slice(-KEPT_CHILDREN) };
+}
+
+/** More than can start and end between two looks at them. */
+const KEPT_CHILDREN = 64;
 
 function changePolicy(state: LoopState, written: Policy): LoopState {
   const policy = upgraded(written);
@@ -353,6 +366,7 @@ export const INITIAL: LoopState = {
   feedback: { failed: [], error: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],
+  endedChildren: [],
   questions: [],
   messages: { shown: null, probed: null, asked: null },
   everStarted: false,

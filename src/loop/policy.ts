@@ -33,6 +33,7 @@ export interface Policy {
   /** The size in bytes above which a file that git does not track is left out of records and commits. */
   readonly checkpointMaxFile: number | null;
   readonly children: ChildrenPolicy | null;
+  readonly childLimits: ChildLimitsPolicy;
   /** Whether an edit of `max_iterations` in `state.json` changes the limit; every program that can write the file can edit it. */
   readonly stateEdits: boolean;
   readonly signals: SignalsPolicy;
@@ -221,6 +222,14 @@ export interface WorktreePolicy {
 export interface ChildrenPolicy {
   readonly waitMs: number;
   readonly pollMs: number;
+}
+
+/** What keeps an agent from starting loops without end; 0 allows no child at all. */
+export interface ChildLimitsPolicy {
+  /** How many generations of child loops there may be below the first loop. */
+  readonly maxDepth: number;
+  /** How many child loops of one loop may be active at the same time. */
+  readonly maxActive: number;
 }
 
 export interface SignalsPolicy {

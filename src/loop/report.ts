@@ -9,6 +9,7 @@ import { evolve, INITIAL } from './evolve.ts';
 import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
 import { addRun, NOTHING_SPENT } from './limits.ts';
+import { childrenAfter, childrenWaitAfter, type ChildReport, type ChildrenWait } from './child-report.ts';
 import { openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 import { isCommit } from './words.ts';
@@ -29,7 +30,10 @@ export interface Knowledge {
 
 /** What is known after one more event, with the last `keep` iterations in the report. */
 export function learn({ state, report: before }: Knowledge, event: LoopEvent, keep?: number): Knowledge {
-  return { state: evolve(state, event), report: reportAfter(before, event, state, keep) };
+  const after = evolve(state, event);
+  const known = reportAfter(before, event, state, keep);
+  const childrenWait = childrenWaitAfter(known.childrenWait, event, after);
+  return { state: after, report: childrenWait === known.childrenWait ? known : { ...known, childrenWait } };
 }
 
 export interface LoopReport {
@@ -61,6 +65,12 @@ export interface LoopReport {
   readonly checks: readonly CheckReport[];
   /** Processes that may have escaped, of the last few runs. */
   readonly strays: readonly StrayProcess[];
+  /** The child loops in the order in which they started: all that are active, and the last that have ended. */
+  readonly children: readonly ChildReport[];
+  /** How many there were. */
+  readonly childrenStarted: number;
+  /** The last wait for child loops; null if there was none since the last run. */
+  readonly childrenWait: ChildrenWait | null;
   readonly commits: number;
   readonly lastCommit: string | null;
   /** What went wrong with the last commit or one of its tasks. */
@@ -238,12 +248,25 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'checkpoint.taken':
     case 'limit.shared':
     case 'timer.fired':
+      return before;
     case 'child.started':
     case 'child.ended':
+      return {
+        ...before,
+        children: childrenAfter(before.children, event),
+        childrenStarted: before.childrenStarted + (isNewChild(before, event) ? 1 : 0),
+      };
     case 'question.asked':
       return before;
   }
 }
+
+/** A child that was resumed starts again. */
+function isNewChild({ children }: LoopReport, { type, child }: ChildEvent): boolean {
+  return type === 'child.started' && !children.some((one) => one.child === child);
+}
+
+type ChildEvent = Extract<LoopEvent, { type: 'child.started' | 'child.ended' }>;
 
 /** What is still changed after files were put back. */
 function withoutRestored(found: Evidence, { restored, more, failed, moreFailed }: Restoration): Evidence {
@@ -278,6 +301,9 @@ const EMPTY_REPORT: LoopReport = {
   baseline: [],
   checks: [],
   strays: [],
+  children: [],
+  childrenStarted: 0,
+  childrenWait: null,
   commits: 0,
   lastCommit: null,
   commitError: null,

@@ -54,7 +54,10 @@ export interface LoopState {
   readonly progress: Progress;
   readonly feedback: Feedback;
   readonly control: ControlState;
+  /** The ids of child loops that have started and not ended. */
   readonly children: readonly string[];
+  /** The ids of the last child loops whose end is recorded. */
+  readonly endedChildren: readonly string[];
   /** Questions that have no answer yet, oldest first. */
   readonly questions: readonly OpenQuestion[];
   readonly messages: MessageMarks;

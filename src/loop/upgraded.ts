@@ -6,10 +6,12 @@ import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withScreen(
-    withSandbox(
-      withCheckpointMaxFile(
-        withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+  return withChildLimits(
+    withScreen(
+      withSandbox(
+        withCheckpointMaxFile(
+          withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+        ),
       ),
     ),
   );
@@ -45,6 +47,12 @@ function withScreen(policy: Policy): Policy {
   const { inactivityOf, readyMs } = DEFAULT_POLICY.timeouts;
   const host = policy.host === 'tmux' ? 'process' : policy.host;
   return { ...policy, host, timeouts: { ...policy.timeouts, inactivityOf, readyMs } };
+}
+
+/** Earlier versions did not limit child loops. */
+function withChildLimits(policy: Policy): Policy {
+  const { childLimits }: Partial<Policy> = policy;
+  return childLimits === undefined ? { ...policy, childLimits: DEFAULT_POLICY.childLimits } : policy;
 }
 
 /** Earlier versions had no sandbox. */

@@ -283,6 +283,7 @@ const POLICY = object({
   checkpoint: flag,
   checkpointMaxFile: nullable(whole(1)),
   children: nullable(object({ waitMs: whole(1), pollMs: whole(1) })),
+  childLimits: object({ maxDepth: whole(0), maxActive: whole(0) }),
   stateEdits: flag,
   signals: object({ SIGINT: oneOf(SIGNAL_ACTIONS), SIGTERM: oneOf(SIGNAL_ACTIONS) }),
   wording: object({

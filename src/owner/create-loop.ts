@@ -14,7 +14,8 @@ import type { Performer } from '../hosts/function-call.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
-import { announceChild } from '../store/children.ts';
+import { refuseChild, takePlace, withDepth, withinParent } from '../store/child-limits.ts';
+import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
@@ -72,7 +73,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(asked.workspace);
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
-  const request = { ...asked, workspace, env };
+  const request = { ...asked, ...asChild(asked), workspace, env };
   await refuseRequest(request);
   const notes = [
     ...prepareState(workspace),
@@ -93,6 +94,14 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
     }
     throw asUserError(error, claimed.folder.path);
   }
+}
+
+/** The terms of a child loop; every other loop keeps its own. */
+function asChild({ parent, policy }: LoopRequest): Pick<LoopRequest, 'parent' | 'policy'> {
+  if (parent === null) return { parent, policy };
+  // Asked again when the place is taken; until then nothing is changed for a child that is refused.
+  refuseChild(parent);
+  return { parent: withDepth(parent), policy: withinParent(policy, parent) };
 }
 
 async function refuseRequest(request: LoopRequest): Promise<void> {
@@ -134,6 +143,11 @@ async function writeLoop(
   const { workspace, env, perform } = request;
   const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
+  const { parent } = request;
+  if (parent !== null) {
+    undo.push(() => withdrawChild(parent.folder, folder));
+    await takePlace(parent, folder);
+  }
   const worktree = await makeTree(request, { id, name, workspace }, notes);
   if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));
   const policy = worktree === null ? request.policy : inTree(request.policy, workspace, worktree);
@@ -151,7 +165,6 @@ async function writeLoop(
     ? null
     : await recordStart({ spec, folder, env, policy, hasRun: false });
   notes.push(...(recorded?.notes ?? []));
-  if (request.parent !== null) announceChild(request.parent.folder, folder);
 
   const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
   // Without a record of the start there is no point in trying after every iteration.

@@ -26,6 +26,7 @@ import { Packing } from '../scm/packing.ts';
 import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { dismiss } from '../store/background.ts';
+import { announceChild } from '../store/children.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
@@ -41,8 +42,9 @@ import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
-import { answerSandbox, type Described } from './answer-sandbox.ts';
+import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
+import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
@@ -71,8 +73,9 @@ export class OwnedLoop {
   readonly #bus: LoopBus;
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
+  readonly #children: ChildWatch;
   #price: Price = () => null;
-  #describe: () => Described = () => ({ text: `loop ${this.spec.name} is running`, summary: null });
+  #front: SandboxFront = NO_FRONT;
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -88,6 +91,7 @@ export class OwnedLoop {
     this.#projections.follow(() => this.#journal.mark);
     this.#hadOwner = this.#projections.known.state.created;
     this.#engine = this.#openEngine();
+    this.#children = new ChildWatch(loop.folder, this.#engine);
     this.#observers.push(this.#projections, ...this.#ownObservers(), this.#backlog);
     if (this.#hadOwner && this.state.outcome === null)
       this.#append({ type: 'owner.changed', owner: String(process.pid) });
@@ -128,6 +132,7 @@ export class OwnedLoop {
     else if (policy !== null) this.#append({ type: 'policy.changed', policy });
     const isHeld = outcome === null && (control.paused || control.stop !== null);
     if (now || isHeld) this.receive({ type: 'resume', now });
+    if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);
   }
 
   receive(control: Control, id: string = randomUUID()): void {
@@ -154,6 +159,7 @@ export class OwnedLoop {
       this.#inbox.prepare();
       stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
+      stops.push(() => this.#children.close());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
@@ -173,9 +179,9 @@ export class OwnedLoop {
     }
   }
 
-  /** Sets how the loop is described to `ralph status` in its sandbox. */
-  describeWith(describe: () => Described): void {
-    this.#describe = describe;
+  /** Sets what is done for `ralph` in the sandbox of the loop. */
+  serveSandbox(front: (loop: SandboxedParent) => SandboxFront): void {
+    this.#front = front({ ...this.#loop, state: () => this.state });
   }
 
   /**
@@ -328,6 +334,7 @@ export class OwnedLoop {
     this.#engine.look();
     try {
       this.#projections.look();
+      this.#children.look();
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
@@ -341,10 +348,11 @@ export class OwnedLoop {
   #answerSandbox(): () => void {
     if (this.state.policy.sandbox === null) return () => {};
     return answerSandbox(makeRequestFolder(this.folder.desk), {
-      loop: this.spec.name,
+      spec: this.spec,
+      folder: this.folder,
       tell: (text) => this.receive({ type: 'tell', text }),
-      describe: () => this.#describe(),
       say: (line) => this.#say(line),
+      front: () => this.#front,
     });
   }
 
@@ -364,6 +372,11 @@ export interface OwnedLoopSpec extends StartedLoop {
   readonly release: () => void;
   /** Does the agent's work, where the agent is a function of this program. */
   readonly perform?: Performer | undefined;
+}
+
+/** A loop whose sandboxed agent may start child loops. */
+export interface SandboxedParent extends StartedLoop {
+  readonly state: () => LoopState;
 }
 
 const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);

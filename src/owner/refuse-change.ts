@@ -30,10 +30,13 @@ export function refusal(what: string, why: string): UserError {
 }
 
 /** Throws if a new loop of this name would replace a loop that cannot be changed from here. */
-export function refuseReplacing(workspace: string, name: string): void {
+export function refuseReplacing(
+  workspace: string,
+  name: string,
+  loops?: readonly Pick<EnclosingRun, 'loop'>[],
+): void {
   const earlier = existing(workspace, name);
-  const runs = earlier === null ? [] : enclosingRuns();
-  if (earlier === null || runs.every((run) => descendsFrom(earlier.spec, run))) return;
+  if (earlier === null || (loops ?? enclosingRuns()).every((one) => descendsFrom(earlier.spec, one))) return;
   throw new UserError(
     `a new loop named "${name}" would replace the loop "${name}", which this run has not started\n` +
       'Choose another name, or start the loop without one.',

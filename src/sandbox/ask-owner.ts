@@ -1,10 +1,18 @@
 import { watchUntil } from '../process/watch.ts';
-import { ask, takeAnswer, type SandboxAnswer, type SandboxRequest } from './requests.ts';
+import type { SandboxRequest } from './request-shape.ts';
+import { ask, takeAnswer, withdraw, type SandboxAnswer } from './requests.ts';
 
 /** Asks the owner of the sandbox's loop and waits for the answer; null if there is none in time. */
-export function askOwner(folder: string, request: SandboxRequest): Promise<SandboxAnswer | null> {
+export async function askOwner(
+  folder: string,
+  request: SandboxRequest,
+  timeoutMs: number = TIMEOUT_MS,
+): Promise<SandboxAnswer | null> {
   const id = ask(folder, request);
-  return watchUntil(folder, () => takeAnswer(folder, id), AbortSignal.timeout(TIMEOUT_MS));
+  const answer = await watchUntil(folder, () => takeAnswer(folder, id), AbortSignal.timeout(timeoutMs));
+  // The next owner must not carry out what was given up.
+  if (answer === null) withdraw(folder, id);
+  return answer;
 }
 
 const TIMEOUT_MS = 10_000;

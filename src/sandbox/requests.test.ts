@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { answerRequests, ask, takeAnswer, type SandboxRequest } from './requests.ts';
+import type { SandboxRequest } from './request-shape.ts';
+import { answerRequests, ask, takeAnswer } from './requests.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -4,7 +4,8 @@
  *
  * 1. A request is a small regular file that fits its schema; links are not followed and named pipes are not waited for.
  *    Anything else is moved aside and changes nothing.
- * 2. A request concerns the loop of its own sandbox, and can only ask for its status or tell it something.
+ * 2. A request concerns the loop of its own sandbox and the loops below it (`request-shape.ts`).
+ * 3. A request is taken before it is carried out, where that takes time: it is never carried out twice.
  */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -12,10 +13,7 @@ import { join } from 'node:path';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
-
-export type SandboxRequest =
-  | { readonly type: 'status'; readonly loop: string | null }
-  | { readonly type: 'tell'; readonly loop: string; readonly text: string };
+import { requestIn, type SandboxRequest } from './request-shape.ts';
 
 export type SandboxAnswer =
   | { readonly ok: true; readonly text: string; readonly summary: unknown }
@@ -26,6 +24,11 @@ export function ask(folder: string, request: SandboxRequest): string {
   const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
   return id;
+}
+
+/** Takes a request back that was not answered in time. */
+export function withdraw(folder: string, id: string): void {
+  rmSync(join(folder, `${id}.json`), { force: true });
 }
 
 /** The answer to a request; null while there is none. */
@@ -42,7 +45,7 @@ export function takeAnswer(folder: string, id: string): SandboxAnswer | null {
 /** Answers the requests in the folder, oldest first; returns the names of those that were moved aside. */
 export function answerRequests(
   folder: string,
-  answer: (request: SandboxRequest) => SandboxAnswer,
+  answer: (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>,
 ): readonly string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
@@ -58,7 +61,11 @@ export function answerRequests(
       }
       const answered = answer(request);
       rmSync(path, { force: true });
-      replaceFile(join(folder, name.replace(/json$/, 'answer')), `${JSON.stringify(answered)}\n`);
+      const write = (one: SandboxAnswer): void =>
+        replaceFile(join(folder, name.replace(/json$/, 'answer')), `${JSON.stringify(one)}\n`);
+      // The agent may have removed the folder meanwhile.
+      if (answered instanceof Promise) void answered.then(write).catch(() => {});
+      else write(answered);
       return [];
     });
 }
@@ -66,14 +73,3 @@ export function answerRequests(
 const MOST_AT_ONCE = 100;
 const MAX_BYTES = 256 * 1024;
 const ID = /^\d{15}-[\da-f-]{36}\.json$/;
-
-/** Null if it does not fit the schema. */
-function requestIn(value: unknown): SandboxRequest | null {
-  if (!isRecord(value)) return null;
-  const { type, loop, text } = value;
-  if (type === 'status' && (loop === null || typeof loop === 'string') && Object.keys(value).length === 2)
-    return { type, loop };
-  if (type === 'tell' && typeof loop === 'string' && typeof text === 'string' && text.trim() !== '')
-    return Object.keys(value).length === 3 ? { type, loop, text } : null;
-  return null;
-}

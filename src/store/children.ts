@@ -1,18 +1,27 @@
 /**
- * Child loops: loops that were started from inside a run of another loop. A child writes a file into its parent's folder
- * before its own first event, so that the parent cannot miss it.
+ * Child loops: loops that were started from inside a run of another loop. Each has a file in its parent's state, named by its id.
+ *
+ * 1. The file is written before the child's first event (`child-limits.ts`), so that the parent cannot miss it.
+ * 2. It is removed once the parent's journal has the child's end. A child that is resumed gets it again.
+ * 3. A child is active while a process drives it, the next daemon will, or it is paused. Any other one without an outcome is lost.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { LoopFolder } from './store.ts';
-import type { Happening } from '../loop/event.ts';
+import type { ChildLoss, Happening } from '../loop/event.ts';
+import { cut } from '../loop/excerpt.ts';
+import type { Outcome } from '../loop/outcome.ts';
+import { fits } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
-import { folderAt, readLoopAt } from './read-loop.ts';
-
-const MAX_PATH_BYTES = 64 * 1024;
+import { isEnlisted } from './background.ts';
+import { loopOf } from './enclosing-runs.ts';
+import { liveOwner, readLoopAt } from './read-loop.ts';
+import { loopIdOf } from './run-environment.ts';
+import { loopId } from './spec-shape.ts';
+import { removeQuietly } from './state-folder.ts';
+import { archiveFolder, LoopFolder, loopsFolder } from './store.ts';
 
 /** Registers a child with its parent, whose state is in the folder `parent`. */
 export function announceChild(parent: string, child: LoopFolder): void {
@@ -22,19 +31,106 @@ export function announceChild(parent: string, child: LoopFolder): void {
   replaceFile(join(children, child.id), child.path, { mode: PRIVATE_FILE });
 }
 
+/** Takes a registration back. */
+export function withdrawChild(parent: string, { id }: Pick<LoopFolder, 'id'>): void {
+  removeQuietly(join(parent, 'children', id));
+}
+
+/** The ids of the registered children. */
+export function registeredChildren({ children }: Pick<LoopFolder, 'children'>): readonly string[] {
+  return namesIn(children).filter((name) => fits(loopId, name));
+}
+
 /** Children that started or ended since the parent's journal last recorded it. */
-export function childChanges({ children }: LoopFolder, state: LoopState): readonly Happening[] {
-  // A file that names no loop of its own id counts as a child that has ended.
-  return namesIn(children).flatMap((child): readonly Happening[] => {
+export function childChanges(parent: LoopFolder, state: LoopState): readonly Happening[] {
+  const ids = new Set([...state.children, ...registeredChildren(parent)]);
+  return [...ids].flatMap((child): readonly Happening[] => {
+    const standing = standingOf(child);
     const isKnown = state.children.includes(child);
-    const folder = folderAt(textOf(join(children, child), MAX_PATH_BYTES) ?? '');
-    const isActive = folder !== null && folder.id === child && isRunning(folder);
-    if (isKnown === isActive) return [];
-    return [isActive ? { type: 'child.started', child } : { type: 'child.ended', child }];
+    switch (standing.is) {
+      case 'new':
+        return [];
+      case 'active':
+        return isKnown ? [] : started(child, parent);
+      case 'ended':
+      case 'lost': {
+        const ended = endedEvent(child, standing);
+        if (isKnown) return [ended];
+        // It started and ended between two looks.
+        const beginning = isForgotten(child, standing, state) ? [] : started(child, parent);
+        return beginning.length === 0 ? [] : beginning.concat(ended);
+      }
+    }
   });
 }
 
-function isRunning(folder: LoopFolder): boolean {
-  const loop = readLoopAt(folder);
-  return loop !== null && loop.owner !== null && loop.state.outcome === null;
+/** Removes the files of children whose end is recorded, and of those whose creator died before their first event. */
+export function forgetEndedChildren(parent: LoopFolder, state: LoopState): void {
+  for (const id of registeredChildren(parent)) {
+    if (state.children.includes(id)) continue;
+    const standing = standingOf(id);
+    if (standing.is === 'active' || standing.is === 'new') continue;
+    if (isForgotten(id, standing, state) || started(id, parent).length === 0) withdrawChild(parent.path, { id });
+  }
 }
+
+/** Whether the end of a child is recorded, or there is nothing left to record. */
+function isForgotten(child: string, standing: Standing, { endedChildren }: LoopState): boolean {
+  return endedChildren.includes(child) || (standing.is === 'lost' && standing.why === 'removed');
+}
+
+export type Standing =
+  /** It is being created and has no event yet. */
+  | { readonly is: 'new' }
+  | { readonly is: 'active' }
+  | { readonly is: 'ended'; readonly outcome: Outcome }
+  | { readonly is: 'lost'; readonly why: ChildLoss };
+
+/** Where a child stands. Its journal is read only if no process drives it. */
+export function standingOf(id: string): Standing {
+  const folder = folderOf(loopsFolder(), id);
+  if (!existsSync(folder.path)) return archivedStanding(id);
+  if (isOwned(folder)) return { is: existsSync(folder.journal) ? 'active' : 'new' };
+  const loop = readLoopAt(folder);
+  // Its creator died before its first event.
+  if (loop === null) return { is: 'lost', why: 'removed' };
+  if (loop.trouble !== null) return { is: 'lost', why: 'crashed' };
+  if (loop.state.outcome !== null) return { is: 'ended', outcome: loop.state.outcome };
+  // Another process may have taken it over while it was read.
+  return loop.state.control.paused || isOwned(folder) ? { is: 'active' } : { is: 'lost', why: 'crashed' };
+}
+
+/** A loop that was replaced by another one of its name. */
+function archivedStanding(id: string): Standing {
+  const outcome = readLoopAt(folderOf(archiveFolder(), id))?.state.outcome ?? null;
+  return outcome === null ? { is: 'lost', why: 'removed' } : { is: 'ended', outcome };
+}
+
+/** Only the paths of its state are used. */
+function folderOf(loops: string, id: string): LoopFolder {
+  return new LoopFolder({ id, name: id, workspace: '/' }, join(loops, id));
+}
+
+function isOwned(folder: LoopFolder): boolean {
+  return liveOwner(folder) !== null || isEnlisted(folder.id);
+}
+
+/** Nothing if it is not a child of this loop. */
+function started(child: string, parent: LoopFolder): readonly Happening[] {
+  const marker = loopOf({ loop: child })?.parent?.run;
+  if (marker === undefined || loopIdOf(marker) !== parent.id) return [];
+  return [{ type: 'child.started', child, run: marker.slice(parent.id.length + 1) }];
+}
+
+function endedEvent(child: string, standing: Extract<Standing, { is: 'ended' | 'lost' }>): Happening {
+  return standing.is === 'ended'
+    ? { type: 'child.ended', child, outcome: brief(standing.outcome) }
+    : { type: 'child.ended', child, outcome: null, lost: standing.why };
+}
+
+/** The message of an outcome can be an agent's whole output. */
+function brief(outcome: Outcome): Outcome {
+  return 'message' in outcome ? { ...outcome, message: cut(outcome.message, MAX_MESSAGE) } : outcome;
+}
+
+const MAX_MESSAGE = 300;

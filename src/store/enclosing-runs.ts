@@ -13,7 +13,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { processes } from '../process/process.ts';
 import { loopIdOf, RUN_MARKER } from './run-environment.ts';
-import { readSpec, type Spec } from './spec.ts';
+import { readSpec, type ParentRun, type Spec } from './spec.ts';
 import { stateFolder } from './state-folder.ts';
 import { archiveFolder, loopsFolder } from './store.ts';
 
@@ -22,6 +22,8 @@ export interface EnclosingRun {
   readonly run: string | null;
   /** The id of its loop. */
   readonly loop: string | null;
+  /** Whether the shim of the run was found above this process. */
+  readonly hasShim: boolean;
 }
 
 /** All runs that this process works for, the innermost first. */
@@ -37,18 +39,28 @@ export function enclosingRuns(env: NodeJS.ProcessEnv = process.env): readonly En
     if (run === null && shim === null) continue;
     const place = shim === null ? null : placeOf(shim, run);
     const loop = (run === null ? null : loopIdOf(run)) ?? place?.loop ?? null;
-    if (!isElsewhere(place?.state ?? null, loop)) found.set(`${run} ${loop}`, { run, loop });
+    if (isElsewhere(place?.state ?? null, loop)) continue;
+    const key = `${run} ${loop}`;
+    found.set(key, { run, loop, hasShim: shim !== null || found.get(key)?.hasShim === true });
   }
   return [...found.values()];
 }
 
-/** The run that a loop which is started here is a child of, and the state of its loop; null if a person starts it. */
-export function parentRun(
-  env: NodeJS.ProcessEnv = process.env,
-): { readonly run: string; readonly folder: string } | null {
-  for (const { run, loop } of enclosingRuns(env))
-    if (run !== null && loop !== null) return { run, folder: join(loopsFolder(), loop) };
-  return null;
+/**
+ * The run that a loop which is started here is a child of, and the state of its loop; null if a person starts it. A run that only
+ * an environment names counts if its loop descends from the one of the nearest shim: an agent cannot choose another parent.
+ */
+export function parentRun(env: NodeJS.ProcessEnv = process.env): ParentRun | null {
+  const runs = enclosingRuns(env);
+  const sure = runs.find(({ hasShim }) => hasShim);
+  const found = runs.find((one) => one === sure || sure === undefined || isBelow(one, sure));
+  if (found === undefined || found.run === null || found.loop === null) return null;
+  return { run: found.run, folder: join(loopsFolder(), found.loop) };
+}
+
+function isBelow(run: EnclosingRun, upper: EnclosingRun): boolean {
+  const spec = loopOf(run);
+  return run.loop === upper.loop || (spec !== null && descendsFrom(spec, upper));
 }
 
 /** The loop of a run, which may have been replaced by another one of its name; null if it cannot be read. */
@@ -65,11 +77,16 @@ export function loopOf({ loop }: Pick<EnclosingRun, 'loop'>): Spec | null {
   return null;
 }
 
+/** The id of the loop that a loop is a child of; null if it has no parent. */
+export function parentOf({ parent }: Spec): string | null {
+  return parent === null ? null : loopIdOf(parent.run);
+}
+
 /** Whether a loop was started from inside a run of that loop, or from inside a run of such a loop. */
-export function descendsFrom(spec: Spec, { loop }: EnclosingRun): boolean {
+export function descendsFrom(spec: Spec, { loop }: Pick<EnclosingRun, 'loop'>): boolean {
   let above: Spec | null = spec;
   for (let generation = 0; above !== null && generation < MAX_GENERATIONS; generation++) {
-    const parent: string | null = above.parent === null ? null : loopIdOf(above.parent.run);
+    const parent: string | null = parentOf(above);
     if (parent === null) return false;
     if (parent === loop) return true;
     above = loopOf({ loop: parent });

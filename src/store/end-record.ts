@@ -3,7 +3,8 @@ import { hideKeys } from './secrets.ts';
 import type { Spec } from './spec.ts';
 import { LoopFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
-import type { ChangedEvidence, StrayProcess, Tokens } from '../loop/event.ts';
+import type { ChildReport } from '../loop/child-report.ts';
+import type { ChangedEvidence, ChildLoss, StrayProcess, Tokens } from '../loop/event.ts';
 import { isWatching } from '../loop/evidence.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, restOf, type Outcome } from '../loop/outcome.ts';
@@ -71,6 +72,9 @@ export interface EndRecord {
   readonly chargedTokens: Assumption | null;
   readonly durationMs: number;
   readonly activeMs: number;
+  /** The child loops in the order in which they started: all that are active, and the last that have ended. */
+  readonly children: readonly ChildRecord[];
+  readonly childrenStarted: number;
   readonly childrenLeft: readonly string[];
   /** Processes that the agent may have left running. */
   readonly strays: readonly StrayProcess[];
@@ -82,6 +86,15 @@ export interface EndRecord {
   readonly worktree: { readonly path: string; readonly branch: string } | null;
   /** The command that resumes the loop; null if it is done. */
   readonly next: string | null;
+}
+
+export interface ChildRecord {
+  readonly id: string;
+  readonly name: string;
+  /** The run or the check that started it; null if that is unknown. */
+  readonly run: string | null;
+  /** Its outcome, `active`, or `crashed` or `removed` where it has none; `ended` in older journals. */
+  readonly status: Outcome['type'] | ChildLoss | 'active' | 'ended';
 }
 
 export interface EvidenceRecord {
@@ -135,6 +148,8 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     chargedTokens: charged.tokens,
     durationMs: state.now - (report.startedAt ?? state.now),
     activeMs: state.activeMs,
+    children: report.children.map(childRecord),
+    childrenStarted: report.childrenStarted,
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
     strays: report.strays,
     folder: `.ralph/loops/${spec.name}`,
@@ -142,6 +157,11 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
   };
+}
+
+function childRecord({ child, run, endedAt, outcome, lost }: ChildReport): ChildRecord {
+  const status = endedAt === null ? 'active' : (outcome?.type ?? lost ?? 'ended');
+  return { id: child, name: loopName(child), run, status };
 }
 
 function evidenceRecord(

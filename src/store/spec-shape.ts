@@ -11,10 +11,11 @@ import {
   shortText,
   string,
   table,
+  whole,
   type Rule,
 } from '../loop/shape.ts';
 import { isTmuxName, problemWithName } from './names.ts';
-import type { Spec, TmuxWindow, Worktree } from './spec.ts';
+import type { ParentRun, Spec, TmuxWindow, Worktree } from './spec.ts';
 
 /** An absolute path that the system could open. */
 export const absolutePath: Rule = rule(
@@ -70,6 +71,12 @@ const prompt = anyOf('a text or the path of a file', [
   fields({ file: absolutePath }),
 ]);
 
+const parent = fields({
+  run: shortText(1000),
+  folder: absolutePath,
+  depth: optional(whole(1)),
+} satisfies Record<keyof ParentRun, Rule>);
+
 export const SPEC: Rule = fields({
   version: rule('1', (value) => value === 1),
   id: loopId,
@@ -82,7 +89,7 @@ export const SPEC: Rule = fields({
   tags: optional(list(shortText(1000))),
   worktree: optional(worktree),
   window: optional(window),
-  parent: nullable(fields({ run: shortText(1000), folder: absolutePath })),
+  parent: nullable(parent),
 } satisfies Record<keyof Spec, Rule>);
 
 /** The environment that a loop was started with. */

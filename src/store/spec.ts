@@ -38,8 +38,17 @@ export interface Spec {
   readonly worktree?: Worktree;
   /** The tmux window that shows the loop; absent if it has none. */
   readonly window?: TmuxWindow;
-  /** The run that started this loop, and the folder of that run's loop. */
-  readonly parent: { readonly run: string; readonly folder: string } | null;
+  /** The run that started this loop; null if a person did, or the loop is not to be a child. */
+  readonly parent: ParentRun | null;
+}
+
+export interface ParentRun {
+  /** The run's marker: the id of its loop and the number of the run. */
+  readonly run: string;
+  /** The state of its loop. */
+  readonly folder: string;
+  /** How many generations the child is below the first loop; specs of older versions lack it. */
+  readonly depth?: number;
 }
 
 /** Where the window is: in a session of Ralph's tmux server, if not in the usual one. */

@@ -23,7 +23,9 @@ export class LoopFolder {
   readonly lock: string;
   readonly snapshot: string;
   readonly inbox: string;
+  /** One file per child loop whose end the journal does not have yet, and their lock. */
   readonly children: string;
+  readonly childrenLock: string;
   /** The progress file of the unfinished loop that this one replaced. */
   readonly earlierProgress: string;
   /** The logs of the checks before the first iteration. */
@@ -43,6 +45,7 @@ export class LoopFolder {
     this.snapshot = join(path, 'snapshot.json');
     this.inbox = join(path, 'inbox');
     this.children = join(path, 'children');
+    this.childrenLock = join(path, 'children.lock');
     this.earlierProgress = join(path, 'earlier-progress.md');
     this.baseline = join(path, 'baseline');
     this.rewindScratch = join(path, 'rewinds', 'scratch');

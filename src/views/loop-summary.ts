@@ -1,4 +1,6 @@
 import { decide } from '../loop/decide.ts';
+import { awaitedChildren } from '../loop/child-report.ts';
+import { counted } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
@@ -8,13 +10,19 @@ import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
+import { parentOf } from '../store/enclosing-runs.ts';
+import { loopName } from '../store/names.ts';
+import { shortList } from '../store/short-list.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
 import { reasonOf } from '../user-error.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
+  readonly id: string;
   readonly name: string;
+  /** The id of the loop that it is a child of; null if it has none. */
+  readonly parent: string | null;
   /** The outcome, if it has ended; `left` or `crashed` if it should have an owner and has none. */
   readonly status: Outcome['type'] | 'running' | 'paused' | 'left' | 'crashed' | 'unreadable';
   readonly owner: number | null;
@@ -72,7 +80,9 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
   const alone = isAlone ? `no process runs it${orphan}` : null;
   return {
+    id: spec.id,
     name: spec.name,
+    parent: parentOf(spec),
     status,
     owner,
     workspace: spec.workspace,
@@ -86,7 +96,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
       trouble?.replaceAll(`${loop.folder.path}/`, '') ??
       alone ??
       (state.outcome === null ? null : record.reason),
-    waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : null),
+    waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : childrenText(loop)),
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
     next: trouble === null ? record.next : `ralph rm ${spec.name}`,
@@ -119,6 +129,12 @@ function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect
   };
   const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
   return `${words[why]}${end}${because[why] === null ? '' : ` (${because[why]})`}`;
+}
+
+function childrenText({ state, owner }: LoopReading): string | null {
+  const children = owner === null ? null : awaitedChildren(state);
+  if (children === null) return null;
+  return `${counted(children.length, 'child loop')} (${shortList(children.map(loopName), 8)})`;
 }
 
 /** A stop or pause that has not taken effect yet. */

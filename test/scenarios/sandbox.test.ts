@@ -136,13 +136,13 @@ describe('an agent in a sandbox', () => {
     expect(stage.calls).toBe(1);
   });
 
-  it('asks its owner for the status and tells it something, and starts no loop', async () => {
+  it('asks its owner for the status and tells it something, and knows no loops but its own', async () => {
     const stage = sandboxed();
     stage.plans(
       1,
       [
         `r() { ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$1" 2>&1; echo $? >>"$FAKE_CALL/$1"; }`,
-        'r status; r tell it "look at the tests"; r run "a task"; r stop it; r logs it',
+        'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r logs it',
         `${process.execPath} ${stage.main} status other >"$FAKE_CALL/other" 2>&1`,
         `${process.execPath} ${stage.main} status it --json >"$FAKE_CALL/json" 2>&1`,
         'mkfifo "$TASK_FOLDER/requests/000000000000001-00000000-0000-0000-0000-000000000000.json"',
@@ -159,10 +159,15 @@ describe('an agent in a sandbox', () => {
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(
-      'ralph: error: ralph cannot start a loop inside a sandbox; only ralph status, ralph tell and ralph bus work here. Start it outside, or run this loop without --sandbox\n2\n',
+      "ralph: error: ralph run inside a sandbox: Unknown option '--env'; it takes only --prompt, --prompt-file, --name, --tag, --max-iterations, --max-time, --check, --until, --agent, --detach, --wait, --no-tmux\n2\n",
     );
-    expect(stage.given(1, 'stop')).toContain('ralph stop does not work inside a sandbox');
-    expect(stage.given(1, 'other')).toContain('a sandbox has only its own loop, "it"; got "other"');
+    expect(stage.given(1, 'logs')).toContain('ralph logs does not work inside a sandbox; only ralph status,');
+    expect(stage.given(1, 'stop')).toContain(
+      '"it" is the loop of this run; ralph stop works for its child loops',
+    );
+    expect(stage.given(1, 'other')).toContain(
+      'a sandbox has only its own loop, "it", and the child loops that it has started; got "other"',
+    );
     expect(JSON.parse(stage.given(1, 'json'))).toMatchObject({
       name: 'it',
       status: 'running',

@@ -165,6 +165,18 @@ export class Stage {
     return existsSync(join(this.plan, name));
   }
 
+  /** The contents of the files in the plan folder whose names match. */
+  planFiles(name: RegExp): readonly string[] {
+    return readdirSync(this.plan)
+      .filter((file) => name.test(file))
+      .map((file) => readFileSync(join(this.plan, file), 'utf8'));
+  }
+
+  /** Waits until something is true of this stage. */
+  until(what: string, isTrue: () => boolean): Promise<void> {
+    return until(what, isTrue);
+  }
+
   /** The path of a file in the workspace. */
   path(file: string): string {
     return join(this.workspace, file);
@@ -207,7 +219,11 @@ export class Stage {
 
   /** The events of the journal. */
   get journal(): readonly JournalEvent[] {
-    const lines = readFileSync(this.file('journal.jsonl'), 'utf8').split('\n').slice(1, -1);
+    return this.journalOf('it');
+  }
+
+  journalOf(name: string): readonly JournalEvent[] {
+    const lines = readFileSync(this.files(name).path('journal.jsonl'), 'utf8').split('\n').slice(1, -1);
     return lines.map((line) => {
       const value: unknown = JSON.parse(line);
       if (!isRecord(value) || !isRecord(value['event'])) throw new Error(`no event: ${line}`);

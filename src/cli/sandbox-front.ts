@@ -1,0 +1,31 @@
+/** What the owner of a loop does for `ralph` in its sandbox. */
+import type { SandboxFront } from '../owner/answer-sandbox.ts';
+import type { SandboxedParent } from '../owner/owner.ts';
+import { deliver } from '../store/deliver.ts';
+import { endRecord } from '../store/end-record.ts';
+import { readLoopIn } from '../store/read-loop.ts';
+import { untilRest } from '../views/until-rest.ts';
+import { describedLoop } from './status.ts';
+
+export function sandboxFront(parent: SandboxedParent): SandboxFront {
+  return {
+    describe: ({ path }) => describedLoop(path),
+    async start(start) {
+      const { startForSandbox } = await import('./start-for-sandbox.ts');
+      return startForSandbox(start, parent);
+    },
+    async wait(folder) {
+      const loop = await untilRest(folder, AbortSignal.timeout(WAIT_MS));
+      if (loop === null) return { text: '', summary: null };
+      const { exitCode } = endRecord(loop.state, loop.report, loop.spec);
+      return { text: describedLoop(folder.path).text, summary: { hasEnded: loop.state.outcome !== null, exitCode } };
+    },
+    async stop({ path, name }, now) {
+      await deliver(readLoopIn(path), { type: 'stop', now, by: 'person' });
+      return { text: now ? `stopping ${name} now` : `stopping ${name} after the running step`, summary: null };
+    },
+  };
+}
+
+/** Less than the command in the sandbox waits for the answer, after which it asks again. */
+const WAIT_MS = 20_000;

@@ -1,0 +1,92 @@
+/** The command line of a command that starts a child loop from inside a sandbox. */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { ChildStart, SandboxRequest } from '../sandbox/request-shape.ts';
+import { reasonOf, UserError } from '../user-error.ts';
+
+export interface SandboxStart {
+  readonly request: Extract<SandboxRequest, { type: 'start' }>;
+  /** Whether the command returns once the loop runs. */
+  readonly isDetached: boolean;
+}
+
+export function startIn(command: ChildStart['command'], args: readonly string[]): SandboxStart {
+  const at = args.indexOf('--');
+  const words = at < 0 ? args : args.slice(0, at);
+  const { values, positionals } = parsed(command, words);
+  const { name, tag, check, until, agent } = values;
+  const maxIterations = values['max-iterations'];
+  const maxTime = values['max-time'];
+  const options = {
+    ...(name === undefined ? {} : { name }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(maxTime === undefined ? {} : { maxTime }),
+    ...(check === undefined ? {} : { check }),
+    ...(until === undefined ? {} : { until }),
+    ...(agent === undefined ? {} : { agent }),
+  };
+  const task = taskOf(positionals, values.prompt, values['prompt-file']);
+  const argv = at < 0 ? [] : args.slice(at + 1);
+  return {
+    request: { type: 'start', command, task, options, argv },
+    isDetached: command === 'spawn' ? values.wait !== true : values.detach === true,
+  };
+}
+
+function parsed(command: string, args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    const [why = ''] = reasonOf(error).split(/[.\n]/, 1);
+    const known = Object.keys(OPTIONS).map((option) => `--${option}`);
+    throw new UserError(`ralph ${command} inside a sandbox: ${why}; it takes only ${known.join(', ')}`);
+  }
+}
+
+const text = { type: 'string' } as const;
+const texts = { type: 'string', multiple: true } as const;
+const flag = { type: 'boolean' } as const;
+const OPTIONS = {
+  prompt: { ...text, short: 'p' },
+  'prompt-file': { ...text, short: 'f' },
+  name: text,
+  tag: texts,
+  'max-iterations': { ...text, short: 'm' },
+  'max-time': text,
+  check: texts,
+  until: text,
+  agent: text,
+  detach: { ...flag, short: 'd' },
+  wait: flag,
+  'no-tmux': flag,
+} as const;
+
+/** The text of the task: outside, a file in the sandbox may be another one. */
+function taskOf(
+  positionals: readonly string[],
+  prompt: string | undefined,
+  file: string | undefined,
+): string {
+  const given = [...positionals, ...(prompt === undefined ? [] : [prompt])];
+  if (given.length + (file === undefined ? 0 : 1) !== 1)
+    throw new UserError('name one task: a text in quotes, --prompt TEXT or --prompt-file FILE');
+  const task = file === undefined ? (given[0] ?? '') : readTask(file);
+  if (task.trim() === '') throw new UserError('the task is empty');
+  if (Buffer.byteLength(task) > MAX_TASK_BYTES)
+    throw new UserError(
+      `the task has more than ${MAX_TASK_BYTES / 1024} KB; put it into a file, and name the file in the task`,
+    );
+  return task;
+}
+
+function readTask(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new UserError(`cannot read --prompt-file ${file}: ${reasonOf(error)}`);
+  }
+}
+
+/** A request is small. */
+const MAX_TASK_BYTES = 128 * 1024;

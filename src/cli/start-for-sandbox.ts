@@ -1,0 +1,104 @@
+/**
+ * Starts a child loop that an agent in a sandbox has asked for. The request is the agent's word, so:
+ *
+ * 1. The child has the sandbox of its parent, and its checks run in it too. It works in the tree of its parent and nowhere else: a
+ *    path that an agent names could become a link after it was looked at.
+ * 2. It has the agent of its parent: another one would make the files and keys of that agent readable.
+ * 3. Its other terms are those of the trusted settings, and what `ChildStart` allows.
+ */
+import { resolve } from 'node:path';
+import { handOver } from '../daemon/hand-over.ts';
+import { effective } from '../config/effective.ts';
+import { readSettings } from '../config/read.ts';
+import { parseTags } from '../config/values.ts';
+import type { Settings } from '../config/config.ts';
+import type { Policy, SandboxPolicy } from '../loop/policy.ts';
+import { describeProblem, findProblems } from '../loop/validate.ts';
+import type { Described } from '../owner/answer-sandbox.ts';
+import { createLoop } from '../owner/create-loop.ts';
+import { checkSpendLimits } from '../owner/money.ts';
+import type { SandboxedParent } from '../owner/owner.ts';
+import { refuseReplacing } from '../owner/refuse-change.ts';
+import type { ChildStart } from '../sandbox/request-shape.ts';
+import { runMarker } from '../store/run-environment.ts';
+import { treeOf, type Spec } from '../store/spec.ts';
+import { UserError } from '../user-error.ts';
+import { requireTrusted } from './consent.ts';
+import { flagSettings } from './options.ts';
+
+export async function startForSandbox(
+  { command, task, options, argv }: ChildStart,
+  { spec, folder, env, state }: SandboxedParent,
+): Promise<Described> {
+  const { policy: upper, turn } = state();
+  if (upper.sandbox === null) throw new UserError('this loop has no sandbox');
+  refuseOtherAgent(options.agent, argv, spec);
+  const workspace = treeOf(spec);
+  if (options.name !== undefined) refuseReplacing(workspace, options.name, [{ loop: spec.id }]);
+  const files = await readSettings(workspace);
+  requireTrusted(files, workspace, { folder: folder.path });
+  const { check = [], agent: _, ...rest } = options;
+  const flags: Settings = {
+    ...flagSettings({ ...rest, check, worktree: false, interactive: false }),
+    ...COMMANDS[command],
+  };
+  const { policy } = effective(files, flags, workspace);
+  const confined = withinSandbox(policy, upper, upper.sandbox, workspace);
+  await checkSpendLimits(confined.limits, spec.agent);
+  const loop = await createLoop({
+    workspace,
+    name: options.name ?? null,
+    policy: confined,
+    agent: spec.agent,
+    prompt: { text: task },
+    env,
+    place: 'background',
+    tags: parseTags('--tag', options.tag ?? []),
+    fresh: false,
+    parent: { run: runMarker(spec, turn.run?.id ?? `${turn.iteration}.1`).value, folder: folder.path },
+  });
+  const { name } = loop.spec;
+  await handOver(loop);
+  return { text: `started ${name} in the background`, summary: { name } };
+}
+
+/** The presets of the commands. */
+const COMMANDS: Readonly<Record<ChildStart['command'], Settings>> = {
+  run: {},
+  loop: { preset: 'architect' },
+  spawn: { preset: 'swarm' },
+};
+
+/** A command may name the agent that it gets anyway. */
+function refuseOtherAgent(kind: string | undefined, argv: readonly string[], { agent }: Spec): void {
+  const isSame =
+    (kind === undefined || kind === agent.kind) &&
+    (argv.length === 0 || JSON.stringify(argv) === JSON.stringify(agent.argv));
+  if (isSame) return;
+  throw new UserError(
+    `inside a sandbox a child loop has the agent of its parent (${agent.kind}); leave out --agent and the command after --`,
+  );
+}
+
+/** The policy with no more rights than the parent's. */
+function withinSandbox(policy: Policy, upper: Policy, sandbox: SandboxPolicy, tree: string): Policy {
+  const confined: Policy = {
+    ...policy,
+    keys: upper.keys === 'own' ? 'own' : policy.keys,
+    calls: upper.calls,
+    sandbox: {
+      ...sandbox,
+      checks: true,
+      write: sandbox.write.map((path) => absolute(path, tree)),
+      hide: sandbox.hide.map((path) => absolute(path, tree)),
+    },
+  };
+  const problems = findProblems(confined);
+  if (problems.length > 0) throw new UserError(problems.map(describeProblem).join('; '));
+  return confined;
+}
+
+/** A relative path starts at the tree of the loop that it was given for. */
+function absolute(path: string, tree: string): string {
+  return path === '~' || path.startsWith('~/') ? path : resolve(tree, path);
+}

@@ -1,0 +1,86 @@
+/** Child loops that an agent in a sandbox starts: its owner starts them, with no more rights than the agent has. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+/** Several loops at the same time, each in a sandbox. */
+const SLOW = { timeout: 120_000 };
+
+function sandboxed(): Stage {
+  const stage = openStage();
+  const path = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
+  return stage;
+}
+
+/** Shell functions that run `ralph` and record its output and exit code. */
+const tries = (stage: Stage, lines: string): string =>
+  `r() { name=$1; shift; ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$name" 2>&1; echo "exit $?" >>"$FAKE_CALL/$name"; }\n${lines}`;
+
+it('S1.23 starts a child through its owner, waits for it and sees its end', SLOW, async () => {
+  const stage = sandboxed();
+  const outside = join(stage.env['HOME'] ?? '', 'outside');
+  stage.plans(
+    1,
+    tries(
+      stage,
+      `r spawn spawn --name one -m 1 --check 'touch ${outside}' "the first" -- '${stage.agent}'
+r status status one
+r stop stop one --now
+r wait wait one
+r run run --name two -m 1 "the second"
+r none run --name three "x" -- /bin/true
+r cwd run --cwd / "x"
+r replace run --name other "x"
+r own status`,
+    ),
+  );
+  stage.plans(2, `touch '${outside}'; ${waitFor()}`);
+  stage.plans(3, `touch '${outside}'; echo "<promise>DONE</promise>"`);
+  await stage.ralph('run', '--name', 'other', '--no-sandbox', '-m', '1', 'x', '--', 'true').ended;
+  const { code, stderr } = await stage.run('-p', 'x', '-m', '1');
+  expect({ code, stderr }).toMatchObject({ code: 1 });
+  const said = (name: string): string => stage.given(1, name);
+  expect(said('spawn')).toBe('started one in the background\nexit 0\n');
+  expect(said('status')).toContain('Ralph Loop: one\nStatus: running');
+  expect(said('stop')).toBe('stopping one now\nexit 0\n');
+  expect(said('wait')).toBe('one: exited\nexit 0\n');
+  expect(said('run')).toMatch(/^started two in the background\nRalph Loop: two\nStatus: done\n.*exit 0\n$/s);
+  expect(said('none')).toContain('inside a sandbox a child loop has the agent of its parent (custom)');
+  expect(said('cwd')).toContain("Unknown option '--cwd'");
+  expect(said('replace')).toContain('would replace the loop "other", which this run has not started');
+  expect(said('own')).toContain('Child: one: stopped');
+  expect(said('own')).toContain('Child: two: done');
+  // Neither the agents of the children nor their checks can do more than the one that started them.
+  expect(existsSync(outside)).toBe(false);
+  expect(stage.journalOf('one')[0]).toMatchObject({ policy: { sandbox: { checks: true } } });
+  const ends = stage.journal.filter(({ type }) => type === 'child.ended');
+  expect(ends.map(({ outcome }) => outcome)).toMatchObject([{ type: 'stopped' }, { type: 'done' }]);
+});
+
+it('has the limits of child loops, counted by its owner', SLOW, async () => {
+  const stage = sandboxed();
+  stage.settings({ children: { maxDepth: 1, maxActive: 2 } });
+  stage.plans(
+    1,
+    tries(
+      stage,
+      `r one spawn --name one -m 1 x &
+r two spawn --name two -m 1 x &
+r three spawn --name three -m 1 x &
+wait
+cat "$FAKE_CALL/one" "$FAKE_CALL/two" "$FAKE_CALL/three" >"$FAKE_CALL/all"`,
+    ),
+  );
+  stage.plans('default', `${tries(stage, 'r below run x')}\n${waitFor()}`);
+  expect((await stage.run('-p', 'x', '-m', '1')).code).toBe(1);
+  const all = stage.given(1, 'all');
+  expect(all.match(/started \w+ in the background\nexit 0/g)).toHaveLength(2);
+  expect(all.match(/this loop \("it"\) already has 2 active children \(\w+, \w+\): .*\nexit 2/g)).toHaveLength(1);
+  await stage.waitForCall(2, 'below');
+  stage.release();
+  await stage.ralph('wait', '--all').ended;
+  expect(stage.given(2, 'below')).toContain('is 1 generation below the first loop and may start no child loops');
+});
