@@ -93,6 +93,9 @@ export class Desk {
   readonly iterationsLog: string;
   readonly progressFile: string;
   readonly bus: string;
+  /** The task in the user's words, and the folder with one folder per run: names of document 000. */
+  readonly taskFile: string;
+  readonly runs: string;
 
   constructor(workspace: string, name: string) {
     this.workspace = workspace;
@@ -104,6 +107,8 @@ export class Desk {
     this.iterationsLog = join(this.path, 'iterations.log');
     this.progressFile = join(this.path, 'progress.md');
     this.bus = join(this.path, 'TASK-MESSAGE-BUS.md');
+    this.taskFile = join(this.path, 'TASK.md');
+    this.runs = join(this.path, RUNS);
   }
 
   /** The path of a marker: on the desk, unless the policy gives an absolute path. */
@@ -122,11 +127,13 @@ export class Desk {
   }
 }
 
+const RUNS = 'runs';
+
 /** `runs/0007` for the first run of the seventh iteration, `runs/0007.2` for the second. */
 function runFolder(run: string): string {
   const [iteration = '0', number = '1'] = run.split('.');
   const padded = iteration.padStart(4, '0');
-  return join('runs', number === '1' ? padded : `${padded}.${number}`);
+  return join(RUNS, number === '1' ? padded : `${padded}.${number}`);
 }
 
 /** The states of all loops of this user. */
