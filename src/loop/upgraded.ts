@@ -6,10 +6,12 @@ import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withScreen(
-    withSandbox(
-      withCheckpointMaxFile(
-        withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+  return withTaskFolder(
+    withScreen(
+      withSandbox(
+        withCheckpointMaxFile(
+          withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
+        ),
       ),
     ),
   );
@@ -45,6 +47,12 @@ function withScreen(policy: Policy): Policy {
   const { inactivityOf, readyMs } = DEFAULT_POLICY.timeouts;
   const host = policy.host === 'tmux' ? 'process' : policy.host;
   return { ...policy, host, timeouts: { ...policy.timeouts, inactivityOf, readyMs } };
+}
+
+/** Earlier versions wrote no task folder; a loop keeps the desk that it was started with. */
+function withTaskFolder(policy: Policy): Policy {
+  const { taskFolder }: Partial<Policy> = policy;
+  return taskFolder === undefined ? { ...policy, taskFolder: false } : policy;
 }
 
 /** Earlier versions had no sandbox. */

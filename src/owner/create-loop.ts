@@ -38,6 +38,7 @@ import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseHiddenAgent } from './sandboxed-agent.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
+import { keepTask, readOnce } from './task-file.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -72,7 +73,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(asked.workspace);
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
-  const request = { ...asked, workspace, env };
+  const request = { ...asked, workspace, env, prompt: readOnce(asked.prompt, asked.policy) };
   await refuseRequest(request);
   const notes = [
     ...prepareState(workspace),
@@ -145,6 +146,7 @@ async function writeLoop(
   keepEnvironment(spec, env);
   writeSpec(folder.spec, spec, env);
   moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
+  if (policy.taskFolder) keepTask(folder.desk, spec.prompt);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)

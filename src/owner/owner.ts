@@ -48,6 +48,7 @@ import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
+import { keepTask } from './task-file.ts';
 import { loopWorkspace } from './workspace.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 
@@ -230,6 +231,7 @@ export class OwnedLoop {
     const run = this.state.turn.run?.id;
     prepareFolder(spec.workspace);
     relockDesk(folder.desk);
+    if (this.state.policy.taskFolder) keepTask(folder.desk, spec.prompt);
     if (run !== undefined) onDesk(folder.desk, folder.desk.run(run), () => {});
   }
 

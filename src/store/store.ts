@@ -125,6 +125,11 @@ export class Desk {
   prompt(run: string): string {
     return join(this.run(run), 'prompt.md');
   }
+
+  /** What the run has to say at its end; the agent may write it itself. */
+  output(run: string): string {
+    return join(this.run(run), 'output.md');
+  }
 }
 
 const RUNS = 'runs';
