@@ -46,6 +46,7 @@ import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
+import { runFacts } from './run-facts.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
 import { keepTask } from './task-file.ts';
@@ -218,6 +219,7 @@ export class OwnedLoop {
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
+      run: () => runFacts(this.#loop, projections.known.state),
       mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
       remade: () => this.#makeDesk(),

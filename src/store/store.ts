@@ -126,6 +126,15 @@ export class Desk {
     return join(this.run(run), 'prompt.md');
   }
 
+  /** Copies of what the agent printed. */
+  stdout(run: string): string {
+    return join(this.run(run), 'agent-stdout.txt');
+  }
+
+  stderr(run: string): string {
+    return join(this.run(run), 'agent-stderr.txt');
+  }
+
   /** What the run has to say at its end; the agent may write it itself. */
   output(run: string): string {
     return join(this.run(run), 'output.md');
