@@ -33,7 +33,12 @@ export function linesFor(
     case 'run.ended':
       return [...runLines(event, state, report), ...nearMissLines(event, state)];
     case 'probe.finished':
-      return nearMissLines(event, state);
+      return [
+        ...nearMissLines(event, state),
+        ...(event.childrenProblem === undefined
+          ? []
+          : [`warning: failed to enumerate children: ${event.childrenProblem}`]),
+      ];
     case 'check.finished':
       return [checkLine(event, state, isVerbose), ...unclaimedLines(event, state)];
     case 'evidence.examined':
@@ -80,6 +85,7 @@ export function linesFor(
     case 'loop.ended':
       return endLines(event, state);
     case 'child.started':
+      if (event.record === true) return [`waiting for 1 child to complete: ${event.child}`];
       return policy.children === null
         ? [`the agent started a child loop: ${loopName(event.child)}`]
         : [`waiting for 1 child loop to complete: ${loopName(event.child)}`];

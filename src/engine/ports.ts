@@ -67,8 +67,8 @@ export interface Workspace {
   hasRecords(): boolean;
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
-  /** Child loops that started or ended since the journal last recorded it, as events. */
-  childChanges(state: LoopState): readonly Happening[];
+  /** Children that started or ended since the journal last recorded it, as events. */
+  childChanges(state: LoopState): Promise<readonly Happening[]>;
   /** Changes that a person made in the loop's files, as events. */
   edits(state: LoopState): readonly Happening[];
 }

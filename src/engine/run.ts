@@ -204,7 +204,7 @@ async function finish(
   if (open === null) return;
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
-  for (const change of driver.ports.workspace.childChanges(driver.state)) driver.append(change);
+  for (const change of await driver.ports.workspace.childChanges(driver.state)) driver.append(change);
   recordEnd(driver, ending(code), strays);
 }
 

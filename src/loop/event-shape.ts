@@ -211,6 +211,7 @@ const EVENT = variant('type', {
     messages: strings,
     messagesUpTo: optional(string),
     fingerprint: nullable(string),
+    childrenProblem: optional(string),
   }),
   'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
   'evidence.examined': fields({
@@ -247,7 +248,7 @@ const EVENT = variant('type', {
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'timer.fired': fields({ key: string }),
-  'child.started': fields({ child: string }),
+  'child.started': fields({ child: string, record: optional(flag) }),
   'child.ended': fields({ child: string }),
   'question.asked': fields({
     id: string,

@@ -127,7 +127,12 @@ export type Happening =
   /** A wait is over. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** One of this loop's runs started a child loop. */
-  | { readonly type: 'child.started'; readonly child: string }
+  | {
+      readonly type: 'child.started';
+      readonly child: string;
+      /** The child is no loop: another program has recorded its run in the task folder. */
+      readonly record?: true;
+    }
   /** A child loop ended. */
   | { readonly type: 'child.ended'; readonly child: string }
   /** An agent or a person asked a question on the bus; its default applies after `timeoutMs`. */
@@ -343,6 +348,8 @@ export interface Probe {
   readonly messagesUpTo?: string;
   /** Head, tree and task list as one string; null unless it was asked for. */
   readonly fingerprint: string | null;
+  /** Why a loop that is done may not know all runs that others have recorded in its task folder; absent otherwise. */
+  readonly childrenProblem?: string;
 }
 
 export type Control =

@@ -62,7 +62,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.touches(effect.key);
       return life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null }));
     },
-    childChanges({ children }) {
+    async childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
       return [
         ...living
