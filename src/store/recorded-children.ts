@@ -71,7 +71,7 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
       }
     }
   } catch (error) {
-    return { active: [], dead: [], isGone: () => false, problem: firstLine(error) };
+    return { active: [], dead: [], isGone: () => false, problem: `runs: ${firstLine(error)}` };
   }
   return { active, dead, isGone: (child) => !active.includes(child) && !unknown.has(child), problem };
 }
@@ -84,9 +84,10 @@ function foreignFolders(desk: Desk): readonly string[] {
       .toSorted()
       .filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true),
   );
-  if (names.length > MAX_RUNS) throw new Error(`${names.length} runs in ${desk.runs} (maximum ${MAX_RUNS})`);
+  if (names.length > MAX_RUNS)
+    throw new Error(`${names.length} folders of other programs (maximum ${MAX_RUNS})`);
   const odd = names.find((name) => !SHOWN_NAME.test(name));
-  if (odd !== undefined) throw new Error(`bad name of a run in ${desk.runs}: ${JSON.stringify(odd)}`);
+  if (odd !== undefined) throw new Error(`bad name of a folder: ${JSON.stringify(odd)}`);
   return names;
 }
 
