@@ -2,6 +2,7 @@ import { chooseAgent, firstInstalled, notesOn, withSettings } from '../owner/cho
 import { checkSpendLimits } from '../owner/money.ts';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import { promptFromTaskFile } from '../owner/task-file.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
 import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
@@ -26,7 +27,8 @@ import { workspaceOf } from './workspace.ts';
 
 /** The parsed arguments of a command that starts a loop. */
 export interface Work {
-  readonly prompt: LoopRequest['prompt'];
+  /** Null if none was given. */
+  readonly prompt: LoopRequest['prompt'] | null;
   /** Where the text of the prompt was read from, if from a file or a pipe; as the user named it. */
   readonly promptFrom?: string | undefined;
   readonly options: RunOptions;
@@ -71,6 +73,7 @@ export async function begin(work: Work): Promise<number> {
   const read = await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(work.defaults, read.merged) };
   const { settings, policy, notes } = effective(files, flags, workspace);
+  const prompt = work.prompt ?? promptFromTaskFile(workspace, options.name ?? null, policy);
   const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
@@ -109,7 +112,7 @@ export async function begin(work: Work): Promise<number> {
       ...notes,
       ...unused,
     ],
-    prompt: work.prompt,
+    prompt,
     promptFrom: work.promptFrom,
     env,
     tags: parseTags('--tag', options.tag ?? []),

@@ -33,7 +33,12 @@ export function linesFor(
     case 'run.ended':
       return [...runLines(event, state, report), ...nearMissLines(event, state)];
     case 'probe.finished':
-      return nearMissLines(event, state);
+      return [
+        ...nearMissLines(event, state),
+        ...(event.childrenProblem === undefined
+          ? []
+          : [`warning: failed to enumerate children: ${event.childrenProblem}`]),
+      ];
     case 'check.finished':
       return [checkLine(event, state, isVerbose), ...unclaimedLines(event, state)];
     case 'evidence.examined':

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { givenFile } from '../owner/prompt-source.ts';
+import { NO_PROMPT } from '../owner/task-file.ts';
 import { UserError } from '../user-error.ts';
 import { begin, type Work } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
@@ -16,7 +17,8 @@ export async function runLoop(
 }
 
 /** The prompt; an empty text counts as not given. */
-function promptOf(task: string | null, { prompt, promptFile }: RunOptions): GivenPrompt {
+function promptOf(task: string | null, options: RunOptions): GivenPrompt {
+  const { prompt, promptFile } = options;
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
   if (texts.length > 0 && file !== null) {
@@ -26,7 +28,11 @@ function promptOf(task: string | null, { prompt, promptFile }: RunOptions): Give
   if (texts.length > 1) throw new UserError('cannot specify both a task and --prompt');
   const [text] = texts;
   if (text !== undefined && text !== null) return { prompt: { text } };
-  if (file === null) throw new UserError('must specify prompt (--prompt or --prompt-file)');
+  if (file === null) {
+    // Document 000 has the task in the folder of the loop.
+    if (options.name !== undefined || options.preset !== undefined) return { prompt: null };
+    throw new UserError(NO_PROMPT);
+  }
   if (file === '-') return { prompt: { text: readFileSync(0, 'utf8') }, promptFrom: 'stdin' };
   return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
 }

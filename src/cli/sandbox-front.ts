@@ -18,11 +18,17 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
       const loop = await untilRest(folder, AbortSignal.timeout(WAIT_MS));
       if (loop === null) return { text: '', summary: null };
       const { exitCode } = endRecord(loop.state, loop.report, loop.spec);
-      return { text: describedLoop(folder.path).text, summary: { hasEnded: loop.state.outcome !== null, exitCode } };
+      return {
+        text: describedLoop(folder.path).text,
+        summary: { hasEnded: loop.state.outcome !== null, exitCode },
+      };
     },
     async stop({ path, name }, now) {
       await deliver(readLoopIn(path), { type: 'stop', now, by: 'person' });
-      return { text: now ? `stopping ${name} now` : `stopping ${name} after the running step`, summary: null };
+      return {
+        text: now ? `stopping ${name} now` : `stopping ${name} after the running step`,
+        summary: null,
+      };
     },
   };
 }

@@ -30,7 +30,11 @@ export async function status(
     else if (loops.length === 0)
       print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
     // Loaded only here: the widths of characters take a large table.
-    else (await import('./ls.ts')).printTable(loops.map((loop) => ({ loop, level: 0 })), false);
+    else
+      (await import('./ls.ts')).printTable(
+        loops.map((loop) => ({ loop, level: 0 })),
+        false,
+      );
     return 0;
   }
   const loop = findLoop(workspace, name);

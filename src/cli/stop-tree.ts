@@ -27,7 +27,8 @@ export async function stopTree(
   const codes = await Promise.all(
     children.map(async (child) => {
       const { workspace, name } = child.spec;
-      const found = child.state.outcome === null ? await findOwned(workspace, name).catch(() => child) : child;
+      const found =
+        child.state.outcome === null ? await findOwned(workspace, name).catch(() => child) : child;
       return stopTree(found.spec.id === child.spec.id ? found : child, passOver(stop));
     }),
   );

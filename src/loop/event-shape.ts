@@ -6,7 +6,14 @@
  */
 import { PHASES } from './completion.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import { CHILD_LOSSES, type Control, type Happening, type LoopEvent, type RunClass, type RunEnding } from './event.ts';
+import {
+  CHILD_LOSSES,
+  type Control,
+  type Happening,
+  type LoopEvent,
+  type RunClass,
+  type RunEnding,
+} from './event.ts';
 import type { Outcome } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import {
@@ -212,6 +219,7 @@ const EVENT = variant('type', {
     messages: strings,
     messagesUpTo: optional(string),
     fingerprint: nullable(string),
+    childrenProblem: optional(string),
   }),
   'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
   'evidence.examined': fields({
@@ -248,7 +256,7 @@ const EVENT = variant('type', {
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'timer.fired': fields({ key: string }),
-  'child.started': fields({ child: string, run: optional(string) }),
+  'child.started': fields({ child: string, run: optional(string), record: optional(flag) }),
   'child.ended': fields({
     child: string,
     outcome: optional(nullable(outcome)),

@@ -124,7 +124,13 @@ export type Happening =
   /** A wait is over. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A run or a check of this loop started a child loop; older journals do not say which. */
-  | { readonly type: 'child.started'; readonly child: string; readonly run?: string }
+  | {
+      readonly type: 'child.started';
+      readonly child: string;
+      readonly run?: string;
+      /** The child is no loop: another program has recorded its run in the task folder. */
+      readonly record?: true;
+    }
   /** A child loop ended. `outcome` is null if it was `lost`; older journals have neither. */
   | {
       readonly type: 'child.ended';
@@ -359,6 +365,8 @@ export interface Probe {
   readonly messagesUpTo?: string;
   /** Head, tree and task list as one string; null unless it was asked for. */
   readonly fingerprint: string | null;
+  /** Why a loop that is done may not know all runs that others have recorded in its task folder; absent otherwise. */
+  readonly childrenProblem?: string;
 }
 
 export type Control =

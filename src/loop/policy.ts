@@ -16,6 +16,11 @@ export interface Policy {
   readonly calls: 'autonomous' | 'documented';
   /** Whether prompt files and check logs also appear beside the settings, under the names of document 001. */
   readonly aliases: boolean;
+  /**
+   * Whether the desk is also a task folder of document 000: with `TASK.md`, and for each run with its prompt, its output
+   * and `run-info.yaml`. Records that other programs put there count as active children.
+   */
+  readonly taskFolder: boolean;
   /** What the agent can see and change of the machine; null for everything that the user can. */
   readonly sandbox: SandboxPolicy | null;
   readonly completion: CompletionPolicy;
@@ -191,6 +196,8 @@ export const SECTION_NAMES = [
   'nudge',
   'continuation',
   'iteration-count',
+  'restart-prefix',
+  'preamble',
 ] as const;
 export type SectionName = (typeof SECTION_NAMES)[number];
 

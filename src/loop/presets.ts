@@ -67,6 +67,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       ...base,
       preset: 'conductor',
       keys: 'own',
+      taskFolder: true,
       completion: {
         ...base.completion,
         detectors: [DONE_FILE],
@@ -77,7 +78,10 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       limits: { ...documented.limits, iterations: 100, failures: null, lookedAt: 'before-next' },
       timeouts: { ...documented.timeouts, runMs: 300 * SECOND },
       delay: { ...base.delay, afterOkMs: SECOND, afterFailure: { kind: 'fixed', ms: SECOND } },
-      prompt: { ...base.prompt, sections: ['base', 'failed-checks', 'evidence', 'messages', 'guidance'] },
+      prompt: {
+        ...base.prompt,
+        sections: ['base', 'failed-checks', 'evidence', 'messages', 'guidance', 'restart-prefix', 'preamble'],
+      },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
       wording: wordings.conductor,

@@ -78,6 +78,13 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
       if (template === null || iteration < 2) return [];
       return [{ kind: 'continuation', template, iteration, limit, promise: claimWord(state) }];
     }
+    case 'restart-prefix':
+      // The first attempt is the first run of the first iteration.
+      return iteration === 1 && (run === null ? turn.runs === 0 : run.id === '1.1')
+        ? []
+        : [{ kind: 'restart-prefix' }];
+    case 'preamble':
+      return [{ kind: 'preamble' }];
     case 'iteration-count':
       return [{ kind: 'iteration-count', iteration, limit }];
   }

@@ -8,6 +8,7 @@ import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
 import { evidenceSection } from './evidence-text.ts';
 import { describeNearMiss } from './near-miss.ts';
 import type { FailAction } from './policy.ts';
+import { preamble, type PreambleInputs } from './preamble.ts';
 import type { EvidenceFeedback } from './state.ts';
 
 export function renderPrompt(plan: PromptPlan, inputs: PromptInputs): string {
@@ -83,6 +84,10 @@ export type Section =
     }
   /** Number of this iteration and of those left; always at the top of the prompt. */
   | { readonly kind: 'iteration-count'; readonly iteration: number; readonly limit: number | null }
+  /** Tells the agent that the task was begun before; in front of the text so far. */
+  | { readonly kind: 'restart-prefix' }
+  /** The run's ids and folders, and how to use them; always at the top of the prompt. */
+  | { readonly kind: 'preamble' }
   /** The request for a commit message; replaces the text so far. */
   | { readonly kind: 'commit-message' };
 
@@ -116,6 +121,7 @@ export interface PromptInputs {
   readonly checkOutput: Readonly<Record<number, string>>;
   /** The path of a check's log that the agent is shown, where it is not the log's own. */
   readonly checkLog?: Readonly<Record<number, string>>;
+  readonly preamble?: PreambleInputs;
 }
 
 export const COMMIT_MESSAGE_REQUEST =
@@ -169,6 +175,10 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
       return continuation(section, text);
     case 'iteration-count':
       return prepend(text, iterationCount(section.iteration, section.limit));
+    case 'restart-prefix':
+      return prepend(text, 'Continue working on the following:');
+    case 'preamble':
+      return inputs.preamble === undefined ? text : prepend(text, preamble(inputs.preamble));
     case 'commit-message':
       return COMMIT_MESSAGE_REQUEST;
   }

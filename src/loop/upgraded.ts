@@ -6,15 +6,7 @@ import { OURS, wordings } from './wording.ts';
 
 /** A policy as this version writes it, where a journal of an earlier version lacks a part or has one that is gone. */
 export function upgraded(policy: Policy): Policy {
-  return withChildLimits(
-    withScreen(
-      withSandbox(
-        withCheckpointMaxFile(
-          withEvidence(withStateEdits(withExitCodes(withoutOutageIs(withWording(policy))))),
-        ),
-      ),
-    ),
-  );
+  return STEPS.reduce((written, step) => step(written), policy);
 }
 
 /** Earlier versions had no texts of documents in the policy, or fewer. */
@@ -55,6 +47,12 @@ function withChildLimits(policy: Policy): Policy {
   return childLimits === undefined ? { ...policy, childLimits: DEFAULT_POLICY.childLimits } : policy;
 }
 
+/** Earlier versions wrote no task folder; a loop keeps the desk that it was started with. */
+function withTaskFolder(policy: Policy): Policy {
+  const { taskFolder }: Partial<Policy> = policy;
+  return taskFolder === undefined ? { ...policy, taskFolder: false } : policy;
+}
+
 /** Earlier versions had no sandbox. */
 function withSandbox(policy: Policy): Policy {
   const { sandbox }: Partial<Policy> = policy;
@@ -84,3 +82,17 @@ function withStateEdits(policy: Policy): Policy {
   const known: Preset | undefined = presets[policy.preset];
   return { ...policy, stateEdits: known?.policy.stateEdits ?? false };
 }
+
+/** In the order in which the versions brought them. */
+const STEPS: readonly ((policy: Policy) => Policy)[] = [
+  withWording,
+  withoutOutageIs,
+  withExitCodes,
+  withStateEdits,
+  withEvidence,
+  withCheckpointMaxFile,
+  withSandbox,
+  withScreen,
+  withChildLimits,
+  withTaskFolder,
+];

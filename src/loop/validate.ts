@@ -231,6 +231,7 @@ const POLICY = object({
   keys: oneOf(['all', 'own']),
   calls: oneOf(['autonomous', 'documented']),
   aliases: flag,
+  taskFolder: flag,
   sandbox: nullable(object({ checks: flag, write: list(nonBlank), hide: list(nonBlank), network: flag })),
   completion: object({
     until: oneOf(UNTILS),

@@ -4,7 +4,8 @@ import { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { presets } from '../loop/presets.ts';
 import { accountOf, agentEnvironment } from './agent-environment.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { projectId } from '../store/names.ts';
+import { runEnvironment, startersEnvironment } from '../store/run-environment.ts';
 
 const spec = (agent: Spec['agent']): Spec => ({
   version: 1,
@@ -37,6 +38,65 @@ describe('the environment of an agent', () => {
     expect(seen).toMatchObject({ IS_SANDBOX: '1', OTHER: 'y' });
     expect(seen).not.toHaveProperty('HIDDEN');
     expect(seen).not.toHaveProperty('CLAUDECODE');
+  });
+
+  it('S1.66 names the project, the task, the run, its parent and their folders, under the old and the new names', () => {
+    const folder = '/w o/My_Project.v2/.ralph/loops/a';
+    const of = (parent: Spec['parent']) =>
+      runEnvironment({
+        spec: { ...spec(claude), workspace: '/w o/My_Project.v2', parent },
+        folder: new LoopFolder({ id: 'a-12345678', name: 'a', workspace: '/w o/My_Project.v2' }),
+        env: { TASK_FOLDER: '/elsewhere', HOME: '/h' },
+        run: '2.3',
+        policy: presets.conductor.policy,
+      });
+    expect(of(null)).toEqual({
+      HOME: '/h',
+      JRUN_PROJECT_ID: 'my-project-v2',
+      JRUN_TASK_ID: 'a',
+      JRUN_ID: 'a-12345678.2.3',
+      JRUN_PARENT_ID: '',
+      JRUN_RUNS_DIR: `${folder}/runs`,
+      JRUN_MESSAGE_BUS: `${folder}/TASK-MESSAGE-BUS.md`,
+      JRUN_TASK_FOLDER: folder,
+      JRUN_RUN_FOLDER: `${folder}/runs/0002.3`,
+      TASK_FOLDER: folder,
+      RUN_FOLDER: `${folder}/runs/0002.3`,
+      RUNS_DIR: `${folder}/runs`,
+      MESSAGE_BUS: `${folder}/TASK-MESSAGE-BUS.md`,
+      RALPH_LOOP: 'a',
+      RALPH_LOOP_FOLDER: folder,
+      RALPH_RUN_FOLDER: `${folder}/runs/0002.3`,
+      RALPH_ITERATION: '2',
+      RALPH_DONE_FILE: `${folder}/DONE`,
+      RALPH_PARENT_RUN_ID: '',
+      RALPH_MESSAGE_BUS: `${folder}/TASK-MESSAGE-BUS.md`,
+    });
+    expect(of({ run: 'root-12345678.1.1', folder: '/s' })).toMatchObject({
+      JRUN_PARENT_ID: 'root-12345678.1.1',
+      RALPH_PARENT_RUN_ID: 'root-12345678.1.1',
+    });
+  });
+
+  it('S1.66 of a loop that a run starts has none of the variables of that run', () => {
+    const outer = runEnvironment({
+      spec: spec(claude),
+      folder: new LoopFolder({ id: 'a-12345678', name: 'a', workspace: '/w' }),
+      env: { KEPT: 'x', RALPH_RUN_ID: 'a-12345678.1.1' },
+      run: '1.1',
+      policy: presets.conductor.policy,
+    });
+    expect(startersEnvironment(outer)).toEqual({ KEPT: 'x', PATH: '' });
+  });
+
+  it('S1.60 has a project id of lower-case letters, digits and inner hyphens, whatever the folder is called', () => {
+    expect(['/a/Repo', '/a/--x--', '/', '/a/日本', '/a/1'].map(projectId)).toEqual([
+      'repo',
+      'x',
+      'project',
+      'project',
+      '1',
+    ]);
   });
 
   it('S1.67 has no API key of another agent in the preset conductor', () => {

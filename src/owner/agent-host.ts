@@ -6,11 +6,9 @@
  *    (`recovery/recovery.ts`) need not know its host.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import type { PromptVia } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { commandLine, promptWay } from '../agents/call.ts';
-import { replaceFile } from '../files/replace-file.ts';
 import { functionHost } from '../hosts/function.ts';
 import type { CallSpec, Performer } from '../hosts/function-call.ts';
 import type { Host } from '../hosts/host.ts';
@@ -21,7 +19,7 @@ import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
-import { onDesk } from '../store/desk.ts';
+import { onDesk, putOnDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
@@ -147,9 +145,7 @@ function promptFileFor(
 ): string {
   if (via !== 'file') return folder.prompt(run);
   const file = folder.desk.prompt(run);
-  onDesk(folder.desk, folder.desk.run(run), (place) =>
-    replaceFile(join(place, basename(file)), readFileSync(folder.prompt(run), 'utf8')),
-  );
+  putOnDesk(folder.desk, file, readFileSync(folder.prompt(run), 'utf8'));
   // A path relative to the workspace is wrong in a worktree.
   if (!policy.aliases || spec.worktree !== undefined) return file;
   linkAlias(spec.workspace, promptAlias(run), file);

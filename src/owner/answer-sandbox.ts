@@ -111,7 +111,10 @@ function answerTo(
     case 'wait':
     case 'stop':
       if (isOwn)
-        return { ok: false, message: `"${name}" is the loop of this run; ralph ${request.type} works for its child loops` };
+        return {
+          ok: false,
+          message: `"${name}" is the loop of this run; ralph ${request.type} works for its child loops`,
+        };
       return queue.add(() =>
         request.type === 'wait' ? front().wait(found) : front().stop(found, request.now),
       );

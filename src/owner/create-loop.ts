@@ -39,6 +39,7 @@ import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseHiddenAgent } from './sandboxed-agent.ts';
 import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
+import { keepTask, readOnce } from './task-file.ts';
 
 export interface LoopRequest {
   readonly workspace: string;
@@ -73,7 +74,8 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(asked.workspace);
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
-  const request = { ...asked, ...asChild(asked), workspace, env };
+  const prompt = readOnce(asked.prompt, asked.policy);
+  const request = { ...asked, ...asChild(asked), workspace, env, prompt };
   await refuseRequest(request);
   const notes = [
     ...prepareState(workspace),
@@ -159,6 +161,7 @@ async function writeLoop(
   keepEnvironment(spec, env);
   writeSpec(folder.spec, spec, env);
   moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
+  if (policy.taskFolder) keepTask(folder.desk, spec.prompt);
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)

@@ -49,8 +49,10 @@ import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
+import { runFacts } from './run-facts.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
+import { keepTask } from './task-file.ts';
 import { loopWorkspace } from './workspace.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 
@@ -226,6 +228,7 @@ export class OwnedLoop {
         promptFile: 'file' in spec.prompt ? spec.prompt.file : null,
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
+      run: () => runFacts(this.#loop, projections.known.state),
       mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
       remade: () => this.#makeDesk(),
@@ -239,6 +242,7 @@ export class OwnedLoop {
     const run = this.state.turn.run?.id;
     prepareFolder(spec.workspace);
     relockDesk(folder.desk);
+    if (this.state.policy.taskFolder) keepTask(folder.desk, spec.prompt);
     if (run !== undefined) onDesk(folder.desk, folder.desk.run(run), () => {});
   }
 

@@ -19,6 +19,7 @@ import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
 import { copyToDesk } from '../store/desk.ts';
+import { recordedChanges, recordedChildren } from '../store/recorded-children.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
@@ -39,11 +40,14 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   return {
     async look({ markers, messages, messagesAfter, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name, roots) }));
+      const isDone = loop.policy().taskFolder && found.some(({ isThere }) => isThere);
+      const childrenProblem = isDone ? recordedChildren(folder).problem : null;
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         ...(messages ? loop.bus.probe(messagesAfter) : NO_MESSAGES),
         fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
+        ...(childrenProblem === null ? {} : { childrenProblem }),
       };
     },
     examine: (effect) => evidence.examine(effect),
@@ -77,7 +81,10 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
-    childChanges: (state) => childChanges(folder, state),
+    childChanges: async (state) => [
+      ...childChanges(folder, state),
+      ...(state.policy.taskFolder ? await recordedChanges(folder, state) : []),
+    ],
     questions: (state) => loop.bus.questions(state),
     edits: (state) => loop.edits(state),
   };

@@ -3,14 +3,18 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { agentNamed } from '../agents/agents.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
+import type { PreambleInputs } from '../loop/preamble.ts';
 import { diffForPrompt } from '../scm/checkpoints.ts';
 import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readOutput } from '../store/check-output.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
-import type { StartedLoop } from '../store/run-environment.ts';
+import { putOnDesk } from '../store/desk.ts';
+import { runVariables, type StartedLoop } from '../store/run-environment.ts';
+import type { Desk } from '../store/store.ts';
 import type { LoopBus } from './loop-bus.ts';
 import { readBase, type PromptBase } from './prompt-source.ts';
 
@@ -35,6 +39,7 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   const path = folder.prompt(effect.run);
   makeFolders(folder.run(effect.run), PRIVATE_FOLDER);
   replaceFile(path, text, { mode: PRIVATE_FILE });
+  if (loop.policy().taskFolder) showOnDesk(folder.desk, folder.desk.prompt(effect.run), text);
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   return {
     path: relative(folder.path, path),
@@ -42,6 +47,15 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
     base: hashOf(base.text),
     ...(unread === null ? {} : { messagesUpTo: unread.upTo }),
   };
+}
+
+/** Writes a copy of the prompt for people; a desk that cannot be written is no reason to end the loop. */
+function showOnDesk(desk: Desk, path: string, text: string): void {
+  try {
+    putOnDesk(desk, path, text);
+  } catch {
+    // The agent gets the prompt from the state.
+  }
 }
 
 function hashOf(text: string): string {
@@ -75,7 +89,7 @@ function hide<T extends { readonly command: string }>(one: T): T {
 /** Gathers only what the sections of the plan need. */
 async function gather(
   loop: PromptedLoop,
-  { plan }: EffectOf<'run'>,
+  { plan, run }: EffectOf<'run'>,
   base: PromptBase,
   messages: string,
 ): Promise<PromptInputs> {
@@ -105,6 +119,19 @@ async function gather(
     messages,
     checkOutput,
     checkLog,
+    ...(has('preamble') ? { preamble: preambleOf(loop, run) } : {}),
+  };
+}
+
+function preambleOf(loop: PromptedLoop, run: string): PreambleInputs {
+  const { spec, folder } = loop;
+  const variables = runVariables({ spec, folder, run, policy: loop.policy() });
+  const { kind } = spec.agent;
+  return {
+    variables: Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith('JRUN_'))),
+    outputFile: folder.desk.output(run),
+    doneFile: variables.RALPH_DONE_FILE,
+    agent: agentNamed(kind).call === null ? null : kind,
   };
 }
 

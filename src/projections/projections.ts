@@ -1,12 +1,13 @@
 /**
- * The files that are made from the journal for people and other programs: `state.json`, `iterations.log`, `progress.md`
- * and the snapshot. Every owner brings them up to date from the journal, so nothing depends on them.
+ * The files that are made from the journal for people and other programs: `state.json`, `iterations.log`, `progress.md`,
+ * the records of runs and the snapshot. Every owner brings them up to date from the journal, so nothing depends on them.
  *
  * 1. The journal is the truth: a projection that cannot be written must not stop the loop.
  * 2. An entry that an earlier owner has written is not written again.
  * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
  */
 import { existsSync } from 'node:fs';
+import type { AgentEvent } from '../agents/agent.ts';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
@@ -18,16 +19,15 @@ import type { LoopFolder } from '../store/store.ts';
 import { GrowingFile } from './growing-file.ts';
 import { IterationsLog } from './iterations-log.ts';
 import { ProgressFile } from './progress-file.ts';
+import { RunInfo, type RunInfoContext } from './run-info.ts';
 import { SnapshotFile } from './snapshot-file.ts';
 import { stateContent, StateFile, type AboutLoop } from './state-file.ts';
 
 /** How long a change may take to show in the files. */
 const FLUSH_AFTER_MS = 200;
 
-export interface ProjectionContext {
+export interface ProjectionContext extends RunInfoContext {
   readonly about: () => AboutLoop;
-  /** A text without secrets. */
-  readonly mask: (text: string) => string;
   readonly warn: (line: string) => void;
   /** The desk was removed and is made again. */
   readonly remade: () => void;
@@ -39,6 +39,7 @@ export class Projections implements JournalReader {
   readonly #log: IterationsLog;
   readonly #progress: ProgressFile;
   readonly #stateFile: StateFile;
+  readonly #runInfo: RunInfo;
   readonly #snapshot: SnapshotFile;
   #known: Knowledge = NOTHING_KNOWN;
   #mark: (() => JournalMark) | null = null;
@@ -47,7 +48,11 @@ export class Projections implements JournalReader {
   #hasWritten = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(folder: LoopFolder, context: ProjectionContext) {
+  constructor(
+    folder: LoopFolder,
+    context: ProjectionContext,
+    { isRebuilt = false }: { readonly isRebuilt?: boolean } = {},
+  ) {
     const { mask, warn } = context;
     const { desk } = folder;
     this.#folder = folder;
@@ -59,6 +64,7 @@ export class Projections implements JournalReader {
       earlier: folder.earlierProgress,
     });
     this.#stateFile = new StateFile(desk);
+    this.#runInfo = new RunInfo(folder, context, isRebuilt);
     this.#snapshot = new SnapshotFile(folder.snapshot);
   }
 
@@ -94,11 +100,22 @@ export class Projections implements JournalReader {
     this.#progress.take(event, before);
     this.#known = after;
     this.#log.take(event, after);
+    this.#runInfo.take(event, after);
     const isNewPolicy = before.state.policy !== after.state.policy;
     if (isNewPolicy) this.#stateFile.forgetEdit();
     if (!this.#isLive) return;
     if (isNewPolicy) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_AFTER_MS).unref();
+  }
+
+  /** Takes what the agent says, for the output of its run. */
+  agent(event: AgentEvent): void {
+    if (this.#known.state.policy.taskFolder) this.#runInfo.heard(event);
+  }
+
+  /** Takes what the agent said to an earlier owner. */
+  recalled(event: AgentEvent): void {
+    this.agent(event);
   }
 
   /** The whole journal has been taken; `mark` says how long it is from now on. */
@@ -114,12 +131,13 @@ export class Projections implements JournalReader {
       this.#log.catchUp();
       this.#progress.catchUp();
     });
+    this.#runInfo.goLive();
     this.flush();
   }
 
   /** Writes the files again from the whole journal, after they were removed. */
   rebuild(): void {
-    const rebuilt = new Projections(this.#folder, this.#context);
+    const rebuilt = new Projections(this.#folder, this.#context, { isRebuilt: true });
     readJournal(this.#folder.journal, { take: (event) => rebuilt.take(event) });
     rebuilt.goLive();
     this.#log.replaceBy(rebuilt.#log);
@@ -175,6 +193,7 @@ export class Projections implements JournalReader {
     if (!this.#isLive) return;
     this.#log.write();
     this.#progress.write();
+    this.#runInfo.write();
   }
 
   #writeSnapshot(): void {

@@ -37,7 +37,9 @@ export function refuseChild(parent: ParentRun, child: string | null = null): voi
   const { name } = spec;
   if (state.outcome !== null || state.control.stop !== null) {
     const why = state.outcome === null ? 'is being stopped' : 'has ended';
-    throw new UserError(`the loop of this run, "${name}", ${why} and can start no child loops: finish your work`);
+    throw new UserError(
+      `the loop of this run, "${name}", ${why} and can start no child loops: finish your work`,
+    );
   }
   const { maxDepth, maxActive } = state.policy.childLimits;
   const depth = depthOf(spec);
@@ -101,7 +103,9 @@ function readParent({ folder }: ParentRun): LoopReading {
 }
 
 function unreadable(): UserError {
-  return new UserError('the loop of this run cannot be read, so it can start no child loops: do the work yourself');
+  return new UserError(
+    'the loop of this run cannot be read, so it can start no child loops: do the work yourself',
+  );
 }
 
 function noneAllowed(name: string, { maxDepth }: ChildLimitsPolicy): UserError {

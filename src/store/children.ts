@@ -70,7 +70,8 @@ export function forgetEndedChildren(parent: LoopFolder, state: LoopState): void 
     if (state.children.includes(id)) continue;
     const standing = standingOf(id);
     if (standing.is === 'active' || standing.is === 'new') continue;
-    if (isForgotten(id, standing, state) || started(id, parent).length === 0) withdrawChild(parent.path, { id });
+    if (isForgotten(id, standing, state) || started(id, parent).length === 0)
+      withdrawChild(parent.path, { id });
   }
 }
 

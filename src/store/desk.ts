@@ -9,6 +9,7 @@ import { closeSync, constants, copyFileSync, fstatSync, renameSync, rmSync, writ
 import { basename, dirname, join, relative } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, isTaken, openRegular, readAll } from '../files/files.ts';
+import { replaceFile, type ReplaceOptions } from '../files/replace-file.ts';
 import { retakeLock, takeLock, type LockResult } from './lock.ts';
 import { thisProcess } from './lock-owner.ts';
 import { cannotWrite } from './ralph-folder.ts';
@@ -19,6 +20,11 @@ import { UserError } from '../user-error.ts';
 export function onDesk<T>(desk: Desk, folder: string, use: (path: string) => T): T {
   const more = relative(desk.path, folder).split('/').filter(Boolean);
   return below(desk.workspace, [...desk.parts, ...more], { make: true }, use);
+}
+
+/** Writes a file of the desk as a whole; makes its folder where it is missing. */
+export function putOnDesk(desk: Desk, path: string, content: string, options: ReplaceOptions = {}): void {
+  onDesk(desk, dirname(path), (folder) => replaceFile(join(folder, basename(path)), content, options));
 }
 
 /** Makes the desk, takes its lock and returns how to release it; throws if a process of another state folder has it. */
@@ -79,8 +85,7 @@ export function removeDesk({ workspace, parts, path }: Desk): void {
 }
 
 /** Copies a log from the state to the desk, where people and agents read it; only the end of a very long one. */
-export function copyToDesk(folder: LoopFolder, log: string): void {
-  const copy = folder.copyOnDesk(log);
+export function copyToDesk(folder: LoopFolder, log: string, copy: string = folder.copyOnDesk(log)): void {
   onDesk(folder.desk, dirname(copy), (place) => {
     const target = join(place, basename(copy));
     rmSync(target, { recursive: true, force: true });

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+
 /** Why a loop cannot have this name; null if it can. The name becomes a folder, so it must not be a path. */
 export function problemWithName(name: string): string | null {
   if (name === '') return 'it is empty';
@@ -26,6 +28,14 @@ export function nameFrom(text: string): string {
     .slice(0, 4)
     .join('-');
   return words.slice(0, 30).replace(/-+$/, '') || 'loop';
+}
+
+/** The id of the project that a workspace is, for document 000: the folder's name in lower-case letters, digits and `-`. */
+export function projectId(workspace: string): string {
+  const words = basename(workspace)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-');
+  return words.replaceAll(/^-|-$/g, '') || 'project';
 }
 
 /** The name in a loop's id: the id without its random suffix. */

@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path';
+import { projectId } from './names.ts';
 import type { LoopFolder } from './store.ts';
 import { STATE, stateFolder } from './state-folder.ts';
 import type { Spec } from './spec.ts';
@@ -7,8 +8,6 @@ import type { Policy } from '../loop/policy.ts';
 
 /** Set for every process of a run, so that orphans can be found. */
 export const RUN_MARKER = 'RALPH_RUN_ID';
-const PARENT_RUN = 'RALPH_PARENT_RUN_ID';
-const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 /** The umask of the loop's starter, in octal. The shim sets it if the owner has another one. */
 export const UMASK = 'RALPH_UMASK';
 /** `1` trusts the settings files of a workspace. It never reaches an agent, which must not trust what it wrote itself. */
@@ -21,7 +20,10 @@ export interface StartedLoop {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The environment of an agent or a check: the one of the loop's starter, and the variables of the run. */
+/**
+ * The environment of an agent or a check: the one of the loop's starter, and the variables of the run. Document 000 names
+ * some of them twice: its scripts use the older names without `JRUN_`.
+ */
 export function runEnvironment({
   spec,
   folder,
@@ -29,25 +31,64 @@ export function runEnvironment({
   run,
   policy,
 }: StartedLoop & { readonly run: string; readonly policy: Policy }): Record<string, string> {
-  const { desk } = folder;
+  return { ...env, ...runVariables({ spec, folder, run, policy }) };
+}
+
+/** The variables of a run, without its marker. */
+export function runVariables({
+  spec,
+  folder: { desk },
+  run,
+  policy,
+}: Omit<StartedLoop, 'env'> & { readonly run: string; readonly policy: Policy }): RunVariables {
   const runFolder = desk.run(run);
+  const parent = spec.parent?.run ?? '';
   const marker = policy.completion.detectors.find((detector) => detector.kind === 'marker');
   return {
-    ...env,
     RALPH_LOOP: spec.name,
-    [LOOP_FOLDER]: desk.path,
+    RALPH_LOOP_FOLDER: desk.path,
+    RALPH_RUN_FOLDER: runFolder,
     RALPH_ITERATION: run.split('.')[0] ?? '',
     RALPH_DONE_FILE: desk.marker(marker?.file ?? 'DONE'),
-    TASK_FOLDER: desk.path,
-    JRUN_TASK_FOLDER: desk.path,
-    RUN_FOLDER: runFolder,
-    JRUN_RUN_FOLDER: runFolder,
+    RALPH_PARENT_RUN_ID: parent,
+    RALPH_MESSAGE_BUS: desk.bus,
+    JRUN_PROJECT_ID: projectId(spec.workspace),
+    JRUN_TASK_ID: spec.name,
     JRUN_ID: runMarker(spec, run).value,
-    JRUN_PARENT_ID: spec.parent?.run ?? '',
-    MESSAGE_BUS: desk.bus,
+    JRUN_PARENT_ID: parent,
+    JRUN_RUNS_DIR: desk.runs,
     JRUN_MESSAGE_BUS: desk.bus,
+    JRUN_TASK_FOLDER: desk.path,
+    JRUN_RUN_FOLDER: runFolder,
+    TASK_FOLDER: desk.path,
+    RUN_FOLDER: runFolder,
+    RUNS_DIR: desk.runs,
+    MESSAGE_BUS: desk.bus,
   };
 }
+
+const RUN_VARIABLES = [
+  'RALPH_LOOP',
+  'RALPH_LOOP_FOLDER',
+  'RALPH_RUN_FOLDER',
+  'RALPH_ITERATION',
+  'RALPH_DONE_FILE',
+  'RALPH_PARENT_RUN_ID',
+  'RALPH_MESSAGE_BUS',
+  'JRUN_PROJECT_ID',
+  'JRUN_TASK_ID',
+  'JRUN_ID',
+  'JRUN_PARENT_ID',
+  'JRUN_RUNS_DIR',
+  'JRUN_MESSAGE_BUS',
+  'JRUN_TASK_FOLDER',
+  'JRUN_RUN_FOLDER',
+  'TASK_FOLDER',
+  'RUN_FOLDER',
+  'RUNS_DIR',
+  'MESSAGE_BUS',
+] as const;
+type RunVariables = Record<(typeof RUN_VARIABLES)[number], string>;
 
 export function runMarker(spec: Spec, run: string): { name: string; value: string } {
   return { name: RUN_MARKER, value: `${spec.id}.${run}` };
@@ -63,16 +104,7 @@ export function setUpMarker(spec: Spec): { name: string; value: string } {
 
 /** The environment of a loop's starter, without the variables of the run that it may itself belong to. */
 export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const ofRun = new Set([
-    RUN_MARKER,
-    PARENT_RUN,
-    LOOP_FOLDER,
-    UMASK,
-    TRUST,
-    'RALPH_LOOP',
-    'RALPH_ITERATION',
-    'RALPH_DONE_FILE',
-  ]);
+  const ofRun: ReadonlySet<string> = new Set([RUN_MARKER, UMASK, TRUST, ...RUN_VARIABLES]);
   const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     value === undefined || ofRun.has(name) ? [] : [[name, value]],
   );

@@ -97,6 +97,9 @@ export class Desk {
   readonly iterationsLog: string;
   readonly progressFile: string;
   readonly bus: string;
+  /** The task in the user's words, and the folder with one folder per run: names of document 000. */
+  readonly taskFile: string;
+  readonly runs: string;
 
   constructor(workspace: string, name: string) {
     this.workspace = workspace;
@@ -108,6 +111,8 @@ export class Desk {
     this.iterationsLog = join(this.path, 'iterations.log');
     this.progressFile = join(this.path, 'progress.md');
     this.bus = join(this.path, TASK_BUS);
+    this.taskFile = join(this.path, 'TASK.md');
+    this.runs = join(this.path, RUNS);
   }
 
   /** The path of a marker: on the desk, unless the policy gives an absolute path. */
@@ -124,13 +129,29 @@ export class Desk {
   prompt(run: string): string {
     return join(this.run(run), 'prompt.md');
   }
+
+  /** Copies of what the agent printed. */
+  stdout(run: string): string {
+    return join(this.run(run), 'agent-stdout.txt');
+  }
+
+  stderr(run: string): string {
+    return join(this.run(run), 'agent-stderr.txt');
+  }
+
+  /** What the run has to say at its end; the agent may write it itself. */
+  output(run: string): string {
+    return join(this.run(run), 'output.md');
+  }
 }
+
+const RUNS = 'runs';
 
 /** `runs/0007` for the first run of the seventh iteration, `runs/0007.2` for the second. */
 function runFolder(run: string): string {
   const [iteration = '0', number = '1'] = run.split('.');
   const padded = iteration.padStart(4, '0');
-  return join('runs', number === '1' ? padded : `${padded}.${number}`);
+  return join(RUNS, number === '1' ? padded : `${padded}.${number}`);
 }
 
 /** The states of all loops of this user. */

@@ -109,7 +109,9 @@ describe('ralph bus', () => {
     for (const path of ['README.md', target, 'TASK-MESSAGE-BUS.md']) {
       env['MESSAGE_BUS'] = path;
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      expect(await refused('post', 'text')).toContain('must be the absolute path of a file TASK-MESSAGE-BUS.md or');
+      expect(await refused('post', 'text')).toContain(
+        'must be the absolute path of a file TASK-MESSAGE-BUS.md or',
+      );
     }
     env['MESSAGE_BUS'] = stage.path('TASK-MESSAGE-BUS.md');
     symlinkSync(target, env['MESSAGE_BUS']);

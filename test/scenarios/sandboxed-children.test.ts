@@ -78,9 +78,13 @@ cat "$FAKE_CALL/one" "$FAKE_CALL/two" "$FAKE_CALL/three" >"$FAKE_CALL/all"`,
   expect((await stage.run('-p', 'x', '-m', '1')).code).toBe(1);
   const all = stage.given(1, 'all');
   expect(all.match(/started \w+ in the background\nexit 0/g)).toHaveLength(2);
-  expect(all.match(/this loop \("it"\) already has 2 active children \(\w+, \w+\): .*\nexit 2/g)).toHaveLength(1);
+  expect(
+    all.match(/this loop \("it"\) already has 2 active children \(\w+, \w+\): .*\nexit 2/g),
+  ).toHaveLength(1);
   await stage.waitForCall(2, 'below');
   stage.release();
   await stage.ralph('wait', '--all').ended;
-  expect(stage.given(2, 'below')).toContain('is 1 generation below the first loop and may start no child loops');
+  expect(stage.given(2, 'below')).toContain(
+    'is 1 generation below the first loop and may start no child loops',
+  );
 });

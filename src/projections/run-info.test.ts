@@ -1,0 +1,285 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Happening, LoopEvent, RunClass, RunEnding } from '../loop/event.ts';
+import { presets } from '../loop/presets.ts';
+import { learn, NOTHING_KNOWN } from '../loop/report.ts';
+import { NO_OUTPUT } from '../loop/run.ts';
+import { LoopFolder } from '../store/store.ts';
+import { iteration, planned, started } from '../../test/rig/given.ts';
+import { howItEnded } from './run-ending.ts';
+import { RunInfo, type RunFacts } from './run-info.ts';
+
+let workspace: string;
+let folder: LoopFolder;
+beforeEach(() => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-run-info-')));
+  workspace = join(root, 'w');
+  mkdirSync(workspace);
+  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+});
+afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+
+const facts: RunFacts = {
+  ids: { project: 'w', task: 'it', parent: 'root-12345678.1.1' },
+  idOf: (run) => `it-12345678.${run}`,
+  agent: 'custom',
+  hasOwnText: false,
+  cwd: '/w',
+  commandline: 'agent',
+};
+const AT = Date.parse('2025-06-01T10:00:00Z');
+const events = (preset: 'conductor' | 'default', ...happened: readonly Happening[]): readonly LoopEvent[] =>
+  [{ type: 'loop.created', name: 'it', policy: presets[preset].policy } as const, ...happened].map(
+    (event, index) => ({ ...event, at: AT + index * 1000 }),
+  );
+const ends = (run: string, as: RunClass, ending: RunEnding): Happening => ({
+  type: 'run.ended',
+  run,
+  ending,
+  as,
+  jitter: 0,
+});
+const exits = (run: string, code: number): Happening =>
+  ends(run, code === 0 ? 'ok' : 'failure', { how: 'exited', code, error: null });
+const waits: Happening = { type: 'loop.ended', outcome: { type: 'waiting' } };
+const first = [iteration(1), planned('1.1'), started('1.1')];
+
+/** A projection that has taken these events before it went live, and the others afterwards. */
+function project(
+  before: readonly LoopEvent[],
+  after: readonly LoopEvent[] = [],
+  more: Partial<RunFacts> = {},
+  writesAll = false,
+): RunInfo {
+  const info = new RunInfo(
+    folder,
+    { run: () => ({ ...facts, ...more }), mask: (text) => text.replaceAll('secret', '***') },
+    writesAll,
+  );
+  let known = NOTHING_KNOWN;
+  const take = (event: LoopEvent): void => {
+    known = learn(known, event);
+    info.take(event, known);
+  };
+  before.forEach(take);
+  info.goLive();
+  after.forEach(take);
+  return info;
+}
+const record = (run: string): unknown =>
+  load(readFileSync(join(folder.desk.runs, run, 'run-info.yaml'), 'utf8'));
+const logs = (run: string, stdout: string): void => {
+  mkdirSync(folder.run(run), { recursive: true });
+  writeFileSync(join(folder.run(run), 'stdout.log'), stdout);
+  writeFileSync(join(folder.run(run), 'stderr.log'), 'oops\n');
+};
+const file = (run: string, name: string): string => readFileSync(join(folder.desk.runs, run, name), 'utf8');
+
+describe('the record of a run', () => {
+  it('S1.62 says what runs, since when and for whom, and then how it ended', () => {
+    const journal = events('conductor', ...first, exits('1.1', 0));
+    project([], journal.slice(0, -1));
+    const run = join(folder.desk.runs, '0001');
+    const open = {
+      version: 1,
+      run_id: 'it-12345678.1.1',
+      parent_run_id: 'root-12345678.1.1',
+      project_id: 'w',
+      task_id: 'it',
+      agent: 'custom',
+      process_ownership: 'managed',
+      pid: 1,
+      pgid: 1,
+      start_time: '2025-06-01T10:00:02.000Z',
+      end_time: '0001-01-01T00:00:00.000Z',
+      exit_code: -1,
+      status: 'running',
+      cwd: '/w',
+      prompt_path: `${run}/prompt.md`,
+      output_path: `${run}/output.md`,
+      stdout_path: `${run}/agent-stdout.txt`,
+      stderr_path: `${run}/agent-stderr.txt`,
+      commandline: 'agent',
+      agent_version: '',
+    };
+    expect(record('0001')).toEqual(open);
+    project([], journal);
+    expect(record('0001')).toEqual({
+      ...open,
+      end_time: '2025-06-01T10:00:04.000Z',
+      exit_code: 0,
+      status: 'completed',
+    });
+  });
+
+  it('S1.62 names the run before it, in the same iteration or in the one before', () => {
+    const interrupted = ends('1.1', 'interrupted', { how: 'interrupted' });
+    project(
+      [],
+      events(
+        'conductor',
+        ...first,
+        interrupted,
+        { type: 'timer.fired', key: 'wait:1.1' },
+        planned('1.2'),
+        exits('1.2', 1),
+        { type: 'timer.fired', key: 'wait:1.2' },
+        iteration(2),
+        planned('2.1'),
+        started('2.1'),
+      ),
+    );
+    expect(record('0001')).not.toHaveProperty('previous_run_id');
+    expect(record('0001.2')).toMatchObject({ previous_run_id: 'it-12345678.1.1' });
+    expect(record('0002')).toMatchObject({ previous_run_id: 'it-12345678.1.2', status: 'running' });
+  });
+
+  it.each<[string, RunClass, RunEnding, unknown]>([
+    ['exit code 1', 'failure', { how: 'exited', code: 1, error: null }, 'agent reported failure'],
+    ['exit code 2', 'failure', { how: 'exited', code: 2, error: null }, 'agent usage error'],
+    ['exit code 137', 'failure', { how: 'exited', code: 137, error: null }, 'agent killed (OOM or signal)'],
+    ['exit code 143', 'failure', { how: 'exited', code: 143, error: null }, 'agent terminated (SIGTERM)'],
+    ['exit code 7', 'failure', { how: 'exited', code: 7, error: null }, 'agent exited with code 7'],
+    ['inactivity', 'failure', { how: 'timed-out', which: 'inactivity' }, 'timed out'],
+    ['its timeout', 'failure', { how: 'timed-out', which: 'wall' }, 'timed out'],
+    [
+      'a failed start',
+      'fatal',
+      { how: 'not-started', error: { kind: 'command-not-found', message: 'no secret' } },
+      'no ***',
+    ],
+  ])('S1.64 sums up %s', (_, as, ending, summary) => {
+    project([], events('conductor', ...first, ends('1.1', as, ending)));
+    expect(record('0001')).toMatchObject({ status: 'failed', error_summary: summary });
+  });
+
+  it('S1.43 S1.65 is stopped after a hand-over by exit code, marker file or message, and neither is an error', () => {
+    const byCode = ends('1.1', 'wait', { how: 'exited', code: 42, error: null });
+    project([], events('conductor', ...first, byCode, waits));
+    expect(record('0001')).toMatchObject({ status: 'stopped', exit_code: 42 });
+    project([], events('conductor', ...first, exits('1.1', 1), waits));
+    expect(record('0001')).toMatchObject({ status: 'stopped', exit_code: 1 });
+    expect(record('0001')).not.toHaveProperty('error_summary');
+    const at = {
+      plannedAt: 0,
+      id: '1.1',
+      purpose: 'work',
+      receipt: null,
+      prompt: null,
+      guidance: [],
+    } as const;
+    expect(howItEnded({ ...at, output: NO_OUTPUT, ended: null })).toEqual({
+      status: 'running',
+      exitCode: -1,
+      summary: null,
+    });
+  });
+
+  it('S1.65 is repaired by the next owner if its owner died before it could write the end', () => {
+    const journal = events('conductor', ...first, exits('1.1', 0));
+    project([], journal.slice(0, -1));
+    expect(record('0001')).toMatchObject({ status: 'running' });
+    project(journal);
+    expect(record('0001')).toMatchObject({ status: 'completed' });
+  });
+
+  it('is made again with all others from the whole journal, and by a new owner only if it is the last', () => {
+    const journal = events(
+      'conductor',
+      ...first,
+      exits('1.1', 1),
+      { type: 'timer.fired', key: 'wait:1.1' },
+      iteration(2),
+      planned('2.1'),
+      exits('2.1', 0),
+    );
+    project(journal);
+    expect(readdirSync(folder.desk.runs)).toEqual(['0002']);
+    project(journal, [], {}, true);
+    expect(readdirSync(folder.desk.runs)).toEqual(['0001', '0002']);
+  });
+
+  it('is written nowhere else if the folder of the runs is a link, and again once it is not', () => {
+    const elsewhere = join(dirname(workspace), 'elsewhere');
+    mkdirSync(elsewhere);
+    mkdirSync(folder.desk.path, { recursive: true });
+    symlinkSync(elsewhere, folder.desk.runs);
+    const info = project([], events('conductor', ...first));
+    expect(readdirSync(elsewhere)).toEqual([]);
+    rmSync(folder.desk.runs);
+    info.write();
+    expect(record('0001')).toMatchObject({ status: 'running' });
+  });
+
+  it('does not exist in a preset without a task folder', () => {
+    logs('1.1', 'hello\n');
+    project([], events('default', ...first, exits('1.1', 0)));
+    expect(existsSync(folder.desk.path)).toBe(false);
+  });
+});
+
+describe('the output of a run', () => {
+  it('S1.71 is copied, and output.md is what the agent printed if it has not written it', () => {
+    logs('1.1', 'hello\n');
+    project([], events('conductor', ...first, exits('1.1', 0)));
+    expect(file('0001', 'agent-stdout.txt')).toBe('hello\n');
+    expect(file('0001', 'agent-stderr.txt')).toBe('oops\n');
+    expect(file('0001', 'output.md')).toBe('hello\n');
+  });
+
+  it('S1.71 keeps an output.md of the agent, also a link that leads nowhere', () => {
+    logs('1.1', 'hello\n');
+    const run = join(folder.desk.runs, '0001');
+    mkdirSync(run, { recursive: true });
+    writeFileSync(join(run, 'output.md'), 'mine\n');
+    project([], events('conductor', ...first, exits('1.1', 0)));
+    expect(file('0001', 'output.md')).toBe('mine\n');
+    rmSync(join(run, 'output.md'));
+    symlinkSync(join(workspace, 'none'), join(run, 'output.md'));
+    project([], events('conductor', ...first, exits('1.1', 0)));
+    expect(existsSync(join(workspace, 'none'))).toBe(false);
+  });
+
+  it('S1.71 is the final answer of an agent whose stream can be read, else its last message', () => {
+    logs('1.1', '{"type":"result"}\n');
+    const journal = events('conductor', ...first, exits('1.1', 0));
+    for (const [answer, expected] of [
+      ['the answer', 'the answer\n'],
+      [null, 'second message\n'],
+    ] as const) {
+      rmSync(folder.desk.path, { recursive: true, force: true });
+      const info = project([], journal.slice(0, -1), { hasOwnText: true });
+      info.heard({ type: 'text', message: '1', text: 'first' });
+      info.heard({ type: 'text', message: '2', text: 'second ' });
+      info.heard({ type: 'text', message: '2', text: 'message' });
+      info.heard({ type: 'text', message: '3', text: 'the prompt', isEcho: true });
+      info.heard({ type: 'result', ok: true, text: answer, usage: null, session: null, error: null });
+      const known = journal.reduce((before, event) => learn(before, event), NOTHING_KNOWN);
+      const last = journal.at(-1);
+      if (last !== undefined) info.take(last, known);
+      expect(file('0001', 'output.md')).toBe(expected);
+    }
+  });
+
+  it('S1.71 is cut to its end if it is very long', () => {
+    logs('1.1', `${'x'.repeat(3 * 2 ** 20)}the end\n`);
+    project([], events('conductor', ...first, exits('1.1', 0)));
+    for (const name of ['agent-stdout.txt', 'output.md']) {
+      expect(file('0001', name)).toMatch(/^\[the last 1048576 of 3145736 bytes; .*\]\nx/);
+      expect(file('0001', name).endsWith('the end\n')).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,148 @@
+/**
+ * The folders of the runs on the desk as document 000 has them: `run-info.yaml`, the agent's output, and `output.md`.
+ *
+ * 1. Everything here is made from the journal and from the logs in the state. Ralph reads none of it.
+ * 2. The record of a run is written when its process has started and when it has ended. What could not be written is
+ *    offered again with the next event, and the next owner writes the last record again: it may have died before it could.
+ * 3. The output is there before the record says that the run has ended.
+ */
+import type { AgentEvent } from '../agents/agent.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import type { Knowledge, LoopReport } from '../loop/report.ts';
+import type { LoopState, Run } from '../loop/state.ts';
+import { onDesk } from '../store/desk.ts';
+import { RUNNING_UNTIL, writeRecord, type RunRecord } from '../store/run-record.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { howItEnded } from './run-ending.ts';
+import { RunOutputs } from './run-outputs.ts';
+
+export class RunInfo {
+  readonly #folder: LoopFolder;
+  readonly #facts: () => RunFacts;
+  readonly #mask: (text: string) => string;
+  readonly #outputs: RunOutputs;
+  /** Records that are not written yet, by run. */
+  readonly #pending = new Map<string, RunRecord>();
+  /** Whether to write the records of all runs in the journal, or only of the last. */
+  readonly #writesAll: boolean;
+  #last: { readonly run: string; readonly record: RunRecord } | null = null;
+  #isLive = false;
+
+  constructor(folder: LoopFolder, { run, mask }: RunInfoContext, writesAll: boolean) {
+    this.#folder = folder;
+    this.#facts = run;
+    this.#mask = mask;
+    this.#writesAll = writesAll;
+    this.#outputs = new RunOutputs(folder);
+  }
+
+  /** Takes an event, with what is known after it. */
+  take(event: LoopEvent, { state, report }: Knowledge): void {
+    if (!state.policy.taskFolder) return;
+    if (event.type === 'run.planned') this.#outputs.begin();
+    if (event.type === 'run.started' || event.type === 'run.ended') {
+      const run = runOf(state, event.run);
+      if (run !== null) this.#put(run.id, this.#record(run, event.at, report));
+    }
+    // A marker file or a message asks for a person only after the run.
+    if (event.type === 'loop.ended' && event.outcome.type === 'waiting' && this.#last !== null) {
+      const { exit_code: code, error_summary: _, ...record } = this.#last.record;
+      this.#put(this.#last.run, { ...record, exit_code: code, status: 'stopped' });
+    }
+  }
+
+  /** Takes what the agent said. */
+  heard(event: AgentEvent): void {
+    this.#outputs.heard(event);
+  }
+
+  goLive(): void {
+    this.#isLive = true;
+    this.write();
+  }
+
+  /** Writes what is pending. */
+  write(): void {
+    if (!this.#isLive) return;
+    for (const [run, record] of this.#pending) {
+      try {
+        if (record.status !== 'running') this.#outputs.end(run, this.#facts().hasOwnText);
+        const { desk } = this.#folder;
+        onDesk(desk, desk.run(run), (folder) => writeRecord(folder, record));
+        this.#pending.delete(run);
+      } catch {
+        // The desk may be read-only, full or removed.
+      }
+    }
+  }
+
+  #put(run: string, record: RunRecord): void {
+    if (!this.#isLive && !this.#writesAll) this.#pending.clear();
+    this.#last = { run, record };
+    this.#pending.set(run, record);
+    this.write();
+  }
+
+  #record(run: Run, at: number, report: LoopReport): RunRecord {
+    const { desk } = this.#folder;
+    const { ids, cwd, commandline, agent, idOf } = this.#facts();
+    const previous = runBefore(run.id, report);
+    const { status, exitCode, summary } = howItEnded(run);
+    const pid = run.receipt?.pid ?? 0;
+    return {
+      version: 1,
+      run_id: idOf(run.id),
+      ...(ids.parent === '' ? {} : { parent_run_id: ids.parent }),
+      ...(previous === null ? {} : { previous_run_id: idOf(previous) }),
+      project_id: ids.project,
+      task_id: ids.task,
+      agent,
+      process_ownership: 'managed',
+      pid,
+      // The agent and everything that it starts have the group of the process above it.
+      pgid: pid,
+      start_time: new Date(run.plannedAt),
+      end_time: run.ended === null ? RUNNING_UNTIL : new Date(at),
+      exit_code: exitCode,
+      status,
+      cwd,
+      prompt_path: desk.prompt(run.id),
+      output_path: desk.output(run.id),
+      stdout_path: desk.stdout(run.id),
+      stderr_path: desk.stderr(run.id),
+      commandline,
+      ...(summary === null ? {} : { error_summary: this.#mask(summary) }),
+      agent_version: '',
+    };
+  }
+}
+
+export interface RunInfoContext {
+  /** What the journal does not say about the runs. */
+  readonly run: () => RunFacts;
+  /** A text without secrets. */
+  readonly mask: (text: string) => string;
+}
+
+export interface RunFacts {
+  readonly ids: { readonly project: string; readonly task: string; readonly parent: string };
+  /** The id of a run outside of its loop. */
+  readonly idOf: (run: string) => string;
+  readonly agent: string;
+  /** Whether the agent's own text is known apart from its output. */
+  readonly hasOwnText: boolean;
+  readonly cwd: string;
+  /** Without secrets. */
+  readonly commandline: string;
+}
+
+function runOf({ turn }: LoopState, id: string): Run | null {
+  return [turn.run, turn.messageRun].find((run) => run?.id === id) ?? null;
+}
+
+/** The run before a run: of the same iteration, or the last one of the iteration before it. */
+function runBefore(run: string, { iterations }: LoopReport): string | null {
+  const [iteration = 0, number = 0] = run.split('.').map(Number);
+  if (number > 1) return `${iteration}.${number - 1}`;
+  return iterations.find((one) => one.iteration === iteration - 1)?.run?.run ?? null;
+}

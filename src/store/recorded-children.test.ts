@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { INITIAL } from '../loop/evolve.ts';
+import { recordedChanges, recordedChildren } from './recorded-children.ts';
+import { LoopFolder } from './store.ts';
+
+let workspace: string;
+let folder: LoopFolder;
+beforeEach(() => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-children-')));
+  workspace = join(root, 'workspace');
+  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+  mkdirSync(folder.desk.path, { recursive: true });
+});
+afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+
+const NO_GROUP = 2 ** 31 - 1;
+/** Starts a process group that lives until the test ends. */
+function startGroup(): number {
+  const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child.pid ?? 0;
+}
+function put(name: string, text: string): string {
+  const path = join(folder.desk.runs, name, 'run-info.yaml');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+const child = (pgid: number, more = ''): string =>
+  `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\n${more}`;
+const changes = (...known: readonly string[]) => recordedChanges(folder, { ...INITIAL, children: known });
+const started = (name: string) => ({ type: 'child.started', child: name, record: true });
+
+describe('a recorded run', () => {
+  it('S1.54 is an active child if it is open, has a parent and its process group is alive', async () => {
+    const pgid = startGroup();
+    put('child', child(pgid, 'unknown: 1\n'));
+    put('root', child(pgid).replace('parent_run_id: p', 'parent_run_id: ""'));
+    put('ended', child(pgid).replace('0001-01-01', '2025-01-01'));
+    put('dead', child(NO_GROUP));
+    expect(await changes()).toEqual([started('child')]);
+    expect(await changes('child')).toEqual([]);
+    expect(await changes('ended')).toEqual([{ type: 'child.ended', child: 'ended' }, started('child')]);
+  });
+
+  it('S1.54 never counts if it is one of the loop, or a child loop, whatever its record says', async () => {
+    const pgid = startGroup();
+    put('0001', child(pgid));
+    put('0012.3', child(pgid));
+    put('mine', child(pgid).replace('run_id: x', 'run_id: it-12345678.1.1'));
+    put('loop-87654321', child(pgid));
+    mkdirSync(folder.children, { recursive: true });
+    writeFileSync(join(folder.children, 'loop-87654321'), '/nowhere');
+    expect(await changes()).toEqual([]);
+    expect(await changes('loop-87654321')).toEqual([]);
+  });
+
+  it('S1.56 S1.65 is closed if its process group is gone: a child as failed, another as completed if the task is done', async () => {
+    const [dead, root] = [put('dead', child(NO_GROUP, 'exit_code: 0\n')), put('root', `pgid: ${NO_GROUP}\n`)];
+    writeFileSync(folder.desk.marker('DONE'), '');
+    await changes();
+    expect(load(readFileSync(dead, 'utf8'))).toMatchObject({ status: 'failed', exit_code: -1 });
+    expect(load(readFileSync(root, 'utf8'))).toMatchObject({ status: 'completed' });
+    expect(recordedChildren(folder).dead).toEqual([]);
+  });
+
+  it('S1.55 S1.57 is a problem if it cannot be judged, and counts as alive while the loop waits for it', async () => {
+    const pgid = startGroup();
+    put('a', child(0));
+    put('b', 'garbage: [');
+    put('c', child(pgid));
+    expect(recordedChildren(folder)).toMatchObject({
+      active: ['c'],
+      problem: 'runs/a/run-info.yaml: pgid is invalid',
+    });
+    expect(await changes('a', 'b')).toEqual([started('c')]);
+  });
+
+  it('S1.57 exists only in a folder: without one there is none, and a file or a link in its place is a problem', async () => {
+    expect(recordedChildren(folder)).toMatchObject({ active: [], problem: null });
+    expect(await changes('gone')).toEqual([{ type: 'child.ended', child: 'gone' }]);
+    writeFileSync(folder.desk.runs, '');
+    expect(recordedChildren(folder).problem).toBe('runs: it is not a folder');
+    expect(await changes('waited-for')).toEqual([]);
+    rmSync(folder.desk.runs);
+    const elsewhere = join(dirname(workspace), 'elsewhere');
+    mkdirSync(join(elsewhere, 'x'), { recursive: true });
+    writeFileSync(join(elsewhere, 'x', 'run-info.yaml'), child(NO_GROUP));
+    symlinkSync(elsewhere, folder.desk.runs);
+    expect(recordedChildren(folder).problem).toBe('runs: it is a symbolic link');
+    await changes();
+    expect(readFileSync(join(elsewhere, 'x', 'run-info.yaml'), 'utf8')).toBe(child(NO_GROUP));
+  });
+
+  it('with a name that cannot be shown, or among too many, is a problem and not an active child', () => {
+    const pgid = startGroup();
+    put('a\u001b[31mb', child(pgid));
+    const { active, problem } = recordedChildren(folder);
+    expect(active).toEqual([]);
+    expect(problem).toMatch(/^runs: bad name of a folder: "a\\u001b\[31mb"$/);
+    rmSync(folder.desk.runs, { recursive: true });
+    for (let index = 0; index <= 1000; index++)
+      mkdirSync(join(folder.desk.runs, `x${index}`), { recursive: true });
+    expect(recordedChildren(folder).problem).toMatch(/^runs: 1001 folders .* \(maximum 1000\)$/);
+  });
+});

@@ -1,0 +1,140 @@
+/**
+ * Children that other programs have registered with a `run-info.yaml` in the task folder of document 000.
+ *
+ * 1. They only make a loop that is done wait, for as long as its policy says. No process is ended because of a record.
+ * 2. A record is not believed: the loop's own runs and its child loops never count, and a process group must exist.
+ * 3. The record of a run whose process group is gone is closed, so that no other program waits for it either.
+ */
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { below } from '../files/below.ts';
+import { codeOf, namesIn } from '../files/files.ts';
+import type { Happening } from '../loop/event.ts';
+import type { LoopState } from '../loop/state.ts';
+import { isGroupAlive } from '../process/group.ts';
+import { reasonOf } from '../user-error.ts';
+import { loopIdOf } from './run-environment.ts';
+import { closed, isOpen, readRecord, RECORD_FILE, updateRecord, type ForeignRecord } from './run-record.ts';
+import type { Desk, LoopFolder } from './store.ts';
+
+/** Recorded children that started or ended since the journal last said so; closes the records of dead ones. */
+export async function recordedChanges(folder: LoopFolder, state: LoopState): Promise<readonly Happening[]> {
+  const found = recordedChildren(folder);
+  await Promise.all(found.dead.map((dead) => close(folder.desk, dead)));
+  const loops = namesIn(folder.children);
+  // What is not known of a child that was active is not known to have ended.
+  const kept = state.children.filter((child) => !loops.includes(child) && !found.isGone(child));
+  const gone = state.children.filter((child) => !loops.includes(child) && !kept.includes(child));
+  return [
+    ...gone.map((child): Happening => ({ type: 'child.ended', child })),
+    ...found.active
+      .filter((child) => !loops.includes(child) && !kept.includes(child))
+      .map((child): Happening => ({ type: 'child.started', child, record: true })),
+  ];
+}
+
+export interface RecordedChildren {
+  /** The names of the folders of active children. */
+  readonly active: readonly string[];
+  /** Runs whose records are open and whose process groups are gone. */
+  readonly dead: readonly DeadRun[];
+  /** Whether a child is known to have ended. */
+  readonly isGone: (child: string) => boolean;
+  /** The first thing that is wrong with the records; null if nothing is. */
+  readonly problem: string | null;
+}
+
+interface DeadRun {
+  readonly name: string;
+  readonly isChild: boolean;
+}
+
+/** Looks at the records of other programs. */
+export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>): RecordedChildren {
+  const active: string[] = [];
+  const dead: DeadRun[] = [];
+  const unknown = new Set<string>();
+  let problem: string | null = null;
+  try {
+    for (const name of foreignFolders(desk)) {
+      try {
+        const record = inRun(desk, name, (folder) => readRecord(folder));
+        const isMine = loopIdOf(record?.run_id ?? '') === id;
+        if (record === null || isMine || !isOpen(record)) continue;
+        const isChild = isChildRecord(record);
+        if (!isGroupAlive(record.pgid)) dead.push({ name, isChild });
+        else if (isChild) active.push(name);
+      } catch (error) {
+        if (isMissing(error)) continue;
+        unknown.add(name);
+        problem ??= `${join('runs', name, RECORD_FILE)}: ${firstLine(error)}`;
+      }
+    }
+  } catch (error) {
+    return { active: [], dead: [], isGone: () => false, problem: `runs: ${firstLine(error)}` };
+  }
+  return { active, dead, isGone: (child) => !active.includes(child) && !unknown.has(child), problem };
+}
+
+/** The folders of runs that are not the loop's own. Without a `runs` folder there are none; a file in its place is an error. */
+function foreignFolders(desk: Desk): readonly string[] {
+  const names = inRuns(desk, (folder) =>
+    readdirSync(folder)
+      .filter((name) => !OWN_RUN.test(name))
+      .toSorted()
+      .filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true),
+  );
+  if (names.length > MAX_RUNS)
+    throw new Error(`${names.length} folders of other programs (maximum ${MAX_RUNS})`);
+  const odd = names.find((name) => !SHOWN_NAME.test(name));
+  if (odd !== undefined) throw new Error(`bad name of a folder: ${JSON.stringify(odd)}`);
+  return names;
+}
+
+/** `0007` and `0007.2`. */
+const OWN_RUN = /^\d{4,}(?:\.\d+)?$/;
+/** Names are shown in terminals and messages. */
+const SHOWN_NAME = /^[\w.@+-]{1,128}$/;
+/** An agent can make any number of them, and each is read several times. */
+const MAX_RUNS = 1000;
+
+function inRuns<T>(desk: Desk, use: (folder: string) => T): T | readonly [] {
+  try {
+    return below(desk.workspace, [...desk.parts, 'runs'], { make: false }, use);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function inRun<T>(desk: Desk, name: string, use: (folder: string) => T): T {
+  return below(desk.workspace, [...desk.parts, 'runs', name], { make: false }, use);
+}
+
+function isChildRecord({ parent_run_id: parent }: ForeignRecord): boolean {
+  return parent !== undefined && parent !== null && parent !== '';
+}
+
+/** Closes the record of a dead run; one that is locked for too long, or cannot be written, is left for the next look. */
+async function close(desk: Desk, { name, isChild }: DeadRun): Promise<void> {
+  const isDone = !isChild && namesIn(desk.path).includes('DONE');
+  try {
+    await updateRecord(
+      (use) => inRun(desk, name, use),
+      // Another program may have closed it meanwhile, or a new process may have its place.
+      (record) =>
+        isOpen(record) && !isGroupAlive(record.pgid) ? closed(record, new Date(), { isDone }) : null,
+    );
+  } catch {
+    // The record is of no use to this loop.
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT';
+}
+
+/** A parser may show the lines around an error, and quote what it found. */
+function firstLine(error: unknown): string {
+  return (reasonOf(error).split('\n')[0] ?? '').replaceAll(/\p{C}/gu, '\uFFFD').slice(0, 300);
+}
