@@ -90,7 +90,8 @@ export function linesFor(
     case 'child.ended':
       return [childLine(event)];
     case 'timer.fired':
-      return event.key === 'children' ? [childrenTimeoutLine(state)] : [];
+      if (event.key === 'children') return [childrenTimeoutLine(state)];
+      return event.key.startsWith('answer:') ? ['no answer in time, continuing with the default'] : [];
     case 'limit.shared': {
       const shared = state.turn.sharedLimit;
       // The end of the loop follows, and says why.
@@ -100,8 +101,6 @@ export function linesFor(
     }
     case 'question.asked':
       return questionLines(event, state);
-    case 'timer.fired':
-      return event.key.startsWith('answer:') ? ['no answer in time, continuing with the default'] : [];
     case 'run.planned':
       return event.purpose === 'commit-message' ? ['asking the agent for a commit message'] : [];
     case 'loop.created':
