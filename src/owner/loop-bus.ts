@@ -10,6 +10,7 @@ import { busAt } from '../bus/bus-file.ts';
 import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
 import { foundAt } from '../files/files.ts';
+import { localTime } from '../journal/times.ts';
 import type { Happening, Probe } from '../loop/event.ts';
 import { excerpt, type Excerpt } from '../loop/excerpt.ts';
 import { counted } from '../loop/counted.ts';
@@ -89,11 +90,10 @@ export class LoopBus {
   }
 
   #shown({ ts, type, runId, body }: Message): string {
+    const at = Date.parse(ts);
+    const when = Number.isNaN(at) ? 'unknown time' : localTime(at).replace('T', ' ');
     const from = runId === '' ? '' : ` ${runId}`;
-    return masked(
-      `[${ts.slice(0, 19).replace('T', ' ')}] (${type})${from}\n${this.#cut(body.trimEnd())}`,
-      this.#loop.env,
-    );
+    return `[${when}] ${masked(`(${type})${from}`, this.#loop.env)}\n${this.#cut(body.trimEnd())}`;
   }
 
   #cut(text: string): string {
