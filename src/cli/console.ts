@@ -15,7 +15,7 @@ import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
 import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
-import { detailsFor, hintFor, lineAtStart, linesFor } from './lines.ts';
+import { detailsFor, hintFor, linesAtStart, linesFor } from './lines.ts';
 import { statusLine } from './status-line.ts';
 import { timeLeft } from './wait-text.ts';
 import type { ViewOptions } from './options.ts';
@@ -113,8 +113,7 @@ export class Console implements LoopObserver {
   }
 
   began(effect: Effect): void {
-    const line = lineAtStart(effect, this.#state);
-    if (line !== null) this.status(line);
+    for (const line of linesAtStart(effect, this.#state)) this.status(line);
     if (effect.type !== 'check') return;
     const { checkCommand } = textsOf((this.#state?.policy ?? DEFAULT_POLICY).wording);
     this.detail(checkCommand(hideKeys(effect.check.command)));
@@ -129,14 +128,14 @@ export class Console implements LoopObserver {
 
   /** A line for `--verbose`. */
   detail(line: string): void {
-    if (this.#options.verbose === true) this.line(detailLine(line, this.#options));
+    if (this.#options.verbose === true) this.line(`${this.#stamp()}${detail(line)}`);
   }
 
   /** A line about the loop. */
   status(line: string): void {
     // A warning is no progress report.
     if (this.#options.quiet === true && !line.startsWith('warning: ')) return;
-    this.line(`${stampIf(this.#options)}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(line)}`);
+    this.line(`${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(line)}`);
   }
 
   /** A line on stderr, with `--quiet` too. */
@@ -155,6 +154,10 @@ export class Console implements LoopObserver {
     this.#screen.close();
   }
 
+  #stamp(): string {
+    return stampIf(this.#options, this.#state?.policy.wording.datedStamps);
+  }
+
   #count(event: AgentEvent): void {
     this.#events++;
     if (event.type === 'unknown') this.#unparsed++;
@@ -167,7 +170,7 @@ export class Console implements LoopObserver {
     const chars = Math.max(20, Math.min(CHECK_OUTPUT.chars, width));
     const log = resolve(this.#spec.workspace, event.result.log);
     for (const line of outputLines(log, { ...CHECK_OUTPUT, chars }, (text) => this.#mask.text(text)))
-      this.line(`${stampIf(this.#options)}${paint('dim', `  |  ${line}`)}`);
+      this.line(`${this.#stamp()}${paint('dim', `  |  ${line}`)}`);
     const hint = this.#spec.worktree === undefined || this.#hasHinted ? null : hintFor(event, state);
     if (hint === null) return;
     this.#hasHinted = true;
@@ -205,9 +208,13 @@ export class Console implements LoopObserver {
 
 /** As document 001 prescribes: without the name of the loop, since some come before there is one. */
 export function detailLine(line: string, options: ViewOptions): string {
-  return `${stampIf(options)}${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
+  return `${stampIf(options)}${detail(line)}`;
 }
 
-function stampIf({ timestamps }: ViewOptions): string {
-  return timestamps === true ? stamp(Date.now()) : '';
+function detail(line: string): string {
+  return `${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
+}
+
+function stampIf({ timestamps }: ViewOptions, isDated?: boolean): string {
+  return timestamps === true ? stamp(Date.now(), isDated) : '';
 }

@@ -15,7 +15,7 @@ import { hideKeys } from '../store/secrets.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
-import { nearMissLines, retryLine, runLines } from './run-lines.ts';
+import { nearMissLines, retryLines, runLines } from './run-lines.ts';
 import { waitText } from './wait-text.ts';
 import { textsOf } from './wording.ts';
 
@@ -171,10 +171,10 @@ export function hintFor(
 
 const COMMAND_NOT_FOUND = 127;
 
-/** The line for an effect that begins now and may take a while. */
-export function lineAtStart(effect: Effect, state: LoopState | null): string | null {
-  if (effect.type === 'check') return `check started: ${brief(effect.check.command)}`;
-  return state === null ? null : retryLine(effect, state);
+/** The lines for an effect that begins now and may take a while. */
+export function linesAtStart(effect: Effect, state: LoopState | null): readonly string[] {
+  if (effect.type === 'check') return [`check started: ${brief(effect.check.command)}`];
+  return state === null ? [] : retryLines(effect, state);
 }
 
 /** More lines for `--verbose`, in the words of document 001. */

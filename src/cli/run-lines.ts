@@ -1,6 +1,6 @@
 import { duration, clockTime } from '../journal/times.ts';
 import { neededEvidence, openClaim } from '../loop/claim.ts';
-import { counted, ofLimit } from '../loop/counted.ts';
+import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide, wantsChecks } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -10,11 +10,13 @@ import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
+import { filled } from './wording.ts';
 
 /** The lines about the end of an iteration's run. */
 export function runLines(event: RunEnded, state: LoopState, report: LoopReport): readonly string[] {
   const { ending, as } = event;
   const { run, iteration } = state.turn;
+  const { wording } = state.policy;
   if (run?.id !== event.run) return [];
   const took = duration(event.at - (report.iterations.at(-1)?.workPlannedAt ?? event.at), ' ');
   const strays = strayLines(event);
@@ -23,14 +25,19 @@ export function runLines(event: RunEnded, state: LoopState, report: LoopReport):
     case 'ok':
     case 'wait': {
       const exit = ending.how === 'exited' ? (ending.code ?? 'unknown') : ending.how;
-      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...notes];
+      const succeeded = as === 'ok' ? attemptLines(state, event, [wording.okRunLine]) : [];
+      return [`iteration ${iteration} completed (exit: ${exit}, duration: ${took})`, ...succeeded, ...notes];
     }
     case 'usage-limit':
       return [usageLimitLine(event, state, run)];
     case 'outage': {
       const why = failureText(ending, as) ?? 'no answer';
       const wait = `retrying in ${secondsToWait(state, run)}s`;
-      return [`provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`, ...strays];
+      return [
+        ...attemptLines(state, event, [wording.transientRunLine]),
+        `provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`,
+        ...strays,
+      ];
     }
     case 'restart': {
       const restarts = run.output.claim === null ? ', restarting' : '';
@@ -39,14 +46,11 @@ export function runLines(event: RunEnded, state: LoopState, report: LoopReport):
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
     case 'fatal': {
-      const { fatalRunLine } = state.policy.wording;
-      const reason = failureText(ending, as) ?? 'the agent cannot be run';
-      return fatalRunLine === null
-        ? [`iteration ${iteration} failed with an error that a retry cannot fix`]
-        : [fatalRunLine.replace('{reason}', () => reason)];
+      const line = wording.fatalRunLine ?? `iteration ${iteration} failed with an error that a retry cannot fix`;
+      return attemptLines(state, event, [line]);
     }
     case 'failure':
-      return [failureLine(event, state, run, took), ...reasonLines(event), ...notes];
+      return [...failureLines(event, state, run, took), ...notes];
   }
 }
 
@@ -88,11 +92,46 @@ function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: str
   return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
 }
 
-/** The line when the loop waits after a failed run whose own line could not announce that yet. */
-export function retryLine(effect: Effect, state: LoopState): string | null {
+/** The lines of a document, where it prescribes some, and else ours. */
+function failureLines(event: RunEnded, state: LoopState, run: Run, took: string): readonly string[] {
+  const { failedRunLine, transientRunLine, timedOutRunLines } = state.policy.wording;
+  if (failedRunLine === null) return [failureLine(event, state, run, took), ...reasonLines(event)];
+  const timedOut = isTimeout(event.ending) ? timedOutRunLines : [];
+  return attemptLines(state, event, [...timedOut, failedRunLine, transientRunLine]);
+}
+
+/** The lines when the loop waits after a failed run whose own line could not announce that yet. */
+export function retryLines(effect: Effect, state: LoopState): readonly string[] {
   const { run } = state.turn;
-  if (effect.type !== 'wait' || effect.why !== 'backoff' || run === null) return null;
-  return mayStillClaim(state) ? retryText(state, run) : null;
+  if (effect.type !== 'wait' || effect.why !== 'backoff' || run === null || run.ended === null) return [];
+  const { wording, limits } = state.policy;
+  const isLast = limits.iterations !== null && state.iteration >= limits.iterations;
+  const lines = isTimeout(run.ended.ending) ? wording.restartAfterTimeoutLines : wording.restartLines;
+  if (lines.length > 0) return isLast ? [] : attemptLines(state, run.ended, lines);
+  return mayStillClaim(state) ? [retryText(state, run)] : [];
+}
+
+/** The lines of a document about a run, filled in. */
+function attemptLines(
+  { turn: { iteration }, policy: { limits, timeouts } }: LoopState,
+  { ending, as }: Pick<RunEnded, 'ending' | 'as'>,
+  lines: readonly (string | null)[],
+): readonly string[] {
+  const limit = ending.how === 'timed-out' && ending.which === 'inactivity' ? timeouts.inactivityMs : timeouts.runMs;
+  const values = {
+    attempt: String(iteration),
+    restart: String(iteration - 1),
+    next: ofLimit(iteration + 1, limits.iterations),
+    code: ending.how === 'exited' ? String(ending.code ?? 'unknown') : ending.how,
+    limit: exactDuration(limit ?? 0),
+    reason: failureText(ending, as) ?? 'the agent cannot be run',
+  };
+  return lines.flatMap((line) => (line === null ? [] : [filled(line, values)]));
+}
+
+/** Whether the run took too long; one that printed too much did not. */
+function isTimeout(ending: RunEnded['ending']): boolean {
+  return ending.how === 'timed-out' && ending.which !== 'output';
 }
 
 function retryText(state: LoopState, run: Run): string {

@@ -35,6 +35,7 @@ interface Texts {
   readonly checkExit: (code: number | null, seconds: string) => string;
 }
 
-function filled(template: string, values: Readonly<Record<string, string>>): string {
+/** A text with its holes filled: `{name}`. */
+export function filled(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{(\w+)\}/g, (hole, name: string) => values[name] ?? hole);
 }

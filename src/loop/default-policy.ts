@@ -79,6 +79,7 @@ export const DEFAULT_POLICY: Policy = {
   children: null,
   childLimits: { maxDepth: 3, maxActive: 8 },
   stateEdits: false,
+  posts: 'people',
   // `timeout`, CI systems and service managers send SIGTERM and do not wait long.
   signals: { SIGINT: 'finish', SIGTERM: 'kill' },
   wording: wordings.default,

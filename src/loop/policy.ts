@@ -41,10 +41,14 @@ export interface Policy {
   readonly childLimits: ChildLimitsPolicy;
   /** Whether an edit of `max_iterations` in `state.json` changes the limit; every program that can write the file can edit it. */
   readonly stateEdits: boolean;
+  /** What the loop posts on the buses: all messages of document 000, or only what people say to it. */
+  readonly posts: (typeof POSTS)[number];
   readonly signals: SignalsPolicy;
   readonly wording: WordingPolicy;
   readonly exitCodes: ExitCodes;
 }
+
+export const POSTS = ['all', 'people'] as const;
 
 export interface SandboxPolicy {
   /** Whether checks and set-up commands run in it too. */
@@ -256,6 +260,18 @@ export interface WordingPolicy {
   readonly iterationLimitLine: string | null;
   /** The status line of a run that a retry cannot fix; `{reason}` is its error. */
   readonly fatalRunLine: string | null;
+  /** The status line of a run that failed, and of one that a retry may fix: `{reason}`, `{restart}` counts from 0. */
+  readonly failedRunLine: string | null;
+  readonly transientRunLine: string | null;
+  /** The status lines of a run that took too long; `{limit}` is the time that it had. */
+  readonly timedOutRunLines: readonly string[];
+  /** An additional status line of a run that succeeded; `{attempt}` counts from 1. */
+  readonly okRunLine: string | null;
+  /** The status lines when the agent is restarted, after a failure and after a timeout: `{attempt}`, `{code}`, `{next}`. */
+  readonly restartLines: readonly string[];
+  readonly restartAfterTimeoutLines: readonly string[];
+  /** Whether the time at the start of a line has the date too. */
+  readonly datedStamps: boolean;
   /** The status line of a loop that ends because its agent asked to wait for a person. */
   readonly waitLine: string | null;
   /** The status line after the first signal of those that let the running step finish. */

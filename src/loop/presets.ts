@@ -83,6 +83,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         sections: ['base', 'failed-checks', 'evidence', 'messages', 'guidance', 'restart-prefix', 'preamble'],
       },
       children: { waitMs: 300 * SECOND, pollMs: SECOND },
+      posts: 'all',
       signals: { SIGINT: 'kill', SIGTERM: 'kill' },
       wording: wordings.conductor,
       exitCodes: { ...documented.exitCodes, waiting: 0 },

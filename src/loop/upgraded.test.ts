@@ -11,6 +11,9 @@ it('runs a loop of an earlier version as a plain process, as that version did', 
     host: 'process',
     timeouts: { inactivityMs: 60_000, inactivityOf: 'output', readyMs: 120_000 },
   });
+  const { posts: ___, ...silent } = presets.conductor.policy;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an earlier version did not have it
+  expect(upgraded(silent as Policy).posts).toBe('people');
   const interactive: Policy = { ...presets.swarm.policy, host: 'tmux' };
   expect(upgraded(interactive)).toEqual(interactive);
 });

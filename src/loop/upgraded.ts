@@ -53,6 +53,12 @@ function withTaskFolder(policy: Policy): Policy {
   return taskFolder === undefined ? { ...policy, taskFolder: false } : policy;
 }
 
+/** Earlier versions posted nothing. */
+function withPosts(policy: Policy): Policy {
+  const { posts }: Partial<Policy> = policy;
+  return posts === undefined ? { ...policy, posts: 'people' } : policy;
+}
+
 /** Earlier versions had no sandbox. */
 function withSandbox(policy: Policy): Policy {
   const { sandbox }: Partial<Policy> = policy;
@@ -95,4 +101,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withScreen,
   withChildLimits,
   withTaskFolder,
+  withPosts,
 ];

@@ -179,6 +179,56 @@ describe('a conductor loop', () => {
   });
 });
 
+describe('the console of a conductor loop', () => {
+  /** What the loop said, without its prefix. */
+  const linesOf = (stderr: string): readonly string[] =>
+    stderr.split('\n').flatMap((line) => /^(?:\[.*?\] )?\[ralph\] it: (.*)$/.exec(line)?.[1] ?? []);
+  const DATED = /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[ralph\] it: Attempt 2: Agent succeeded$/m;
+
+  it('S1.13 S1.31 S1.32 S1.33 S1.46 has the attempts, their errors and restarts, and the limit (T016)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'exit 1');
+    stage.plans(3, 'exit 7');
+    const { stderr } = await stage.run(...conductor, '-m', '3', '--timestamps');
+    expect(stderr).toMatch(DATED);
+    expect(linesOf(stderr).filter((line) => !line.startsWith('iteration 2 completed'))).toEqual([
+      'starting iteration 1/3',
+      'WARNING: agent failed on restart #0: agent exited with code 1',
+      'Transient error: agent exited with code 1',
+      'Attempt 1: Agent failed (exit 1), restarting...',
+      'Agent failed with exit code 1, restarting (attempt 2/3)',
+      'starting iteration 2/3',
+      'Attempt 2: Agent succeeded',
+      'starting iteration 3/3',
+      'WARNING: agent failed on restart #2: agent exited with code 7',
+      'Transient error: agent exited with code 7',
+      'Attempt 3: Max restarts exceeded, stopping',
+    ]);
+  });
+
+  it('S1.40 has the timeout of a run and what follows from it (T020)', async () => {
+    const stage = openStage();
+    stage.plans(1, 'sleep 60');
+    stage.plans(2, createsDone);
+    const { stderr } = await stage.run(...conductor, '--iteration-timeout', '1s');
+    expect(linesOf(stderr).slice(1, 6)).toEqual([
+      'Agent timeout after 1s, killing process group',
+      'Process group killed, treating as failure',
+      'WARNING: agent failed on restart #0: agent timeout',
+      'Transient error: agent timeout',
+      'Restarting agent (attempt 2/100)',
+    ]);
+  });
+
+  it('S1.13 S1.31 announces no restart after a failed run that creates DONE (T003)', async () => {
+    const stage = openStage();
+    stage.plans(1, `${createsDone}; exit 1`);
+    const { stderr } = await stage.run(...conductor);
+    expect(stderr).toContain('WARNING: agent failed on restart #0: agent exited with code 1');
+    expect(stderr).not.toContain('restarting');
+  });
+});
+
 describe('after a provider error, a loop', () => {
   const fails = (result: string): string =>
     `echo '${JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result })}'; exit 1`;
@@ -248,7 +298,7 @@ describe('processes of an agent', () => {
     stage.plans(2, createsDone);
     const { code, stderr } = await stage.run(...conductor, '--iteration-timeout', '500ms');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect(stderr).toMatch(/iteration 1 failed \(agent timeout/);
+    expect(stderr).toContain('WARNING: agent failed on restart #0: agent timeout\n');
   });
 
   it('get their task folder, run folder and message bus under both names (T026)', async () => {
