@@ -9,6 +9,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { busAt, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
 import { maskOf } from '../store/mask.ts';
+import { projectId } from '../store/names.ts';
 import { readLoops } from '../store/read-loop.ts';
 import { shortList } from '../store/short-list.ts';
 import { UserError } from '../user-error.ts';
@@ -40,7 +41,7 @@ export function chooseBus(
   const given = inside ? env['JRUN_MESSAGE_BUS'] || env['MESSAGE_BUS'] || null : null;
   if (given !== null) return fromEnvironment(given, options, env);
   const workspace = workspaceOf(options);
-  const project = { projectId: basename(workspace), runId: '' };
+  const project = { projectId: projectId(workspace), runId: '' };
   if (options.project === true && name === null)
     return { ...project, bus: projectBus(workspace), taskId: '', hide: (text) => text };
   const { folder, spec } = name === null ? onlyLoop(workspace) : findLoop(workspace, name);
@@ -64,7 +65,7 @@ function fromEnvironment(path: string, options: BusOptions, env: NodeJS.ProcessE
   const project = basename(path) === PROJECT_BUS ? task : busAt(join(folder, PROJECT_BUS));
   return {
     bus: options.project === true ? project : task,
-    projectId: env['JRUN_PROJECT_ID'] || basename(task.parts.length > 0 ? task.root : folder) || 'project',
+    projectId: env['JRUN_PROJECT_ID'] || projectId(task.parts.length > 0 ? task.root : folder),
     taskId: env['JRUN_TASK_ID'] || env['RALPH_LOOP'] || basename(dirname(path)),
     runId: env['JRUN_ID'] ?? '',
     hide: (text) => text,

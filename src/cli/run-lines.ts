@@ -46,7 +46,8 @@ export function runLines(event: RunEnded, state: LoopState, report: LoopReport):
     case 'interrupted':
       return [`iteration ${iteration} interrupted after ${took}`, ...strays];
     case 'fatal': {
-      const line = wording.fatalRunLine ?? `iteration ${iteration} failed with an error that a retry cannot fix`;
+      const line =
+        wording.fatalRunLine ?? `iteration ${iteration} failed with an error that a retry cannot fix`;
       return attemptLines(state, event, [line]);
     }
     case 'failure':
@@ -117,7 +118,8 @@ function attemptLines(
   { ending, as }: Pick<RunEnded, 'ending' | 'as'>,
   lines: readonly (string | null)[],
 ): readonly string[] {
-  const limit = ending.how === 'timed-out' && ending.which === 'inactivity' ? timeouts.inactivityMs : timeouts.runMs;
+  const limit =
+    ending.how === 'timed-out' && ending.which === 'inactivity' ? timeouts.inactivityMs : timeouts.runMs;
   const values = {
     attempt: String(iteration),
     restart: String(iteration - 1),

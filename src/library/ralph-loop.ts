@@ -124,6 +124,8 @@ export class RalphLoop {
         restartDelay: this.restartDelay,
         doneFile: join(this.runDir, 'DONE'),
         policy: {
+          // The messages go to the bus of the caller.
+          posts: 'people',
           children: { waitMs: this.waitTimeout * 1000, pollMs: this.pollInterval * 1000 },
           completion: { handOver: { marker: join(this.runDir, 'WAIT_WITHOUT_RESTART') } },
         },

@@ -42,6 +42,7 @@ import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
+import { LoopPosts } from './loop-posts.ts';
 import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
 import { agentHost, shownCommand } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
@@ -69,6 +70,7 @@ export class OwnedLoop {
   readonly #account: string;
   readonly #projections: Projections;
   readonly #journal: FileJournal;
+  readonly #posts: LoopPosts;
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
   readonly #inbox: Inbox;
@@ -92,9 +94,14 @@ export class OwnedLoop {
     this.notes = cutOff === null ? loop.notes : [...loop.notes, `warning: ${cutOff}`];
     this.#projections.follow(() => this.#journal.mark);
     this.#hadOwner = this.#projections.known.state.created;
+    this.#posts = new LoopPosts(
+      { ...loop, mask: (text) => this.mask.text(text), say: (line) => this.#say(line) },
+      this.#journal.length,
+      this.#projections.known.state,
+    );
     this.#engine = this.#openEngine();
     this.#children = new ChildWatch(loop.folder, this.#engine);
-    this.#observers.push(this.#projections, ...this.#ownObservers(), this.#backlog);
+    this.#observers.push(this.#projections, this.#posts, ...this.#ownObservers(), this.#backlog);
     if (this.#hadOwner && this.state.outcome === null)
       this.#append({ type: 'owner.changed', owner: String(process.pid) });
   }
@@ -158,6 +165,7 @@ export class OwnedLoop {
       this.observe(observer);
       this.#backlog.close();
       this.#projections.goLive();
+      this.#posts.goLive();
       this.#inbox.prepare();
       stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
@@ -174,6 +182,7 @@ export class OwnedLoop {
     } finally {
       for (const stop of stops) stop();
       try {
+        await this.#posts.finish();
         await endCheckpoints({ folder: this.folder, packing: this.#packing });
       } finally {
         this.close();

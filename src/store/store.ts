@@ -26,6 +26,8 @@ export class LoopFolder {
   /** One file per child loop whose end the journal does not have yet, and their lock. */
   readonly children: string;
   readonly childrenLock: string;
+  /** How much of the journal was posted on the message buses. */
+  readonly posted: string;
   /** The progress file of the unfinished loop that this one replaced. */
   readonly earlierProgress: string;
   /** The logs of the checks before the first iteration. */
@@ -46,6 +48,7 @@ export class LoopFolder {
     this.inbox = join(path, 'inbox');
     this.children = join(path, 'children');
     this.childrenLock = join(path, 'children.lock');
+    this.posted = join(path, 'posted');
     this.earlierProgress = join(path, 'earlier-progress.md');
     this.baseline = join(path, 'baseline');
     this.rewindScratch = join(path, 'rewinds', 'scratch');

@@ -1,0 +1,232 @@
+/**
+ * Posts on the message buses what the journal says (`projections/bus-posts.ts`).
+ *
+ * 1. The loop never waits for a post. Posts are made one after the other, and the owner waits for the last ones before it
+ *    gives up the loop.
+ * 2. Each post is made once: it carries the number of its event, and the state says up to which event all are made. The next
+ *    owner makes those that are missing, unless they are on the bus already.
+ * 3. A post that fails is reported and not tried again, nor are those that wait behind it. The report comes once, until a
+ *    post succeeds.
+ */
+import { join } from 'node:path';
+import { messagesAfter, post } from '../bus/bus.ts';
+import { draft, type Draft, type Message } from '../bus/message.ts';
+import { PRIVATE_FILE, textOf } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { readJournal } from '../journal/file.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { learn, NOTHING_KNOWN, type Knowledge, type LoopReport } from '../loop/report.ts';
+import type { LoopState } from '../loop/state.ts';
+import { BusPosts, type Post } from '../projections/bus-posts.ts';
+import { readExcerpt } from '../store/excerpts.ts';
+import { taskBus } from '../store/loop-bus.ts';
+import { projectId } from '../store/names.ts';
+import { runMarker } from '../store/run-environment.ts';
+import type { Spec } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { reasonOf } from '../user-error.ts';
+import { propagateCompletion } from './completion-fact.ts';
+import type { LoopObserver } from './observer.ts';
+
+export interface PostingLoop {
+  readonly spec: Spec;
+  readonly folder: LoopFolder;
+  /** A text without secrets. */
+  readonly mask: (text: string) => string;
+  readonly say: (line: string) => void;
+}
+
+/** The posts of one event. */
+interface Item {
+  readonly number: number;
+  readonly posts: readonly Post[];
+  readonly after: Knowledge;
+}
+
+export class LoopPosts implements LoopObserver {
+  readonly #loop: PostingLoop;
+  readonly #posts: BusPosts;
+  /** The events that were journaled before this owner. */
+  readonly #earlier: number;
+  #length: number;
+  #queue: Item[] = [];
+  #work: Promise<void> | null = null;
+  #isLive = false;
+  #hasWarned = false;
+
+  constructor(loop: PostingLoop, earlier: number, state: LoopState) {
+    this.#loop = loop;
+    this.#posts = new BusPosts(loop.folder, state);
+    this.#earlier = earlier;
+    this.#length = earlier;
+  }
+
+  appended(event: LoopEvent, state: LoopState, report: LoopReport): void {
+    this.#length++;
+    const after = { state, report };
+    const posts = this.#posts.take(event, after);
+    if (posts.length === 0) return;
+    this.#queue.push({ number: this.#length, posts, after });
+    if (this.#isLive) this.#work ??= this.#postAll();
+  }
+
+  /** Makes the posts that an earlier owner has missed, and from now on those of each event. */
+  goLive(): void {
+    this.#isLive = true;
+    this.#work ??= this.#catchUp().then(() => this.#postAll());
+  }
+
+  /** Resolves when all posts are made or have failed. */
+  async finish(): Promise<void> {
+    if (!this.#isLive) return;
+    await this.#work;
+    this.#isLive = false;
+    this.#note(this.#length);
+  }
+
+  async #catchUp(): Promise<void> {
+    const posted = Number(textOf(this.#loop.folder.posted, MAX_NUMBER) ?? 0);
+    if (!(posted < this.#earlier)) return;
+    try {
+      const missed = this.#missed(posted);
+      const found = messagesAfter(taskBus(this.#loop.folder.desk), null);
+      const made = new Set(found.filter((message) => this.#isOwn(message)).map(keyOf));
+      for (const { number, posts, after } of missed) {
+        const missing = posts.filter((one) => !made.has(keyOf(this.#draft(one, number))));
+        // The fact is looked for on the bus of the project.
+        const completed = posts.some(({ completes }) => completes === true) && missing.length === 0;
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        if (completed) await this.#propagate({ number, posts, after });
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await this.#postItem({ number, posts: missing, after });
+      }
+    } catch (error) {
+      this.#warn(error);
+    } finally {
+      this.#note(this.#earlier);
+    }
+  }
+
+  /** The posts of events that earlier owners journaled and may not have posted. */
+  #missed(posted: number): readonly Item[] {
+    const { folder } = this.#loop;
+    const items: Item[] = [];
+    const posts = new BusPosts(folder, NOTHING_KNOWN.state);
+    let known = NOTHING_KNOWN;
+    let number = 0;
+    let isSilent = false;
+    readJournal(folder.journal, {
+      take: (event) => {
+        if (++number > this.#earlier) return;
+        // A loop of an earlier version, which did not post.
+        if (event.type === 'loop.created') isSilent = !('posts' in event.policy);
+        known = learn(known, event);
+        const found = posts.take(event, known);
+        if (number > posted && found.length > 0 && !isSilent)
+          items.push({ number, posts: found, after: known });
+      },
+    });
+    return items;
+  }
+
+  async #postAll(): Promise<void> {
+    try {
+      for (let item = this.#queue.shift(); item !== undefined; item = this.#queue.shift()) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await this.#postItem(item);
+        this.#note(item.number);
+      }
+    } finally {
+      this.#work = null;
+    }
+  }
+
+  async #postItem(item: Item): Promise<void> {
+    try {
+      for (const one of item.posts) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await post(taskBus(this.#loop.folder.desk), this.#draft(one, item.number));
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        if (one.completes === true) await this.#propagate(item);
+      }
+      if (item.posts.length > 0) this.#hasWarned = false;
+    } catch (error) {
+      // What waits behind it would wait as long for the same lock.
+      this.#queue = [];
+      this.#warn(error);
+    }
+  }
+
+  /** Tells the project that the task is complete; the task is complete even if that fails. */
+  async #propagate({ number, after }: Item): Promise<void> {
+    const { folder } = this.#loop;
+    const own = this.#draft({ type: 'INFO', body: '' }, number);
+    try {
+      await propagateCompletion(folder, after, own);
+    } catch (error) {
+      const body = this.#loop.mask(`task completion fact propagation failed: ${reasonOf(error)}`);
+      this.#warn(error);
+      await post(taskBus(folder.desk), { ...own, type: 'ERROR', body });
+    }
+  }
+
+  #draft({ type, body, run, parents = [] }: Post, number: number): Draft {
+    const { spec, mask } = this.#loop;
+    const more = type === 'RUN_CRASH' && run !== undefined ? this.#stderr(run) : '';
+    return draft({
+      type,
+      projectId: projectId(spec.workspace),
+      taskId: spec.name,
+      runId: run === undefined ? '' : runMarker(spec, run).value,
+      parents,
+      meta: { ralph_loop: spec.id, ralph_event: String(number) },
+      body: cut(`${mask(body)}${more}`),
+    });
+  }
+
+  #stderr(run: string): string {
+    const { folder, mask } = this.#loop;
+    const read = readExcerpt(join(folder.run(run), 'stderr.log'), {
+      side: 'tail',
+      chars: MAX_CHARS,
+      marker: '',
+    });
+    const lines = mask(read).trimEnd().split('\n').slice(-STDERR_LINES);
+    return `\n\n## stderr (last ${STDERR_LINES} lines)\n\n${lines.join('\n').slice(-MAX_CHARS)}`;
+  }
+
+  #isOwn({ meta }: Message): boolean {
+    return meta['ralph_loop'] === this.#loop.spec.id;
+  }
+
+  /** Everything up to this event is posted. */
+  #note(number: number): void {
+    try {
+      replaceFile(this.#loop.folder.posted, `${number}\n`, { mode: PRIVATE_FILE });
+    } catch {
+      // The next owner looks at the bus for what is posted already.
+    }
+  }
+
+  #warn(error: unknown): void {
+    if (!this.#hasWarned) this.#loop.say(`warning: ${reasonOf(error)}; the loop continues without it`);
+    this.#hasWarned = true;
+  }
+}
+
+/** The length of a number in a file. */
+const MAX_NUMBER = 100;
+const STDERR_LINES = 50;
+const MAX_CHARS = 32 * 1024;
+
+/** Longer texts than a message can have come from people only, and `ralph tell` has put them into the prompt. */
+function cut(body: string): string {
+  return body.length <= MAX_BODY_CHARS ? body : `${body.slice(0, MAX_BODY_CHARS)}\n… (cut)`;
+}
+
+const MAX_BODY_CHARS = 64 * 1024 - 16;
+
+/** Tells the posts of a loop apart. */
+function keyOf({ type, meta, body }: Pick<Draft, 'type' | 'meta' | 'body'>): string {
+  return JSON.stringify([meta['ralph_event'], type, body.split('\n', 1)[0]]);
+}
