@@ -14,7 +14,7 @@ import type { Happening } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
 import { isGroupAlive } from '../process/group.ts';
 import { reasonOf } from '../user-error.ts';
-import { loopName } from './names.ts';
+import { isLoopId } from './names.ts';
 import { loopIdOf } from './run-environment.ts';
 import { closed, isOpen, readRecord, RECORD_FILE, updateRecord, type ForeignRecord } from './run-record.ts';
 import type { Desk, LoopFolder } from './store.ts';
@@ -23,7 +23,7 @@ import type { Desk, LoopFolder } from './store.ts';
 export function recordedChanges(folder: LoopFolder, state: LoopState): readonly Happening[] {
   const found = recordedChildren(folder);
   void closeDeadRuns(folder.desk, found);
-  const known = state.children.filter(isRecordedChild);
+  const known = state.children.filter((child) => !isLoopId(child));
   return [
     ...known
       .filter((child) => found.isGone(child))
@@ -32,11 +32,6 @@ export function recordedChanges(folder: LoopFolder, state: LoopState): readonly 
       .filter((child) => !known.includes(child))
       .map((child): Happening => ({ type: 'child.started', child, record: true })),
   ];
-}
-
-/** Whether an active child is a recorded run, and no loop. */
-export function isRecordedChild(child: string): boolean {
-  return loopName(child) === child;
 }
 
 export interface RecordedChildren {
@@ -86,7 +81,7 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
 function foreignFolders(desk: Desk): readonly string[] {
   const names = inRuns(desk, (folder) =>
     readdirSync(folder)
-      .filter((name) => !OWN_RUN.test(name) && isRecordedChild(name))
+      .filter((name) => !OWN_RUN.test(name) && !isLoopId(name))
       .toSorted()
       .filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true),
   );
