@@ -4,11 +4,15 @@ import { awaitedChildren } from '../loop/child-report.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
-import { loopName } from '../store/names.ts';
+import { isLoopId, loopName } from '../store/names.ts';
 import { shortList } from '../store/short-list.ts';
 
 export function childLine(event: Extract<LoopEvent, { type: 'child.started' | 'child.ended' }>): string {
   const name = loopName(event.child);
+  if (!isLoopId(event.child))
+    return event.type === 'child.started'
+      ? `another program has recorded a child run: ${name}`
+      : `recorded child run ended: ${name}`;
   if (event.type === 'child.started') return `the agent started a child loop: ${name}`;
   const { outcome = null, lost } = event;
   if (lost !== undefined) return `child loop ${lost}: ${name}`;
@@ -20,12 +24,17 @@ export function childrenWaitLines(state: LoopState): readonly string[] {
   const children = awaitedChildren(state);
   return children === null
     ? []
-    : [`waiting for ${counted(children.length, 'child loop')} to complete: ${names(children)}`];
+    : [`waiting for ${countedChildren(children)} to complete: ${names(children)}`];
 }
 
 export function childrenTimeoutLine({ policy, children }: LoopState): string {
   const after = durationText(policy.children?.waitMs ?? 0);
-  return `warning: not waiting any longer after ${after} for ${counted(children.length, 'child loop')}: ${names(children)}`;
+  return `warning: not waiting any longer after ${after} for ${countedChildren(children)}: ${names(children)}`;
+}
+
+function countedChildren(children: readonly string[]): string {
+  const areLoops = children.every(isLoopId);
+  return areLoops ? counted(children.length, 'child loop') : counted(children.length, 'child', 'children');
 }
 
 function names(children: readonly string[]): string {

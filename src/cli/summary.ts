@@ -4,6 +4,7 @@ import type { EndRecord } from '../store/end-record.ts';
 import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { counted } from '../loop/counted.ts';
+import { isLoopId } from '../store/names.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
@@ -119,11 +120,14 @@ function childRows({ children, childrenStarted }: EndRecord): readonly Row[] {
   return [['children', [...(earlier > 0 ? [`${earlier} earlier`] : []), ...shown].join(', ')]];
 }
 
-function leftoverRows({ childrenLeft, strays }: EndRecord): readonly Row[] {
+function leftoverRows({ children, childrenLeft, strays }: EndRecord): readonly Row[] {
+  const recorded = children.filter(({ id }) => !isLoopId(id)).map(({ name }) => name);
   return [
     ...childrenLeft.map((child): Row => [
       'left',
-      `loop ${child}, started by the agent, is still running; stop it with: ralph stop ${child} --now`,
+      recorded.includes(child)
+        ? `run ${child}, recorded by another program, is still running`
+        : `loop ${child}, started by the agent, is still running; stop it with: ralph stop ${child} --now`,
     ]),
     ...strays.map(({ pid, command }): Row => [
       'left',

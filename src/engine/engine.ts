@@ -248,11 +248,8 @@ export class Engine implements Driver {
         const found = await workspace.look(effect);
         const { state } = this.#known;
         // A marker may complete the loop before any run has ended, and then it waits for its children.
-        const changes =
-          state.policy.children !== null && found.markers.length > 0
-            ? await workspace.childChanges(state)
-            : [];
-        for (const change of changes) this.append(change);
+        if (state.policy.children !== null && found.markers.length > 0)
+          for (const change of workspace.childChanges(state)) this.append(change);
         this.append({ type: 'probe.finished', key: effect.key, phase: effect.phase, ...found });
         return;
       }
@@ -315,9 +312,7 @@ export class Engine implements Driver {
     for (;;) {
       const { effect } = task;
       if (effect.type !== 'children' || task.interrupted.aborted) return;
-      // oxlint-disable-next-line no-await-in-loop -- one look after the other
-      for (const change of await workspace.childChanges(this.#known.state)) this.append(change);
-      if (task.interrupted.aborted) return;
+      for (const change of workspace.childChanges(this.#known.state)) this.append(change);
       if (this.#known.state.children.length === 0) return;
       if (clock.now() >= effect.until) {
         this.append({ type: 'timer.fired', key: effect.key });

@@ -69,7 +69,7 @@ export interface Workspace {
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Children that started or ended since the journal last recorded it, as events. */
-  childChanges(state: LoopState): Promise<readonly Happening[]>;
+  childChanges(state: LoopState): readonly Happening[];
   /** Questions on the bus that the journal does not have yet, as events. */
   questions(state: LoopState): readonly Happening[];
   /** Changes that a person made in the loop's files, as events. */

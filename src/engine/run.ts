@@ -205,7 +205,7 @@ async function finish(
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
   const { workspace } = driver.ports;
-  const news = [...(await workspace.childChanges(driver.state)), ...workspace.questions(driver.state)];
+  const news = [...workspace.childChanges(driver.state), ...workspace.questions(driver.state)];
   for (const happening of news) driver.append(happening);
   recordEnd(driver, ending(code), strays);
 }

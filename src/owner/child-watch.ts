@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { watchFolder } from '../process/watch.ts';
 import { childChanges, forgetEndedChildren, registeredChildren } from '../store/children.ts';
+import { isLoopId } from '../store/names.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
 
 export class ChildWatch {
@@ -27,7 +28,7 @@ export class ChildWatch {
     // What is forgotten must be known after a crash.
     if (changes.length > 0) this.#engine.sync();
     if (this.#engine.lost === null) forgetEndedChildren(this.#folder, this.#engine.state);
-    this.#watch(this.#engine.state.children);
+    this.#watch(this.#engine.state.children.filter(isLoopId));
   }
 
   close(): void {

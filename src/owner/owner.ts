@@ -16,6 +16,7 @@ import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
 import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
+import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
@@ -51,6 +52,7 @@ import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runFacts } from './run-facts.ts';
+import { RunOutputs } from './run-outputs.ts';
 import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
 import { keepTask } from './task-file.ts';
@@ -68,6 +70,7 @@ export class OwnedLoop {
   readonly #backlog = new Backlog();
   /** The account that pays for the agent. */
   readonly #account: string;
+  readonly #outputs: RunOutputs;
   readonly #projections: Projections;
   readonly #journal: FileJournal;
   readonly #posts: LoopPosts;
@@ -88,6 +91,7 @@ export class OwnedLoop {
     this.#inbox = new Inbox(loop.folder.inbox, (line) => this.#say(line));
     this.#bus = new LoopBus(loop, (line) => this.#say(line));
     this.#account = accountOf(loop.spec, loop.env);
+    this.#outputs = new RunOutputs(loop, () => openRun(this.state)?.id ?? null);
     this.#projections = this.#openProjections();
     this.#journal = this.#openJournal();
     const { cutOff } = this.#journal;
@@ -238,6 +242,7 @@ export class OwnedLoop {
         end: projections.known.state.outcome === null ? null : this.end(),
       }),
       run: () => runFacts(this.#loop, projections.known.state),
+      writeOutput: (run) => this.#outputs.write(run),
       mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
       remade: () => this.#makeDesk(),
@@ -311,6 +316,7 @@ export class OwnedLoop {
   #ownObservers(): readonly LoopObserver[] {
     return [
       shareLimits(this.#account),
+      this.#outputs,
       removePromptAliases(this.spec, this.folder),
       {
         appended: (_, { control }) => {

@@ -1,4 +1,3 @@
-import { agentNamed } from '../agents/agents.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { RunFacts } from '../projections/run-info.ts';
 import { projectId } from '../store/names.ts';
@@ -13,7 +12,6 @@ export function runFacts(loop: StartedLoop, state: LoopState): RunFacts {
     ids: { project: projectId(spec.workspace), task: spec.name, parent: spec.parent?.run ?? '' },
     idOf: (run) => runMarker(spec, run).value,
     agent: spec.agent.kind,
-    hasOwnText: agentNamed(spec.agent.kind).call !== null,
     cwd: treeOf(spec),
     commandline: shownCommand(loop, state),
   };

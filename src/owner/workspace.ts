@@ -19,7 +19,7 @@ import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { childChanges } from '../store/children.ts';
 import { copyToDesk } from '../store/desk.ts';
-import { recordedChanges, recordedChildren } from '../store/recorded-children.ts';
+import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { hideKeys, hideSecrets } from '../store/secrets.ts';
@@ -41,7 +41,9 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     async look({ markers, messages, messagesAfter, fingerprint: wantsFingerprint }) {
       const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name, roots) }));
       const isDone = loop.policy().taskFolder && found.some(({ isThere }) => isThere);
-      const childrenProblem = isDone ? recordedChildren(folder).problem : null;
+      const recorded = isDone ? recordedChildren(folder) : null;
+      if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
+      const childrenProblem = recorded?.problem ?? null;
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
@@ -81,9 +83,9 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
-    childChanges: async (state) => [
+    childChanges: (state) => [
       ...childChanges(folder, state),
-      ...(state.policy.taskFolder ? await recordedChanges(folder, state) : []),
+      ...(state.policy.taskFolder ? recordedChanges(folder, state) : []),
     ],
     questions: (state) => loop.bus.questions(state),
     edits: (state) => loop.edits(state),

@@ -7,7 +7,6 @@
  * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
  */
 import { existsSync } from 'node:fs';
-import type { AgentEvent } from '../agents/agent.ts';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
@@ -106,16 +105,6 @@ export class Projections implements JournalReader {
     if (!this.#isLive) return;
     if (isNewPolicy) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_AFTER_MS).unref();
-  }
-
-  /** Takes what the agent says, for the output of its run. */
-  agent(event: AgentEvent): void {
-    if (this.#known.state.policy.taskFolder) this.#runInfo.heard(event);
-  }
-
-  /** Takes what the agent said to an earlier owner. */
-  recalled(event: AgentEvent): void {
-    this.agent(event);
   }
 
   /** The whole journal has been taken; `mark` says how long it is from now on. */

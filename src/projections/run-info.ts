@@ -6,7 +6,6 @@
  *    offered again with the next event, and the next owner writes the last record again: it may have died before it could.
  * 3. The output is there before the record says that the run has ended.
  */
-import type { AgentEvent } from '../agents/agent.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
@@ -14,13 +13,12 @@ import { onDesk } from '../store/desk.ts';
 import { RUNNING_UNTIL, writeRecord, type RunRecord } from '../store/run-record.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { howItEnded } from './run-ending.ts';
-import { RunOutputs } from './run-outputs.ts';
 
 export class RunInfo {
   readonly #folder: LoopFolder;
   readonly #facts: () => RunFacts;
   readonly #mask: (text: string) => string;
-  readonly #outputs: RunOutputs;
+  readonly #writeOutput: (run: string) => void;
   /** Records that are not written yet, by run. */
   readonly #pending = new Map<string, RunRecord>();
   /** Whether to write the records of all runs in the journal, or only of the last. */
@@ -28,18 +26,17 @@ export class RunInfo {
   #last: { readonly run: string; readonly record: RunRecord } | null = null;
   #isLive = false;
 
-  constructor(folder: LoopFolder, { run, mask }: RunInfoContext, writesAll: boolean) {
+  constructor(folder: LoopFolder, { run, mask, writeOutput }: RunInfoContext, writesAll: boolean) {
     this.#folder = folder;
     this.#facts = run;
     this.#mask = mask;
     this.#writesAll = writesAll;
-    this.#outputs = new RunOutputs(folder);
+    this.#writeOutput = writeOutput;
   }
 
   /** Takes an event, with what is known after it. */
   take(event: LoopEvent, { state, report }: Knowledge): void {
     if (!state.policy.taskFolder) return;
-    if (event.type === 'run.planned') this.#outputs.begin();
     if (event.type === 'run.started' || event.type === 'run.ended') {
       const run = runOf(state, event.run);
       if (run !== null) this.#put(run.id, this.#record(run, event.at, report));
@@ -49,11 +46,6 @@ export class RunInfo {
       const { exit_code: code, error_summary: _, ...record } = this.#last.record;
       this.#put(this.#last.run, { ...record, exit_code: code, status: 'stopped' });
     }
-  }
-
-  /** Takes what the agent said. */
-  heard(event: AgentEvent): void {
-    this.#outputs.heard(event);
   }
 
   goLive(): void {
@@ -66,7 +58,7 @@ export class RunInfo {
     if (!this.#isLive) return;
     for (const [run, record] of this.#pending) {
       try {
-        if (record.status !== 'running') this.#outputs.end(run, this.#facts().hasOwnText);
+        if (record.status !== 'running') this.#writeOutput(run);
         const { desk } = this.#folder;
         onDesk(desk, desk.run(run), (folder) => writeRecord(folder, record));
         this.#pending.delete(run);
@@ -120,6 +112,8 @@ export class RunInfo {
 export interface RunInfoContext {
   /** What the journal does not say about the runs. */
   readonly run: () => RunFacts;
+  /** Puts the output of an ended run on the desk. */
+  readonly writeOutput: (run: string) => void;
   /** A text without secrets. */
   readonly mask: (text: string) => string;
 }
@@ -129,8 +123,6 @@ export interface RunFacts {
   /** The id of a run outside of its loop. */
   readonly idOf: (run: string) => string;
   readonly agent: string;
-  /** Whether the agent's own text is known apart from its output. */
-  readonly hasOwnText: boolean;
   readonly cwd: string;
   /** Without secrets. */
   readonly commandline: string;

@@ -18,6 +18,7 @@ import type { LoopState } from '../loop/state.ts';
 import { isEnlisted } from './background.ts';
 import { loopOf } from './enclosing-runs.ts';
 import { liveOwner, readLoopAt } from './read-loop.ts';
+import { isLoopId } from './names.ts';
 import { loopIdOf } from './run-environment.ts';
 import { loopId } from './spec-shape.ts';
 import { removeQuietly } from './state-folder.ts';
@@ -43,7 +44,8 @@ export function registeredChildren({ children }: Pick<LoopFolder, 'children'>): 
 
 /** Children that started or ended since the parent's journal last recorded it. */
 export function childChanges(parent: LoopFolder, state: LoopState): readonly Happening[] {
-  const ids = new Set([...state.children, ...registeredChildren(parent)]);
+  // Runs that other programs have recorded are no loops (`recorded-children.ts`).
+  const ids = new Set([...state.children.filter(isLoopId), ...registeredChildren(parent)]);
   return [...ids].flatMap((child): readonly Happening[] => {
     const standing = standingOf(child);
     const isKnown = state.children.includes(child);

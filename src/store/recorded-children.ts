@@ -2,7 +2,8 @@
  * Children that other programs have registered with a `run-info.yaml` in the task folder of document 000.
  *
  * 1. They only make a loop that is done wait, for as long as its policy says. No process is ended because of a record.
- * 2. A record is not believed: the loop's own runs and its child loops never count, and a process group must exist.
+ * 2. A record is not believed: its process group must exist, and neither the loop's own runs nor folders with the name of a
+ *    loop count. So the ids of child loops and of recorded children cannot be confused.
  * 3. The record of a run whose process group is gone is closed, so that no other program waits for it either.
  */
 import { lstatSync, readdirSync } from 'node:fs';
@@ -13,22 +14,22 @@ import type { Happening } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
 import { isGroupAlive } from '../process/group.ts';
 import { reasonOf } from '../user-error.ts';
+import { isLoopId } from './names.ts';
 import { loopIdOf } from './run-environment.ts';
 import { closed, isOpen, readRecord, RECORD_FILE, updateRecord, type ForeignRecord } from './run-record.ts';
 import type { Desk, LoopFolder } from './store.ts';
 
-/** Recorded children that started or ended since the journal last said so; closes the records of dead ones. */
-export async function recordedChanges(folder: LoopFolder, state: LoopState): Promise<readonly Happening[]> {
+/** Recorded children that started or ended since the journal last said so; starts to close the records of dead ones. */
+export function recordedChanges(folder: LoopFolder, state: LoopState): readonly Happening[] {
   const found = recordedChildren(folder);
-  await Promise.all(found.dead.map((dead) => close(folder.desk, dead)));
-  const loops = namesIn(folder.children);
-  // What is not known of a child that was active is not known to have ended.
-  const kept = state.children.filter((child) => !loops.includes(child) && !found.isGone(child));
-  const gone = state.children.filter((child) => !loops.includes(child) && !kept.includes(child));
+  void closeDeadRuns(folder.desk, found);
+  const known = state.children.filter((child) => !isLoopId(child));
   return [
-    ...gone.map((child): Happening => ({ type: 'child.ended', child })),
+    ...known
+      .filter((child) => found.isGone(child))
+      .map((child): Happening => ({ type: 'child.ended', child })),
     ...found.active
-      .filter((child) => !loops.includes(child) && !kept.includes(child))
+      .filter((child) => !known.includes(child))
       .map((child): Happening => ({ type: 'child.started', child, record: true })),
   ];
 }
@@ -38,7 +39,7 @@ export interface RecordedChildren {
   readonly active: readonly string[];
   /** Runs whose records are open and whose process groups are gone. */
   readonly dead: readonly DeadRun[];
-  /** Whether a child is known to have ended. */
+  /** Whether a child is known to have ended; one of which nothing is known is not. */
   readonly isGone: (child: string) => boolean;
   /** The first thing that is wrong with the records; null if nothing is. */
   readonly problem: string | null;
@@ -80,7 +81,7 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
 function foreignFolders(desk: Desk): readonly string[] {
   const names = inRuns(desk, (folder) =>
     readdirSync(folder)
-      .filter((name) => !OWN_RUN.test(name))
+      .filter((name) => !OWN_RUN.test(name) && !isLoopId(name))
       .toSorted()
       .filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true),
   );
@@ -114,6 +115,21 @@ function inRun<T>(desk: Desk, name: string, use: (folder: string) => T): T {
 function isChildRecord({ parent_run_id: parent }: ForeignRecord): boolean {
   return parent !== undefined && parent !== null && parent !== '';
 }
+
+/** Closes the records of dead runs, each only once at a time. */
+export async function closeDeadRuns(desk: Desk, { dead }: Pick<RecordedChildren, 'dead'>): Promise<void> {
+  await Promise.all(
+    dead.map(async (run) => {
+      const path = join(desk.runs, run.name);
+      if (closing.has(path)) return;
+      closing.add(path);
+      await close(desk, run);
+      closing.delete(path);
+    }),
+  );
+}
+
+const closing = new Set<string>();
 
 /** Closes the record of a dead run; one that is locked for too long, or cannot be written, is left for the next look. */
 async function close(desk: Desk, { name, isChild }: DeadRun): Promise<void> {

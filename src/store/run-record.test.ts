@@ -103,9 +103,7 @@ describe('a record', () => {
       writeRecord(folder, { ...record, commandline: long.slice(index) });
     const answer = next();
     reader.stdin.write('\n');
-    const { reads, torn } = JSON.parse(await answer) as { reads: number; torn: number };
-    expect(torn).toBe(0);
-    expect(reads).toBeGreaterThan(0);
+    expect(await answer).toMatch(/^\{"reads":[1-9]\d*,"torn":0\}\n$/);
   });
 
   it.each([

@@ -63,7 +63,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       return life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null }));
     },
     questions: () => [],
-    async childChanges({ children }) {
+    childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
       return [
         ...living

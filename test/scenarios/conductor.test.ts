@@ -301,27 +301,7 @@ describe('processes of an agent', () => {
     expect(stderr).toContain('WARNING: agent failed on restart #0: agent timeout\n');
   });
 
-  it('get their task folder, run folder and message bus under both names (T026)', async () => {
-    const stage = openStage();
-    stage.plans(1, createsDone);
-    await stage.run(...conductor);
-    const env = new Map(
-      stage
-        .given(1, 'env')
-        .split('\n')
-        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    );
-    const folder = stage.file('').replace(/\/$/, '');
-    expect(env.get('TASK_FOLDER')).toBe(folder);
-    expect(env.get('JRUN_TASK_FOLDER')).toBe(folder);
-    expect(env.get('RUN_FOLDER')).toBe(`${folder}/runs/0001`);
-    expect(env.get('JRUN_RUN_FOLDER')).toBe(`${folder}/runs/0001`);
-    expect(env.get('MESSAGE_BUS')).toBe(`${folder}/TASK-MESSAGE-BUS.md`);
-    expect(env.get('JRUN_ID')).toMatch(/^it-.+\.1\.1$/);
-    expect(stage.given(1, 'cwd').trim()).toBe(stage.workspace);
-  });
-
-  it('may close stdin before they read a prompt of 1 MB (T028)', async () => {
+  it('S1.70 may close stdin before they read a prompt of 1 MB (T028)', async () => {
     const stage = openStage();
     stage.write('PROMPT.md', 'x'.repeat(1024 * 1024));
     const script = 'exec <&-; : > "$TASK_FOLDER/DONE"; echo fine';

@@ -1,40 +1,60 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { AgentEvent } from '../agents/agent.ts';
+import { agentNamed } from '../agents/agents.ts';
 import { isTaken } from '../files/files.ts';
 import { createFile } from '../files/replace-file.ts';
 import { copyToDesk, onDesk } from '../store/desk.ts';
+import type { Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
+import type { LoopObserver } from './observer.ts';
 
 /**
  * The output of a run on the desk: `agent-stdout.txt` and `agent-stderr.txt` are copies of the logs (the end of long ones),
  * and `output.md` is what the agent wrote there, else its final answer, else a copy of its stdout.
  */
-export class RunOutputs {
+export class RunOutputs implements LoopObserver {
   readonly #folder: LoopFolder;
+  /** Whether the agent's own text is known apart from its output. */
+  readonly #hasOwnText: boolean;
+  /** The id of the run that is open now. */
+  readonly #openRun: () => string | null;
+  /** The run that was heard last. */
+  #run: string | null = null;
   /** The last message of the running agent. */
   #message: { readonly id: string; text: string } | null = null;
   #answer: string | null = null;
 
-  constructor(folder: LoopFolder) {
+  constructor({ folder, spec }: { folder: LoopFolder; spec: Spec }, openRun: () => string | null) {
     this.#folder = folder;
+    this.#hasOwnText = agentNamed(spec.agent.kind).call !== null;
+    this.#openRun = openRun;
   }
 
-  /** Another run is about to start. */
-  begin(): void {
-    this.#message = null;
-    this.#answer = null;
+  agent(event: AgentEvent): void {
+    this.#hear(event);
   }
 
-  heard(event: AgentEvent): void {
+  recalled(event: AgentEvent): void {
+    this.#hear(event);
+  }
+
+  #hear(event: AgentEvent): void {
+    const run = this.#openRun();
+    if (!this.#hasOwnText || run === null) return;
+    if (run !== this.#run) {
+      this.#run = run;
+      this.#message = null;
+      this.#answer = null;
+    }
     if (event.type === 'result' && event.ok) this.#answer = event.text ?? this.#answer;
     if (event.type !== 'text' || event.isEcho === true) return;
     if (this.#message?.id !== event.message) this.#message = { id: event.message, text: '' };
     if (this.#message.text.length < MAX_LENGTH) this.#message.text += event.text;
   }
 
-  /** The run has ended; `hasOwnText` tells whether what was heard is the agent's own text. */
-  end(run: string, hasOwnText: boolean): void {
+  /** Writes the output of a run that has ended. What an earlier owner heard of it is not known any more. */
+  write(run: string): void {
     const { desk } = this.#folder;
     const log = (stream: 'stdout' | 'stderr'): string => join(this.#folder.run(run), `${stream}.log`);
     // A run that did not start has no output.
@@ -44,7 +64,7 @@ export class RunOutputs {
     ] as const)
       if (existsSync(from)) copyToDesk(this.#folder, from, to);
     const output = desk.output(run);
-    const text = hasOwnText ? (this.#answer ?? this.#message?.text ?? '').trim() : '';
+    const text = run === this.#run ? (this.#answer ?? this.#message?.text ?? '').trim() : '';
     const isWritten = onDesk(desk, desk.run(run), (folder) => {
       const path = join(folder, basename(output));
       if (isTaken(path)) return true;

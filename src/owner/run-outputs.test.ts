@@ -1,0 +1,115 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LoopFolder } from '../store/store.ts';
+import type { Spec } from '../store/spec.ts';
+import { RunOutputs } from './run-outputs.ts';
+
+let workspace: string;
+let folder: LoopFolder;
+beforeEach(() => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-outputs-')));
+  workspace = join(root, 'w');
+  mkdirSync(workspace);
+  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+});
+afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+
+const outputsOf = (kind: string, run: () => string | null = () => '1.1'): RunOutputs => {
+  const spec: Spec = {
+    version: 1,
+    id: 'it-12345678',
+    name: 'it',
+    workspace,
+    created: '',
+    agent: { kind, argv: [kind] },
+    prompt: { text: 'x' },
+    parent: null,
+  };
+  return new RunOutputs({ folder, spec }, run);
+};
+const logs = (run: string, stdout: string): void => {
+  mkdirSync(folder.run(run), { recursive: true });
+  writeFileSync(join(folder.run(run), 'stdout.log'), stdout);
+  writeFileSync(join(folder.run(run), 'stderr.log'), 'oops\n');
+};
+const read = (run: string, name: string): string => readFileSync(join(folder.desk.run(run), name), 'utf8');
+const says = (message: string, text: string) => ({ type: 'text', message, text }) as const;
+const answers = (text: string | null) =>
+  ({ type: 'result', ok: true, text, usage: null, session: null, error: null }) as const;
+
+describe('the output of a run', () => {
+  it('S1.71 is copied, and output.md is what the agent printed if it has not written it', () => {
+    logs('1.1', 'hello\n');
+    const outputs = outputsOf('custom');
+    // What a command prints is not known to be its own text.
+    outputs.agent(says('1', 'hello'));
+    outputs.write('1.1');
+    expect(read('1.1', 'agent-stdout.txt')).toBe('hello\n');
+    expect(read('1.1', 'agent-stderr.txt')).toBe('oops\n');
+    expect(read('1.1', 'output.md')).toBe('hello\n');
+  });
+
+  it('S1.71 keeps an output.md of the agent, also a link that leads nowhere', () => {
+    logs('1.1', 'hello\n');
+    mkdirSync(folder.desk.run('1.1'), { recursive: true });
+    writeFileSync(folder.desk.output('1.1'), 'mine\n');
+    outputsOf('custom').write('1.1');
+    expect(read('1.1', 'output.md')).toBe('mine\n');
+    rmSync(folder.desk.output('1.1'));
+    symlinkSync(join(workspace, 'none'), folder.desk.output('1.1'));
+    outputsOf('custom').write('1.1');
+    expect(existsSync(join(workspace, 'none'))).toBe(false);
+  });
+
+  it.each([
+    ['its final answer', 'the answer', 'the answer\n'],
+    ['else its last message', null, 'second message\n'],
+  ])('S1.71 of an agent whose stream can be read is %s', (_, answer, expected) => {
+    logs('1.1', '{"type":"result"}\n');
+    const outputs = outputsOf('claude');
+    outputs.recalled(says('1', 'first'));
+    outputs.agent(says('2', 'second '));
+    outputs.agent(says('2', 'message'));
+    outputs.agent({ ...says('3', 'the prompt'), isEcho: true });
+    outputs.agent(answers(answer));
+    outputs.write('1.1');
+    expect(read('1.1', 'output.md')).toBe(expected);
+    expect(read('1.1', 'agent-stdout.txt')).toBe('{"type":"result"}\n');
+  });
+
+  it('S1.71 is never the text of another run: without its own text it is what the agent printed', () => {
+    logs('1.1', 'one\n');
+    logs('2.1', 'two\n');
+    let run = '1.1';
+    const outputs = outputsOf('claude', () => run);
+    outputs.agent(answers('the answer'));
+    outputs.write('2.1');
+    expect(read('2.1', 'output.md')).toBe('two\n');
+    run = '2.1';
+    outputs.agent(says('1', 'more'));
+    outputs.write('1.1');
+    expect(read('1.1', 'output.md')).toBe('one\n');
+  });
+
+  it('S1.71 is cut to its end if it is very long, and a run that did not start has none', () => {
+    logs('1.1', `${'x'.repeat(3 * 2 ** 20)}the end\n`);
+    outputsOf('custom').write('1.1');
+    for (const name of ['agent-stdout.txt', 'output.md']) {
+      expect(read('1.1', name)).toMatch(/^\[the last 1048576 of 3145736 bytes; .*\]\nx/);
+      expect(read('1.1', name).endsWith('the end\n')).toBe(true);
+    }
+    outputsOf('custom').write('2.1');
+    expect(existsSync(folder.desk.output('2.1'))).toBe(false);
+  });
+});

@@ -1,0 +1,297 @@
+/** The task folder of document 000: run folders, records, environment and prompts, and children that other programs have recorded. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runLoop } from '../../src/index.ts';
+import { isGroupAlive } from '../../src/process/group.ts';
+import { openLibraryFolder } from '../rig/library-folder.ts';
+import { openStage, waitFor, type Stage } from './stage.ts';
+
+const SLOW = { timeout: 60_000 };
+const conductor = ['--preset', 'conductor', '--restart-delay', '0'];
+const createsDone = ': > "$TASK_FOLDER/DONE"';
+/** The record of a run is written when its process has started. */
+const waitsForRecord = 'while ! grep -qs "status: running" "$RUN_FOLDER/run-info.yaml"; do sleep 0.01; done';
+const onDesk = (stage: Stage, file: string, name = 'it'): string =>
+  stage.path(`.ralph/loops/${name}/${file}`);
+const record = (stage: Stage, run: string): unknown =>
+  load(readFileSync(onDesk(stage, `runs/${run}/run-info.yaml`), 'utf8'));
+const variables = (text: string): ReadonlyMap<string, string> =>
+  new Map(
+    text.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+
+describe('two runs of a task', () => {
+  it(
+    'S1.59 S1.62 S1.64 S1.68 S1.70 S1.71 leave their folders, records, prompts and output (T013 T017)',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.plans(1, 'echo first; echo trouble >&2; exit 1');
+      stage.plans(
+        2,
+        `${waitsForRecord}; cp "$RUN_FOLDER/run-info.yaml" "$FAKE_CALL/record"; echo mine > "$RUN_FOLDER/output.md"; ${createsDone}`,
+      );
+      const { code } = await stage.run('-p', 'work', ...conductor);
+      expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+      const files = ['agent-stderr.txt', 'agent-stdout.txt', 'output.md', 'prompt.md', 'run-info.yaml'];
+      expect(readdirSync(onDesk(stage, 'runs')).toSorted()).toEqual(['0001', '0002']);
+      for (const run of ['0001', '0002'])
+        expect(readdirSync(onDesk(stage, `runs/${run}`)).toSorted()).toEqual(files);
+      expect(readFileSync(onDesk(stage, 'runs/0001/output.md'), 'utf8')).toBe('first\n');
+      expect(readFileSync(onDesk(stage, 'runs/0001/agent-stderr.txt'), 'utf8')).toBe('trouble\n');
+      expect(readFileSync(onDesk(stage, 'runs/0002/output.md'), 'utf8')).toBe('mine\n');
+      expect(readFileSync(onDesk(stage, 'TASK.md'), 'utf8')).toBe('work\n');
+
+      const id = variables(stage.given(1, 'env')).get('JRUN_ID');
+      expect(record(stage, '0001')).toMatchObject({
+        run_id: id,
+        project_id: 'workspace',
+        task_id: 'it',
+        exit_code: 1,
+        status: 'failed',
+        error_summary: 'agent reported failure',
+        cwd: stage.workspace,
+      });
+      expect(load(stage.given(2, 'record'))).toMatchObject({
+        previous_run_id: id,
+        end_time: '0001-01-01T00:00:00.000Z',
+        exit_code: -1,
+        status: 'running',
+      });
+      expect(record(stage, '0002')).toMatchObject({ previous_run_id: id, exit_code: 0, status: 'completed' });
+
+      const prompt = readFileSync(onDesk(stage, 'runs/0002/prompt.md'), 'utf8');
+      expect(stage.given(2, 'stdin')).toBe(prompt);
+      expect(prompt.split('\n---\n')[1]).toBe('\nContinue working on the following:\n\nwork');
+      expect(prompt).toContain(`\nWrite output.md to ${onDesk(stage, 'runs/0002/output.md')}\n`);
+      expect(prompt).toContain(`\nWhen done, create: ${onDesk(stage, 'DONE')}\n`);
+      expect(stage.given(1, 'stdin').split('\n---\n')[1]).toBe('\nwork');
+    },
+  );
+
+  it(
+    'S1.43 have the status `stopped` after a hand-over by exit code or marker file (T009)',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.plans(1, 'exit 42');
+      stage.plans(2, ': > "$TASK_FOLDER/WAIT_WITHOUT_RESTART"; exit 1');
+      expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
+      expect(record(stage, '0001')).toMatchObject({ status: 'stopped', exit_code: 42 });
+      expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
+      expect(record(stage, '0001')).toMatchObject({ status: 'stopped', exit_code: 1 });
+    },
+  );
+
+  it('S1.65 are recorded as they ended, even if the owner was killed in between', SLOW, async () => {
+    const stage = openStage();
+    stage.plans(1, `${waitsForRecord}; echo $$ > "$FAKE_CALL/ready"; ${waitFor()}; ${createsDone}`);
+    const ralph = stage.starts('-p', 'work', ...conductor);
+    await stage.waitForCall(1, 'ready');
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    stage.release();
+    await stage.waitForCall(1, 'end');
+    expect(record(stage, '0001')).toMatchObject({ status: 'running' });
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(record(stage, '0001')).toMatchObject({ status: 'completed', exit_code: 0 });
+    expect(stage.calls).toBe(1);
+  });
+
+  it('S1.59 go on if the agent removes the folder of the runs', SLOW, async () => {
+    const stage = openStage();
+    stage.plans(1, 'echo first; rm -rf "$RUNS_DIR"');
+    stage.plans(2, createsDone);
+    expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
+    expect(record(stage, '0001')).toMatchObject({ status: 'completed' });
+    expect(record(stage, '0002')).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('the task', () => {
+  it('S1.68 comes from TASK.md if there is no prompt, and TASK.md is never overwritten', SLOW, async () => {
+    const stage = openStage();
+    stage.plans('default', createsDone);
+    const missing = await stage.run(...conductor);
+    expect(missing).toMatchObject({
+      code: 2,
+      stderr: 'ralph: error: TASK.md not found and no prompt provided\n',
+    });
+    stage.write('.ralph/loops/it/TASK.md', 'from the file\n');
+    expect((await stage.run(...conductor)).code).toBe(0);
+    expect(stage.given(1, 'stdin').split('\n---\n')[1]).toBe('\nfrom the file');
+    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    stage.write('.ralph/loops/it/TASK.md', 'older\n');
+    expect((await stage.run('-p', 'newer', ...conductor)).code).toBe(0);
+    expect(stage.given(2, 'stdin').split('\n---\n')[1]).toBe('\nnewer');
+    expect(readFileSync(onDesk(stage, 'TASK.md'), 'utf8')).toBe('older\n');
+  });
+
+  it('S1.68 is read once: a prompt file that changes later changes nothing', SLOW, async () => {
+    const stage = openStage();
+    stage.write('PROMPT.md', 'before\n');
+    stage.plans(1, 'echo after > PROMPT.md');
+    stage.plans(2, createsDone);
+    expect((await stage.run('-f', 'PROMPT.md', ...conductor)).code).toBe(0);
+    expect(stage.given(2, 'stdin').split('\n---\n')[1]).toBe(
+      '\nContinue working on the following:\n\nbefore\n',
+    );
+  });
+});
+
+describe('the environment of an agent', () => {
+  it('S1.66 has the ids and folders of its own run, in a child loop too (T026)', SLOW, async () => {
+    const stage = openStage();
+    const child = `$RALPH run -p y --name child --preset conductor -- "${stage.agent}"`;
+    stage.plans(1, `${child}; ${createsDone}`);
+    stage.plans(2, createsDone);
+    const { code } = await stage.shell(`$RALPH run -p x --name it ${conductor.join(' ')} -- '${stage.agent}'`)
+      .ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    const [outer, inner] = [variables(stage.given(1, 'env')), variables(stage.given(2, 'env'))];
+    for (const [env, name, parent] of [
+      [outer, 'it', ''],
+      [inner, 'child', outer.get('RALPH_RUN_ID')],
+    ] as const) {
+      const folder = stage.path(`.ralph/loops/${name}`);
+      expect(Object.fromEntries(env)).toMatchObject({
+        TASK_FOLDER: folder,
+        JRUN_TASK_FOLDER: folder,
+        RUN_FOLDER: `${folder}/runs/0001`,
+        JRUN_RUN_FOLDER: `${folder}/runs/0001`,
+        RUNS_DIR: `${folder}/runs`,
+        JRUN_RUNS_DIR: `${folder}/runs`,
+        MESSAGE_BUS: `${folder}/TASK-MESSAGE-BUS.md`,
+        JRUN_MESSAGE_BUS: `${folder}/TASK-MESSAGE-BUS.md`,
+        JRUN_PROJECT_ID: 'workspace',
+        JRUN_TASK_ID: name,
+        JRUN_ID: env.get('RALPH_RUN_ID'),
+        JRUN_PARENT_ID: parent,
+        RALPH_PARENT_RUN_ID: parent,
+      });
+    }
+    expect(inner.get('JRUN_PARENT_ID')).toBe(outer.get('JRUN_ID'));
+    expect(stage.given(1, 'cwd').trim()).toBe(stage.workspace);
+    const child1 = load(readFileSync(onDesk(stage, 'runs/0001/run-info.yaml', 'child'), 'utf8'));
+    expect(child1).toMatchObject({ parent_run_id: outer.get('JRUN_ID'), task_id: 'child' });
+  });
+});
+
+/** Starts a process group of another program, which lives until the test ends or `end` is called. */
+function startGroup(): { readonly pgid: number; readonly end: () => void } {
+  const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
+  const end = (): void => void child.kill('SIGKILL');
+  onTestFinished(end);
+  return { pgid: child.pid ?? 0, end };
+}
+const NO_GROUP = 2 ** 31 - 1;
+const recordOf = (pgid: number): string =>
+  `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\nexit_code: 0\nstatus: running\n`;
+/** Records a run on the desk of a loop that does not exist yet, and says that its task is done. */
+function prepare(desk: string, records: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(records)) {
+    mkdirSync(join(desk, 'runs', name), { recursive: true });
+    writeFileSync(join(desk, 'runs', name, 'run-info.yaml'), text);
+  }
+  mkdirSync(desk, { recursive: true });
+  writeFileSync(join(desk, 'DONE'), '');
+}
+
+describe('a run that another program has recorded', () => {
+  it('S1.23 S1.54 is waited for after DONE until its processes are gone (T022)', SLOW, async () => {
+    const stage = openStage();
+    const { pgid, end } = startGroup();
+    prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
+    const ralph = stage.starts('-p', 'work', ...conductor);
+    await ralph.until('waiting for 1 child to complete: x');
+    expect((await stage.ralph('status', 'it').ended).code).toBe(0);
+    end();
+    const { code } = await ralph.ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
+    expect(stage.journal.filter(({ type }) => type.startsWith('child.'))).toMatchObject([
+      { type: 'child.started', child: 'x', record: true },
+      { type: 'child.ended', child: 'x' },
+    ]);
+    expect(stage.journal.at(-1)).toMatchObject({ outcome: { type: 'done', childrenLeft: [] } });
+  });
+
+  it(
+    'S1.52 outlives the wait and is left alone; cancelling the wait is no success (T024)',
+    SLOW,
+    async () => {
+      const workspace = openLibraryFolder();
+      const { pgid } = startGroup();
+      prepare(join(workspace, '.ralph', 'loops', 'it'), { x: recordOf(pgid) });
+      const { outcome } = await runLoop({
+        workspace,
+        name: 'it',
+        preset: 'conductor',
+        prompt: 'work',
+        agent: { run: () => ({ text: '' }) },
+        policy: { children: { waitMs: 100, pollMs: 10 } },
+      });
+      expect(outcome).toMatchObject({ type: 'done', childrenLeft: ['x'] });
+      expect(isGroupAlive(pgid)).toBe(true);
+
+      const stage = openStage();
+      prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
+      const ralph = stage.starts('-p', 'work', ...conductor);
+      await ralph.until('waiting for 1 child to complete: x');
+      ralph.signal('SIGINT');
+      expect((await ralph.ended).code).toBe(130);
+      expect(isGroupAlive(pgid)).toBe(true);
+    },
+  );
+
+  it(
+    'S1.55 S1.56 is closed as failed if it is dead, and a damaged record is a warning (T025)',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      prepare(stage.path('.ralph/loops/it'), { dead: recordOf(NO_GROUP), x: 'garbage: [' });
+      const { code, stderr } = await stage.run('-p', 'work', ...conductor);
+      expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
+      expect(stderr).toContain('warning: failed to enumerate children: runs/x/run-info.yaml: ');
+      expect(stderr).not.toContain('waiting for');
+      expect(record(stage, 'dead')).toMatchObject({
+        status: 'failed',
+        exit_code: -1,
+        end_time: expect.stringMatching(/^20/),
+      });
+      expect(existsSync(onDesk(stage, 'runs/dead/run-info.yaml.lock'))).toBe(true);
+    },
+  );
+
+  it('S1.57 cannot be looked for if `runs` is a file: a warning, and the loop is done', SLOW, async () => {
+    const stage = openStage();
+    prepare(stage.path('.ralph/loops/it'), {});
+    writeFileSync(onDesk(stage, 'runs'), '');
+    const { code, stderr } = await stage.run('-p', 'work', ...conductor);
+    expect(code).toBe(0);
+    expect(stderr).toContain('warning: failed to enumerate children: runs: it is not a folder');
+  });
+});
+
+describe('a child loop', () => {
+  it(
+    'S1.58 is known to its parent before its slow start, so that the parent waits for it',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.settings({ setup: [`: > "${stage.plan}/setting-up"; ${waitFor('set-up')}`] });
+      stage.identifies();
+      const child = `$RALPH spawn --name kid --no-tmux --worktree -m 1 task -- "${stage.agent}"`;
+      stage.plans(1, `${child} && ${createsDone}`);
+      const parent = stage.shell(`$RALPH run -p x --name it ${conductor.join(' ')} -- '${stage.agent}'`);
+      await parent.until('waiting for 1 child loop to complete: kid');
+      await stage.waitForFile(join(stage.plan, 'setting-up'));
+      expect(stage.calls).toBe(1);
+      stage.release('set-up');
+      expect((await parent.ended).code).toBe(0);
+      expect(stage.calls).toBe(2);
+    },
+  );
+});
