@@ -36,6 +36,7 @@ export class Oracle implements Observer {
   #aborted = false;
   #lastCheck: string | null = null;
   #signals = 0;
+  readonly #children = new Set<string>();
   /** The earliest time for the next run. */
   #notBefore = 0;
   /** The planned end of the wait after the last run, before any interference. */
@@ -211,10 +212,15 @@ export class Oracle implements Observer {
       case 'start.recorded':
         must(this.#planned.size === 0, 'L14', 'the start is recorded after a run');
         return;
+      case 'child.started':
+        must(!this.#children.has(event.child), 'L6', 'a child loop starts twice');
+        this.#children.add(event.child);
+        return;
+      case 'child.ended':
+        must(this.#children.delete(event.child), 'L6', 'a child loop ends that is not active');
+        return;
       case 'loop.created':
       case 'owner.left':
-      case 'child.started':
-      case 'child.ended':
         return;
       case 'owner.changed':
         this.#signals = 0;
@@ -364,6 +370,11 @@ export class Oracle implements Observer {
     );
     must(this.#claims.isAccepted, 'L3', 'done without an accepted claim');
     const patience = this.#claims.acceptedAt + (policy.children?.waitMs ?? 0);
+    must(
+      same([...this.#children], outcome.childrenLeft),
+      'L10',
+      'the child loops that are left are not those that are active',
+    );
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
     const passed = this.#claims.passed(before);
     if (policy.completion.until !== 'claim')
