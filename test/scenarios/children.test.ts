@@ -1,6 +1,6 @@
 /** Child loops: loops that an agent starts from inside its run. */
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
@@ -26,52 +26,61 @@ function agentThat(stage: Stage, script: string): string {
 const ended = (stage: Stage, name: string): unknown => stage.journalOf(name).at(-1)?.['outcome'];
 
 describe('a child loop', () => {
-  it('S1.23 S1.51 outlives the run that started it, and its parent waits for it after DONE', SLOW, async () => {
-    const stage = openStage();
-    stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
-    stage.plans(2, waitFor());
-    const parent = starts(stage, '--preset conductor -m 2');
-    await parent.until('waiting for 1 child loop to complete: kid');
-    await stage.waitForCall(2);
-    const { stdout } = await stage.ralph('status', 'it').ended;
-    expect(stdout).toContain('Child: kid: running, iteration 1/1\n');
-    expect(stdout).toContain('Waiting: 1 child loop (kid)\n');
-    expect((await stage.ralph('ls', '--tree').ended).stdout).toMatch(/^it +running.*\n {2}kid +running/m);
-    stage.release();
-    const { code, stderr } = await parent.ended;
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stderr).toContain('children    kid (iterations-exhausted)');
-    const [started, end, more] = stage.journal.filter(({ type }) => type.startsWith('child.'));
-    expect(started).toMatchObject({ type: 'child.started', run: '1.1' });
-    expect(end).toMatchObject({ type: 'child.ended', outcome: { type: 'iterations-exhausted', limit: 1 } });
-    expect(more).toBeUndefined();
-    expect(stage.calls).toBe(2);
-    const story = (await stage.ralph('story', 'it').ended).stdout;
-    expect(story).toContain('child loop ended: kid (iterations-exhausted)');
-    const listed: unknown = JSON.parse((await stage.ralph('ls', '--tree', '--json').ended).stdout);
-    expect(listed).toMatchObject([
-      { name: 'it', parent: null },
-      { id: started?.['child'], name: 'kid', parent: expect.stringMatching(/^it-[0-9a-f]{8}$/) },
-    ]);
-  });
+  it(
+    'S1.23 S1.51 outlives the run that started it, and its parent waits for it after DONE',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
+      stage.plans(2, waitFor());
+      const parent = starts(stage, '--preset conductor -m 2');
+      await parent.until('waiting for 1 child loop to complete: kid');
+      await stage.waitForCall(2);
+      const { stdout } = await stage.ralph('status', 'it').ended;
+      expect(stdout).toContain('Child: kid: running, iteration 1/1\n');
+      expect(stdout).toContain('Waiting: 1 child loop (kid)\n');
+      expect((await stage.ralph('ls', '--tree').ended).stdout).toMatch(/^it +running.*\n {2}kid +running/m);
+      stage.release();
+      const { code, stderr } = await parent.ended;
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(stderr).toContain('children    kid (iterations-exhausted)');
+      const [started, end, more] = stage.journal.filter(({ type }) => type.startsWith('child.'));
+      expect(started).toMatchObject({ type: 'child.started', run: '1.1' });
+      expect(end).toMatchObject({ type: 'child.ended', outcome: { type: 'iterations-exhausted', limit: 1 } });
+      expect(more).toBeUndefined();
+      expect(stage.calls).toBe(2);
+      const story = (await stage.ralph('story', 'it').ended).stdout;
+      expect(story).toContain('child loop ended: kid (iterations-exhausted)');
+      const listed: unknown = JSON.parse((await stage.ralph('ls', '--tree', '--json').ended).stdout);
+      const parentId = basename(stage.files('it').state);
+      expect(listed).toMatchObject([
+        { id: parentId, name: 'it', parent: null },
+        { id: started?.['child'], name: 'kid', parent: parentId },
+      ]);
+    },
+  );
 
-  it('S1.52 keeps running if its parent is stopped while it waits, which is no success of the parent', SLOW, async () => {
-    const stage = openStage();
-    stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
-    stage.plans('default', waitFor());
-    const parent = starts(stage, '--preset conductor -m 2');
-    await parent.until('waiting for 1 child loop to complete: kid');
-    await stage.waitForCall(2);
-    await stage.ralph('stop', 'it').ended;
-    expect((await parent.ended).code).toBe(130);
-    expect(stage.has(2, 'end')).toBe(false);
-    expect((await stage.ralph('status', 'kid').ended).code).toBe(0);
-    stage.release();
-    await stage.ralph('wait', 'kid').ended;
-    expect(stage.has(2, 'end')).toBe(true);
-    // An ended loop records nothing more, and its status still knows.
-    expect((await stage.ralph('status', 'it').ended).stdout).toContain('Child: kid: iterations-exhausted');
-  });
+  it(
+    'S1.52 keeps running if its parent is stopped while it waits, which is no success of the parent',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
+      stage.plans('default', waitFor());
+      const parent = starts(stage, '--preset conductor -m 2');
+      await parent.until('waiting for 1 child loop to complete: kid');
+      await stage.waitForCall(2);
+      await stage.ralph('stop', 'it').ended;
+      expect((await parent.ended).code).toBe(130);
+      expect(stage.has(2, 'end')).toBe(false);
+      expect((await stage.ralph('status', 'kid').ended).code).toBe(0);
+      stage.release();
+      await stage.ralph('wait', 'kid').ended;
+      expect(stage.has(2, 'end')).toBe(true);
+      // An ended loop records nothing more, and its status still knows.
+      expect((await stage.ralph('status', 'it').ended).stdout).toContain('Child: kid: iterations-exhausted');
+    },
+  );
 
   it('S1.36 survives the timeout of the run and `stop --now` of its parent', SLOW, async () => {
     const stage = openStage();
@@ -94,53 +103,68 @@ describe('a child loop', () => {
 
   it('is unrelated with --no-child: it has no parent, and the run does not end it', SLOW, async () => {
     const stage = openStage();
-    stage.plans(1, `${spawn('other', '--no-child')}`);
+    stage.plans(1, spawn('other', '--no-child'));
     stage.plans(2, waitFor());
     const { code } = await starts(stage, '-m 1').ended;
     expect(code).toBe(1);
     await stage.waitForCall(2);
     expect(stage.journal.filter(({ type }) => type.startsWith('child.'))).toEqual([]);
     const { stdout } = await stage.ralph('ls', '--json').ended;
-    expect(JSON.parse(stdout)).toMatchObject([{ name: 'it' }, { name: 'other', parent: null, status: 'running' }]);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'it' },
+      { name: 'other', parent: null, status: 'running' },
+    ]);
     stage.release();
     await stage.ralph('wait', 'other').ended;
   });
 });
 
 describe('limits on child loops', () => {
-  it('end an agent that forks without end, and `stop --tree` ends everything that it has started', SLOW, async () => {
-    const stage = openStage();
-    stage.settings({ children: { maxDepth: 2, maxActive: 2 } });
-    const bomb = agentThat(
-      stage,
-      `n=0
+  it(
+    'end an agent that forks without end, and `stop --tree` ends everything that it has started',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.settings({ children: { maxDepth: 2, maxActive: 2 } });
+      const bomb = agentThat(
+        stage,
+        `n=0
 while n=$((n + 1)); $RALPH spawn --name "kid-$$-$n" --no-tmux --max-iterations 1 x -- "$0" >"$RUN_FOLDER/said" 2>&1; do :; done
 cp "$RUN_FOLDER/said" "$FAKE_PLAN/refused-$$.part"
 mv "$FAKE_PLAN/refused-$$.part" "$FAKE_PLAN/refused-$$"
 sleep 1000`,
-    );
-    const parent = starts(stage, '-m 1', bomb);
-    const refusals = (): readonly string[] => stage.planFiles(/^refused-\d+$/);
-    await stage.until('7 refusals', () => refusals().length >= 7);
-    const texts = refusals().map((text) => text.replaceAll(/kid-\d+-\d+/g, 'KID'));
-    expect(texts.filter((text) => text.includes('already has 2 active children (KID, KID): wait for one with: ralph wait NAME'))).toHaveLength(3);
-    expect(texts.filter((text) => text.includes('is 2 generations below the first loop'))).toHaveLength(4);
-    const { stdout, code } = await stage.ralph('stop', '--tree', '--now', 'it').ended;
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('stopping it now') });
-    expect((await parent.ended).code).toBe(130);
-    await stage.ralph('wait', '--all').ended;
-    expect(stage.loops).toHaveLength(7);
-    expect(stage.loops.map((name) => ended(stage, name))).toEqual(
-      Array.from({ length: 7 }, () => ({ type: 'stopped', by: 'person' })),
-    );
-  });
+      );
+      const parent = starts(stage, '-m 1', bomb);
+      const refusals = (): readonly string[] => stage.planFiles(/^refused-\d+$/);
+      await stage.until('7 refusals', () => refusals().length >= 7);
+      const texts = refusals().map((text) => text.replaceAll(/kid-\d+-\d+/g, 'KID'));
+      expect(
+        texts.filter((text) =>
+          text.includes('already has 2 active children (KID, KID): wait for one with: ralph wait NAME'),
+        ),
+      ).toHaveLength(3);
+      expect(texts.filter((text) => text.includes('is 2 generations below the first loop'))).toHaveLength(4);
+      const { stdout, code } = await stage.ralph('stop', '--tree', '--now', 'it').ended;
+      expect(stdout).toContain('stopping it now');
+      expect(code).toBe(0);
+      expect((await parent.ended).code).toBe(130);
+      await stage.ralph('wait', '--all').ended;
+      expect(stage.loops).toHaveLength(7);
+      expect(stage.loops.map((name) => ended(stage, name))).toEqual(
+        Array.from({ length: 7 }, () => ({ type: 'stopped', by: 'person' })),
+      );
+    },
+  );
 
-  it('hold for starts at the same moment, and count from the state and not from the environment', SLOW, async () => {
-    const stage = openStage();
-    stage.settings({ children: { maxActive: 3 } });
-    const agent = agentThat(
-      stage,
-      `case "$RALPH_LOOP" in
+  it(
+    'hold for starts at the same moment, and count from the state and not from the environment',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.settings({ children: { maxActive: 3 } });
+      const agent = agentThat(
+        stage,
+        `case "$RALPH_LOOP" in
 it)
   for n in 1 2 3 4 5 6; do
     { ${spawn('kid-$n').replace('"$AGENT"', '"$0"')} >/dev/null 2>&1; echo $? >"$FAKE_PLAN/code-$n"; } &
@@ -151,17 +175,18 @@ it)
   $RALPH run -d x -- true >"$FAKE_PLAN/plain" 2>&1; echo $? >"$FAKE_PLAN/code-plain" ;;
 *) ${waitFor()} ;;
 esac`,
-    );
-    await stage.ralph('run', '--name', 'other', '-m', '1', 'x', '--', 'true').ended;
-    const parent = starts(stage, '-m 1', agent);
-    expect((await parent.ended).code).toBe(1);
-    const codes = [1, 2, 3, 4, 5, 6].map((n) => stage.planFiles(new RegExp(`^code-${n}$`))[0]?.trim());
-    expect(codes.toSorted()).toEqual(['0', '0', '0', '1', '1', '1']);
-    expect(stage.planFiles(/^code-plain$/)).toEqual(['2\n']);
-    for (const file of [/^plain$/, /^forged$/])
-      expect(stage.planFiles(file)[0]).toContain('this loop ("it") already has 3 active children (');
-    stage.release();
-    await stage.ralph('wait', '--all').ended;
-    expect(stage.loops).toHaveLength(5);
-  });
+      );
+      await stage.ralph('run', '--name', 'other', '-m', '1', 'x', '--', 'true').ended;
+      const parent = starts(stage, '-m 1', agent);
+      expect((await parent.ended).code).toBe(1);
+      const codes = [1, 2, 3, 4, 5, 6].map((n) => Number(stage.planFiles(new RegExp(`^code-${n}$`))[0]));
+      expect(codes.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1, 1, 1]);
+      expect(stage.planFiles(/^code-plain$/)).toEqual(['2\n']);
+      for (const file of [/^plain$/, /^forged$/])
+        expect(stage.planFiles(file)[0]).toContain('this loop ("it") already has 3 active children (');
+      stage.release();
+      await stage.ralph('wait', '--all').ended;
+      expect(stage.loops).toHaveLength(5);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import { isCutShort, openRun, producedWork } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
+import { ChildBooks } from './child-books.ts';
 import { ClaimBooks } from './claim-books.ts';
 import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
 import { QuestionBooks } from './question-books.ts';
@@ -36,7 +37,7 @@ export class Oracle implements Observer {
   #aborted = false;
   #lastCheck: string | null = null;
   #signals = 0;
-  readonly #children = new Set<string>();
+  readonly #children = new ChildBooks();
   /** The earliest time for the next run. */
   #notBefore = 0;
   /** The planned end of the wait after the last run, before any interference. */
@@ -213,11 +214,8 @@ export class Oracle implements Observer {
         must(this.#planned.size === 0, 'L14', 'the start is recorded after a run');
         return;
       case 'child.started':
-        must(!this.#children.has(event.child), 'L6', 'a child loop starts twice');
-        this.#children.add(event.child);
-        return;
       case 'child.ended':
-        must(this.#children.delete(event.child), 'L6', 'a child loop ends that is not active');
+        this.#children.book(event);
         return;
       case 'loop.created':
       case 'owner.left':
@@ -370,11 +368,7 @@ export class Oracle implements Observer {
     );
     must(this.#claims.isAccepted, 'L3', 'done without an accepted claim');
     const patience = this.#claims.acceptedAt + (policy.children?.waitMs ?? 0);
-    must(
-      same([...this.#children], outcome.childrenLeft),
-      'L10',
-      'the child loops that are left are not those that are active',
-    );
+    this.#children.compare(outcome.childrenLeft);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
     const passed = this.#claims.passed(before);
     if (policy.completion.until !== 'claim')

@@ -296,7 +296,11 @@ class Simulation {
       life.must(edited === null, 'E1', 'an iteration starts before an edited policy is applied');
     if (event.type !== 'run.ended' || !this.#world.everStarted(event.run)) return;
     const living = [...children].filter(([, endsAt]) => endsAt > this.#world.clock).map(([child]) => child);
-    life.must(same(living, state.children), 'E1', 'a run has ended but its child loops are not known');
+    life.must(
+      same(living.toSorted(), state.children.toSorted()),
+      'E1',
+      'a run has ended but its child loops are not known',
+    );
   }
 
   #repeat(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
