@@ -123,9 +123,11 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       if (event.key.startsWith('answer:')) return answerByDefault(state, event.key);
       return turn.run === null ? inTurn({ sharedLimit: null }) : closeTurn(state, turn.run);
     case 'child.started':
-      return withChild(state, event.child, true);
-    case 'child.ended':
-      return withChild(state, event.child, false);
+      return withActiveChild(withoutChild(state, event.child), event);
+    case 'child.ended': {
+      const rest = withoutChild(state, event.child);
+      return { ...rest, endedChildren: [...rest.endedChildren, event.child].slice(-KEPT_CHILDREN) };
+    }
     case 'question.asked': {
       const { id, text, default: byDefault, timeoutMs } = event;
       const until = timeoutMs === null || byDefault === null ? null : now + timeoutMs;
@@ -152,13 +154,25 @@ function marked({ messages }: LoopState, mark: keyof MessageMarks, id: string | 
 }
 
 /** A child that has ended may be resumed, and then starts again. */
-function withChild(state: LoopState, child: string, isActive: boolean): LoopState {
+function withActiveChild(state: LoopState, { child, record }: ChildStarted): LoopState {
+  const recorded = record === true ? [child] : [];
+  return {
+    ...state,
+    children: [...state.children, child],
+    recordedChildren: [...state.recordedChildren, ...recorded],
+  };
+}
+
+type ChildStarted = Extract<Happening, { type: 'child.started' }>;
+
+function withoutChild(state: LoopState, child: string): LoopState {
   const without = (ids: readonly string[]): readonly string[] => ids.filter((id) => id !== child);
-  const children = without(state.children);
-  const endedChildren = without(state.endedChildren);
-  return isActive
-    ? { ...state, children: [...children, child], endedChildren }
-    : { ...state, children, endedChildren: [...endedChildren, child].slice(-KEPT_CHILDREN) };
+  return {
+    ...state,
+    children: without(state.children),
+    recordedChildren: without(state.recordedChildren),
+    endedChildren: without(state.endedChildren),
+  };
 }
 
 /** More than can start and end between two looks at them. */
@@ -366,6 +380,7 @@ export const INITIAL: LoopState = {
   feedback: { failed: [], error: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],
+  recordedChildren: [],
   endedChildren: [],
   questions: [],
   messages: { shown: null, probed: null, asked: null },

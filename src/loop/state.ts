@@ -54,8 +54,10 @@ export interface LoopState {
   readonly progress: Progress;
   readonly feedback: Feedback;
   readonly control: ControlState;
-  /** The ids of child loops that have started and not ended. */
+  /** The children that have started and not ended: ids of child loops, and the recorded ones. */
   readonly children: readonly string[];
+  /** Those of them that are no loops: other programs have recorded their runs in the task folder. */
+  readonly recordedChildren: readonly string[];
   /** The ids of the last child loops whose end is recorded. */
   readonly endedChildren: readonly string[];
   /** Questions that have no answer yet, oldest first. */

@@ -19,15 +19,21 @@ export class ChildWatch {
 
   /** Looks at the registered children and at those that the journal calls active. */
   look(): void {
-    const { outcome, children } = this.#engine.state;
+    const { outcome } = this.#engine.state;
     if (this.#isClosed || outcome !== null) return;
-    if (children.length === 0 && registeredChildren(this.#folder).length === 0) return;
+    if (this.#active().length === 0 && registeredChildren(this.#folder).length === 0) return;
     const changes = childChanges(this.#folder, this.#engine.state);
     for (const change of changes) this.#engine.write(change);
     // What is forgotten must be known after a crash.
     if (changes.length > 0) this.#engine.sync();
     if (this.#engine.lost === null) forgetEndedChildren(this.#folder, this.#engine.state);
-    this.#watch(this.#engine.state.children);
+    this.#watch(this.#active());
+  }
+
+  /** The active child loops. */
+  #active(): readonly string[] {
+    const { children, recordedChildren } = this.#engine.state;
+    return children.filter((child) => !recordedChildren.includes(child));
   }
 
   close(): void {

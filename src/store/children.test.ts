@@ -130,6 +130,12 @@ describe('a child', () => {
   });
 });
 
+it('a recorded run of another program is no loop, and its end is not seen here', () => {
+  const parent = write('parent', null);
+  const state = { ...knowing(), children: ['their-run'], recordedChildren: ['their-run'] };
+  expect(after(parent, state)).toEqual([]);
+});
+
 describe('the limits', () => {
   const limits = (maxDepth: number, maxActive: number): Happening => ({
     type: 'policy.changed',

@@ -43,7 +43,8 @@ export function registeredChildren({ children }: Pick<LoopFolder, 'children'>): 
 
 /** Children that started or ended since the parent's journal last recorded it. */
 export function childChanges(parent: LoopFolder, state: LoopState): readonly Happening[] {
-  const ids = new Set([...state.children, ...registeredChildren(parent)]);
+  const active = state.children.filter((child) => !state.recordedChildren.includes(child));
+  const ids = new Set([...active, ...registeredChildren(parent)]);
   return [...ids].flatMap((child): readonly Happening[] => {
     const standing = standingOf(child);
     const isKnown = state.children.includes(child);

@@ -41,7 +41,8 @@ function put(name: string, text: string): string {
 }
 const child = (pgid: number, more = ''): string =>
   `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\n${more}`;
-const changes = (...known: readonly string[]) => recordedChanges(folder, { ...INITIAL, children: known });
+const changes = (...known: readonly string[]) =>
+  recordedChanges(folder, { ...INITIAL, children: known, recordedChildren: known });
 const started = (name: string) => ({ type: 'child.started', child: name, record: true });
 
 describe('a recorded run', () => {

@@ -13,6 +13,7 @@ import type { Happening } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
 import { isGroupAlive } from '../process/group.ts';
 import { reasonOf } from '../user-error.ts';
+import { registeredChildren } from './children.ts';
 import { loopIdOf } from './run-environment.ts';
 import { closed, isOpen, readRecord, RECORD_FILE, updateRecord, type ForeignRecord } from './run-record.ts';
 import type { Desk, LoopFolder } from './store.ts';
@@ -21,14 +22,13 @@ import type { Desk, LoopFolder } from './store.ts';
 export async function recordedChanges(folder: LoopFolder, state: LoopState): Promise<readonly Happening[]> {
   const found = recordedChildren(folder);
   await Promise.all(found.dead.map((dead) => close(folder.desk, dead)));
-  const loops = namesIn(folder.children);
+  const known = new Set([...state.children, ...registeredChildren(folder)]);
   // What is not known of a child that was active is not known to have ended.
-  const kept = state.children.filter((child) => !loops.includes(child) && !found.isGone(child));
-  const gone = state.children.filter((child) => !loops.includes(child) && !kept.includes(child));
+  const gone = state.recordedChildren.filter((child) => found.isGone(child));
   return [
     ...gone.map((child): Happening => ({ type: 'child.ended', child })),
     ...found.active
-      .filter((child) => !loops.includes(child) && !kept.includes(child))
+      .filter((child) => !known.has(child))
       .map((child): Happening => ({ type: 'child.started', child, record: true })),
   ];
 }
