@@ -138,9 +138,10 @@ function spendLines(loop: LoopReading): readonly string[] {
   ];
 }
 
-function childText({ name, status, iterations, iterationLimit }: ChildNow): string {
+function childText(child: ChildNow): string {
+  const { iterations, iterationLimit } = child;
   const count = iterations === null ? '' : `, iteration ${ofLimit(iterations, iterationLimit)}`;
-  return `${name}: ${status}${count}`;
+  return `${child.name}: ${child.status}${count}`;
 }
 
 function capitalized(text: string): string {

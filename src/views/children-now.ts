@@ -1,5 +1,4 @@
-import type { ChildRecord } from '../store/end-record.ts';
-import { endRecord } from '../store/end-record.ts';
+import { endRecord, type ChildRecord } from '../store/end-record.ts';
 import { readLoopOf, type LoopReading } from '../store/read-loop.ts';
 import { summaryOf, type LoopSummary } from './loop-summary.ts';
 
@@ -12,10 +11,12 @@ export interface ChildNow extends Omit<ChildRecord, 'status'> {
 }
 
 export function childrenNow({ state, report, spec }: LoopReading): readonly ChildNow[] {
-  return endRecord(state, report, spec).children.map((record) => {
-    const loop = readLoopOf(record.id);
-    if (loop === null) return { ...record, iterations: null, iterationLimit: null };
-    const { status, iterations, iterationLimit } = summaryOf(loop);
-    return { ...record, status, iterations, iterationLimit };
-  });
+  return endRecord(state, report, spec).children.map(now);
+}
+
+function now(record: ChildRecord): ChildNow {
+  const loop = readLoopOf(record.id);
+  if (loop === null) return { ...record, iterations: null, iterationLimit: null };
+  const { status, iterations, iterationLimit } = summaryOf(loop);
+  return { ...record, status, iterations, iterationLimit };
 }

@@ -16,13 +16,16 @@ export function inTree(loops: readonly LoopReading[]): readonly ListedLoop[] {
     const parent = named !== null && listed.has(named) ? named : null;
     children.set(parent, [...(children.get(parent) ?? []), loop]);
   }
-  const seen = new Set<string>();
-  const below = (parent: string | null, level: number): readonly ListedLoop[] =>
-    (children.get(parent) ?? []).flatMap((loop) => {
-      seen.add(loop.spec.id);
-      return [{ loop, level }, ...below(loop.spec.id, level + 1)];
-    });
-  const found = below(null, 0);
+  const found: ListedLoop[] = [];
+  const add = (parent: string | null, level: number): void => {
+    for (const loop of children.get(parent) ?? []) {
+      found.push({ loop, level });
+      add(loop.spec.id, level + 1);
+    }
+  };
+  add(null, 0);
   // Two specs that name each other are below nothing.
-  return found.concat(loops.filter(({ spec }) => !seen.has(spec.id)).map((loop) => ({ loop, level: 0 })));
+  const shown = new Set(found.map(({ loop }) => loop));
+  const others = loops.filter((loop) => !shown.has(loop));
+  return found.concat(others.map((loop) => ({ loop, level: 0 })));
 }

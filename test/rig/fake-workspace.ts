@@ -71,7 +71,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
           .map((child): Happening => ({ type: 'child.started', child })),
         ...children
           .filter((child) => !living.includes(child))
-          .map((child): Happening => ({ type: 'child.ended', child })),
+          .map((child): Happening => ({ type: 'child.ended', child, outcome: null, lost: 'crashed' })),
       ];
     },
     edits({ policy }) {

@@ -279,6 +279,8 @@ export class ToyDriver {
 /** The key of the effect that an event is the result of; null if there is none. */
 export function keyOf(event: LoopEvent): string | null {
   if (event.type === 'check.finished') return `check:${event.iteration}.${event.index + 1}`;
+  // A child loop is observed; it is no result of an effect, and starts again if it is resumed.
+  if (event.type === 'child.started' || event.type === 'child.ended') return null;
   if ('key' in event) return event.key;
   if ('iteration' in event) return `${KEYS[event.type]}:${event.iteration}`;
   return 'run' in event ? `run:${event.run}` : null;

@@ -6,6 +6,7 @@ import { isCutShort, openRun, producedWork } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
 import type { FakeWorld } from '../rig/world.ts';
+import { ChildBooks } from './child-books.ts';
 import { ClaimBooks } from './claim-books.ts';
 import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
 import { QuestionBooks } from './question-books.ts';
@@ -36,6 +37,7 @@ export class Oracle implements Observer {
   #aborted = false;
   #lastCheck: string | null = null;
   #signals = 0;
+  readonly #children = new ChildBooks();
   /** The earliest time for the next run. */
   #notBefore = 0;
   /** The planned end of the wait after the last run, before any interference. */
@@ -211,10 +213,12 @@ export class Oracle implements Observer {
       case 'start.recorded':
         must(this.#planned.size === 0, 'L14', 'the start is recorded after a run');
         return;
-      case 'loop.created':
-      case 'owner.left':
       case 'child.started':
       case 'child.ended':
+        this.#children.book(event);
+        return;
+      case 'loop.created':
+      case 'owner.left':
         return;
       case 'owner.changed':
         this.#signals = 0;
@@ -364,6 +368,7 @@ export class Oracle implements Observer {
     );
     must(this.#claims.isAccepted, 'L3', 'done without an accepted claim');
     const patience = this.#claims.acceptedAt + (policy.children?.waitMs ?? 0);
+    this.#children.compare(outcome.childrenLeft);
     must(outcome.childrenLeft.length === 0 || at >= patience, 'L9', 'it did not wait for children');
     const passed = this.#claims.passed(before);
     if (policy.completion.until !== 'claim')

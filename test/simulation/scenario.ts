@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { Outcome } from '../../src/loop/outcome.ts';
 import type { Control, RunEnding } from '../../src/loop/event.ts';
 import { PRESET_NAMES, type Policy, type PresetName } from '../../src/loop/policy.ts';
 import { presets } from '../../src/loop/presets.ts';
@@ -27,8 +28,16 @@ export interface Scenario {
   readonly change: { readonly after: number; readonly policy: Policy | 'other checks' } | null;
   /** After which event a person creates the DONE file. */
   readonly touches: number | null;
-  /** After which event a run starts a child loop, and after which that ends. */
-  readonly child: { readonly born: number; readonly ends: number } | null;
+  /** Child loops: after which event each starts, after which it ends and how, and after which it is resumed. */
+  readonly children: readonly {
+    readonly born: number;
+    readonly ends: number;
+    readonly again: number | null;
+    /** Null if it crashes. */
+    readonly outcome: Outcome | null;
+    /** Whether the owner sees it at once, and not only at the end of a run. */
+    readonly isSeen: boolean;
+  }[];
   /** After which event an agent asks a question, and when its default applies. */
   readonly questions: readonly { readonly after: number; readonly timeoutMs: number | null }[];
   readonly crashesAfter: 'every event' | readonly number[];
@@ -230,7 +239,20 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     { freq: 4 },
   ),
   touches: fc.option(index, { freq: 8 }),
-  child: fc.option(fc.record({ born: index, ends: index })),
+  children: fc.array(
+    fc.record({
+      born: index,
+      ends: index,
+      again: fc.option(index),
+      outcome: fc.constantFrom<Outcome | null>(
+        { type: 'done', verified: false, childrenLeft: [] },
+        { type: 'fatal', message: 'no space left' },
+        null,
+      ),
+      isSeen: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  ),
   questions: fc.oneof(
     { weight: 2, arbitrary: fc.constant([]) },
     {

@@ -296,7 +296,11 @@ class Simulation {
       life.must(edited === null, 'E1', 'an iteration starts before an edited policy is applied');
     if (event.type !== 'run.ended' || !this.#world.everStarted(event.run)) return;
     const living = [...children].filter(([, endsAt]) => endsAt > this.#world.clock).map(([child]) => child);
-    life.must(same(living, state.children), 'E1', 'a run has ended but its child loops are not known');
+    life.must(
+      same(living.toSorted(), state.children.toSorted()),
+      'E1',
+      'a run has ended but its child loops are not known',
+    );
   }
 
   #repeat(event: LoopEvent, engine: Engine, watch: EngineWatch): void {
@@ -329,22 +333,33 @@ class Simulation {
   }
 
   #hand(happening: Happening, engine: Engine, life: Life): boolean {
-    const { change, child } = this.#scenario;
+    const { change } = this.#scenario;
     if (happening.type === 'control.received') {
       const heard = engine.receive(happening.id, happening.control);
       if (heard === 'taken') life.touches('the answer to a control');
       return heard !== 'later' || engine.state.outcome !== null;
     }
     // The engine finds child loops at the end of a run, and edited policies before the next iteration.
-    if (happening.type === 'child.started')
-      this.#desk.children.set(happening.child, this.#world.clock + lifetime(child?.ends ?? 0));
-    else if (happening.type === 'child.ended') this.#desk.children.delete(happening.child);
+    if (happening.type === 'child.started' || happening.type === 'child.ended')
+      this.#changeChild(happening, engine);
     else if (happening.type === 'policy.changed' && change?.policy === 'other checks')
       this.#desk.edited = happening.policy;
     else engine.write(happening);
     return true;
   }
+
+  /** A child loop starts or ends; the owner sees it at once, or the engine finds it at the end of a run. */
+  #changeChild(happening: ChildEvent, engine: Engine): void {
+    const { child, type } = happening;
+    const { ends, isSeen } = this.#scenario.children[Number(child.slice('kid-'.length))] ?? NO_CHILD;
+    if (type === 'child.ended') this.#desk.children.delete(child);
+    else this.#desk.children.set(child, this.#world.clock + lifetime(ends));
+    if (isSeen) engine.write(happening);
+  }
 }
+
+type ChildEvent = Extract<Happening, { type: 'child.started' | 'child.ended' }>;
+const NO_CHILD = { ends: 0, isSeen: false };
 
 /** Some child loops end while the loop waits for them, others never do. */
 function lifetime(ends: number): number {

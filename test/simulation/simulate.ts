@@ -71,7 +71,7 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
     abortsAfter,
     change,
     touches,
-    child,
+    children,
     questions,
   } = scenario;
   const before = new Set(crashesBefore);
@@ -91,10 +91,15 @@ export function interferenceOf(scenario: Scenario, world: FakeWorld): Interferen
       lateAnswers.find(({ after, event }) => after === index && event < index)?.event ?? null,
     events(index) {
       if (touches === index) world.doneFile = true;
-      const childEvents: Happening[] = [
-        ...(child?.born === index ? [{ type: 'child.started', child: 'kid' } as const] : []),
-        ...(child?.ends === index ? [{ type: 'child.ended', child: 'kid' } as const] : []),
-      ];
+      const childEvents = children.flatMap(({ born, ends, again, outcome }, number): Happening[] => {
+        const child = `kid-${number}`;
+        const lost = outcome === null ? ({ lost: 'crashed' } as const) : {};
+        const started = born === index || again === index;
+        return [
+          ...(started ? [{ type: 'child.started', child, run: '1.1' } as const] : []),
+          ...(ends === index ? [{ type: 'child.ended', child, outcome, ...lost } as const] : []),
+        ];
+      });
       const asked = questions.flatMap(({ after, timeoutMs }, position): Happening[] =>
         after === index ? [question(`MSG-${position}`, timeoutMs)] : [],
       );
