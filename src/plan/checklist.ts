@@ -35,7 +35,9 @@ export async function parseChecklist(text: string, file: string): Promise<Plan> 
     items: [...places.keys()],
     detailsOf(item) {
       const [from, to] = places.get(item) ?? [0, 0];
-      return withoutIndent(lines.slice(from, to)).join('\n').trim();
+      const own = withoutIndent(lines.slice(from, to)).join('\n').trim();
+      // A single line says no more than the title.
+      return own.includes('\n') ? own : '';
     },
   };
 }

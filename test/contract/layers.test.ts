@@ -44,6 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'loop',
     'files',
     'process',
+    'plan',
     'checks',
     'git',
     'store',
