@@ -8,6 +8,8 @@ import { build } from 'rolldown';
 
 const PRICES = '@pydantic/genai-prices';
 const PRICES_FILE = 'genai-prices.js';
+// The CommonJS build of jsonc-parser cannot be bundled.
+const WITH_MODULES = { mainFields: ['module', 'main'] };
 
 // tsc has compiled `prices.ts` with an import of the package; this version imports the bundled table instead.
 await build({
@@ -17,20 +19,23 @@ await build({
 });
 copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
 
-// The same for the file that imports the YAML parser.
-await build({
-  input: { yaml: 'src/bus/yaml.ts' },
-  platform: 'node',
-  output: { dir: 'dist/bus', format: 'esm', minify: true },
-});
-copyLicence('js-yaml/LICENSE', 'dist/bus');
+// Files of the library that import packages, which tsc has left in them: what reads the bus, and what reads plans.
+await bundleAlone('src/bus/yaml.ts', 'dist/bus', ['js-yaml/LICENSE']);
+await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
+  'markdown-it/LICENSE',
+  'entities/LICENSE',
+  'linkify-it/LICENSE',
+  'mdurl/LICENSE',
+  'punycode.js/LICENSE-MIT.txt',
+  'uc.micro/LICENSE.txt',
+]);
+await bundleAlone('src/config/json-text.ts', 'dist/config', ['jsonc-parser/LICENSE.md']);
 
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
-  // The CommonJS build of jsonc-parser cannot be bundled.
-  resolve: { mainFields: ['module', 'main'] },
-  plugins: [withoutChildProcess(), withSharedPrices()],
+  resolve: WITH_MODULES,
+  plugins: [withoutChildProcess(), withSharedPrices(), withSharedParser()],
   output: {
     dir: 'dist/cli',
     format: 'cjs',
@@ -67,6 +72,17 @@ for (const file of [
   copyLicence(file, 'dist/cli');
 }
 
+/** Replaces a file of the library by one that contains the packages that it imports. */
+async function bundleAlone(file, folder, licences) {
+  await build({
+    input: file,
+    platform: 'node',
+    resolve: WITH_MODULES,
+    output: { dir: folder, format: 'esm', minify: true },
+  });
+  for (const licence of licences) copyLicence(licence, folder);
+}
+
 /** commander imports node:child_process for commands that are separate programs; Ralph has none, and loading it is slow. */
 function withoutChildProcess() {
   return {
@@ -82,6 +98,17 @@ function withSharedPrices() {
   return {
     name: 'with-shared-prices',
     resolveId: (id) => (id === PRICES ? { id: `../agents/${PRICES_FILE}`, external: 'absolute' } : null),
+  };
+}
+
+/** The same for the Markdown parser. */
+function withSharedParser() {
+  return {
+    name: 'with-shared-parser',
+    resolveId: (id, importer) =>
+      id === './markdown.ts' && importer?.includes('/src/plan/')
+        ? { id: '../plan/markdown.js', external: 'absolute' }
+        : null,
   };
 }
 

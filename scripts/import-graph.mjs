@@ -28,6 +28,7 @@ const FOLDERS = {
   checks: ['check.ts', 'one check, run behind the same shim as an agent'],
   git: ['git.ts', 'what Ralph asks of git: fingerprints, records, commits, worktrees'],
   config: ['config.ts', 'what a user can set: its shape, its validation and the policy that follows'],
+  plan: ['plan.ts', 'the items of a plan, read from a Markdown checklist or from prd.json'],
   engine: ['engine.ts', 'the driver: carries out effects through ports and journals the results'],
   store: ['store.ts', 'where a loop is kept: folder, spec, lock, inbox, registry, kept environment'],
   sandbox: ['sandbox.ts', 'what an agent in a sandbox sees of this machine, and how it asks its owner'],

@@ -26,6 +26,7 @@ import { paint, Screen } from './screen.ts';
 import { stamp } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { planCount } from '../loop/plan.ts';
 
 /** Characters of a prompt that `--verbose` shows. */
 const PREVIEW_CHARS = 200;
@@ -193,6 +194,7 @@ export class Console implements LoopObserver {
     const started = this.#report?.startedAt ?? now;
     const passed = turn.checks.filter((result) => result?.code === 0).length;
     const waiting = timeLeft(this.#state, Date.now());
+    const plan = this.#report?.plan ?? null;
     const count = `iteration ${ofLimit(iteration, policy.limits.iterations)}`;
     const parts = [
       ...(waiting === null ? [count] : [waiting, count]),
@@ -200,6 +202,7 @@ export class Console implements LoopObserver {
       waiting === null
         ? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`
         : null,
+      plan === null ? null : `plan ${planCount(plan)}`,
       turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
     ].filter((part) => part !== null);
     this.#screen.status((room) => statusLine(this.#spec.name, parts, room));

@@ -38,6 +38,8 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   attach: 'waits',
   story: 'free',
   diff: 'free',
+  'plan check': 'free',
+  'plan show': 'free',
   tell: 'free',
   resume: 'changes-loop',
   pause: 'changes-loop',

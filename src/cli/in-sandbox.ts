@@ -9,8 +9,8 @@ import { startIn, type SandboxStart } from './sandbox-start.ts';
 
 /** Runs a command that works in a sandbox, and refuses the others. `folder` is where requests go. */
 export async function runInSandbox(args: readonly string[], folder: string): Promise<number> {
-  // The buses lie on the desk, which is not hidden.
-  if (args[0] === 'bus') return (await import('./program.ts')).runProgram(args);
+  // The buses lie on the desk and a plan in the workspace, which are not hidden.
+  if (args[0] === 'bus' || args[0] === 'plan') return (await import('./program.ts')).runProgram(args);
   const [command = 'run', ...rest] = args;
   const words = rest.filter((word) => !word.startsWith('--'));
   const [loop = null, ...more] = words;
@@ -25,7 +25,7 @@ export async function runInSandbox(args: readonly string[], folder: string): Pro
   const start = STARTS.find((one) => one === (isTask ? 'run' : command));
   if (start !== undefined) return startChild(folder, startIn(start, isTask ? args : rest));
   throw new UserError(
-    `ralph ${command} does not work inside a sandbox; only ralph status, tell, bus, run, loop, spawn, wait and stop do`,
+    `ralph ${command} does not work inside a sandbox; only ralph status, tell, bus, plan, run, loop, spawn, wait and stop do`,
   );
 }
 

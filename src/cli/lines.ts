@@ -15,6 +15,7 @@ import { hideKeys } from '../store/secrets.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
+import { planLines, planPart } from './plan-lines.ts';
 import { nearMissLines, retryLines, runLines } from './run-lines.ts';
 import { waitText } from './wait-text.ts';
 import { textsOf } from './wording.ts';
@@ -29,12 +30,15 @@ export function linesFor(
   const { policy } = state;
   switch (event.type) {
     case 'iteration.started':
-      return [`starting iteration ${ofLimit(event.iteration, state.policy.limits.iterations)}`];
+      return [
+        `starting iteration ${ofLimit(event.iteration, state.policy.limits.iterations)}${planPart(state)}`,
+      ];
     case 'run.ended':
       return [...runLines(event, state, report), ...nearMissLines(event, state)];
     case 'probe.finished':
       return [
         ...nearMissLines(event, state),
+        ...planLines(event),
         ...(event.childrenProblem === undefined
           ? []
           : [`warning: failed to enumerate children: ${event.childrenProblem}`]),

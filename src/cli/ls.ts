@@ -13,6 +13,7 @@ import { print, printJson, warn } from './print.ts';
 import { shownSummary } from './status.ts';
 import { workerTable } from './worker-table.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { planCount } from '../loop/plan.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export function ls(options: LsOptions): number {
@@ -90,12 +91,14 @@ const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 /** Prints one line per loop. */
 export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean): void {
+  const withPlan = listed.some(({ loop: { report } }) => report.plan !== null);
   const withTags = listed.some(({ loop: { spec } }) => (spec.tags ?? []).length > 0);
   const rows = [
     [
       'NAME',
       'STATUS',
       'ITERATION',
+      ...(withPlan ? ['PLAN'] : []),
       'OWNER',
       ...(withTags ? ['TAG'] : []),
       ...(withWorkspace ? ['WORKSPACE'] : []),
@@ -104,10 +107,12 @@ export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean
     ...listed.map(({ loop, level }) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
         shownSummary(loop);
+      const { plan } = loop.report;
       return [
         `${'  '.repeat(level)}${name}`,
         status,
         ofLimit(iterations, iterationLimit),
+        ...(withPlan ? [plan === null ? '-' : planCount(plan)] : []),
         owner === null ? '-' : String(owner),
         ...(withTags ? [(loop.spec.tags ?? []).join(',')] : []),
         ...(withWorkspace ? [workspace] : []),

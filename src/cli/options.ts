@@ -53,6 +53,7 @@ export interface RunOptions extends LimitOptions {
   readonly check?: readonly string[];
   readonly checkTimeout?: string;
   readonly baseline?: boolean;
+  readonly plan?: string | false;
   readonly protect?: readonly string[];
   readonly onProtectedChange?: string;
   readonly completionResponse?: string;
@@ -92,6 +93,7 @@ export function flagSettings(options: RunOptions): Settings {
     checks: check.length === 0 ? undefined : check.map((command) => ({ command })),
     checkTimeout: time('--check-timeout', options.checkTimeout),
     baseline: options.baseline,
+    plan: options.plan,
     protect,
     onProtectedChange:
       onProtectedChange === undefined

@@ -157,6 +157,11 @@ function checkOptions(
       '--check-timeout <time>',
       `maximum time per check (default ${defaults.checkTimeout}, 0 = unlimited)`,
     )
+    .option(
+      '--plan <file>',
+      'plan whose items must all be done: a Markdown checklist or prd.json (docs/plans.md)',
+    )
+    .option('--no-plan', 'use no plan (default)')
     .option('--baseline', `run the checks once before the first iteration, to report what failed before${on}`)
     .option('--no-baseline', `do not run the checks before the first iteration${off}`)
     .option(

@@ -1,10 +1,10 @@
-import { Option } from 'commander';
-import type { Add, Call } from './program-call.ts';
+import { Option, type Command } from 'commander';
+import type { Add, Call, Done } from './program-call.ts';
 import type { WaitOptions } from './wait.ts';
 import { WORKSPACE } from './program-options.ts';
 
 /** Adds the commands that show loops. */
-export function viewCommands(add: Add, { done }: Call): void {
+export function viewCommands(add: Add, { done, isCalled }: Call): void {
   add('status [name]', 'show the state of one loop, or of all loops in the workspace')
     .option('--json', 'print JSON')
     .option(...WORKSPACE)
@@ -77,5 +77,25 @@ export function viewCommands(add: Add, { done }: Call): void {
     .action(async (name: string, what: string | undefined, options: object) => {
       const { diff } = await import('./diff.ts');
       done(await diff(name, what ?? null, options));
+    });
+
+  const plan = add('plan', 'check or show a plan: a Markdown checklist or prd.json');
+  if (isCalled('plan')) planCommands(plan, done);
+}
+
+function planCommands(plan: Command, done: Done): void {
+  const add: Add = (name, description) => plan.command(name).description(description);
+  plan.helpCommand('help [command]', 'print the help of a command');
+  add('check <file>', 'exit 0 if every item is done; else list the open ones and exit 1').action(
+    async (file: string) => {
+      const { checkPlan } = await import('./plan.ts');
+      done(await checkPlan(file));
+    },
+  );
+  add('show <file>', 'list every item, and mark the next open one')
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: object) => {
+      const { showPlan } = await import('./plan.ts');
+      done(await showPlan(file, options));
     });
 }

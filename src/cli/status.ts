@@ -1,4 +1,5 @@
 import { homely } from './homely.ts';
+import { planRows } from './plan-lines.ts';
 import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
@@ -95,6 +96,7 @@ function describe(loop: LoopReading): readonly string[] {
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
     ),
+    ...planRows(summary.record).map(([label, text]) => `${label === 'plan' ? 'Plan' : 'Ticked'}: ${text}`),
     ...evidenceRows(summary.record).map(
       ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
     ),

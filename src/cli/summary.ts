@@ -9,6 +9,7 @@ import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { brief } from './lines.ts';
+import { planRows } from './plan-lines.ts';
 
 /** A label and its text. */
 type Row = readonly [string, string];
@@ -27,6 +28,7 @@ export function summary(
     ['iterations', iterations(end)],
     ...end.limitChanges.map((change): Row => ['limit', limitChangeText(change)]),
     ...checkRows(end),
+    ...planRows(end),
     ...evidenceRows(end),
     ...commitRows(end),
     ...childRows(end),

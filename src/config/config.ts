@@ -31,6 +31,7 @@ export interface Settings {
   readonly until?: Until | undefined;
   readonly checks?: readonly CheckSettings[] | undefined;
   readonly checkTimeout?: Time | undefined;
+  readonly plan?: string | false | undefined;
   readonly baseline?: boolean | undefined;
   readonly protect?: readonly string[] | undefined;
   readonly onProtectedChange?: OnProtectedChange | undefined;
@@ -122,6 +123,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   checks: '--check',
   checkTimeout: '--check-timeout',
   baseline: '--baseline',
+  plan: '--plan',
   protect: '--protect',
   onProtectedChange: '--on-protected-change',
   'agent.name': '--agent',

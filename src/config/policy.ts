@@ -1,7 +1,7 @@
 /** Turns settings into a policy, and a policy back into settings for `ralph config`. */
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Detector } from '../loop/completion.ts';
-import type { Check, CommitPolicy, Policy } from '../loop/policy.ts';
+import type { Check, CommitPolicy, PlanPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
 import { sandboxPolicy } from './sandbox.ts';
@@ -10,6 +10,7 @@ import { durationText, parseDuration, parseSize } from './values.ts';
 /** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
   const { checks, outputTruncateChars, scm } = settings;
+  const plan = planFrom(settings, workspace);
   const delay = milliseconds(settings.restartDelay);
   return {
     host: hostFrom(settings),
@@ -37,16 +38,12 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     },
     completion: { until: settings.until, detectors: detectorsOn(settings, base, workspace) },
     checks: {
-      commands: checks?.map(({ command, failAction, hint }): Check => ({
-        command,
-        action: failAction ?? 'APPEND',
-        // An empty hint in a file is the same as none.
-        hint: hint === undefined || hint === '' ? null : hint,
-      })),
+      commands: commands(checks, plan, base),
       timeoutMs: nullIfZero(milliseconds(settings.checkTimeout)),
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
+    plan,
     evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
     checkpointMaxFile: bytes(settings.checkpointMaxFile),
@@ -106,13 +103,12 @@ export function settingsOf({
     donePattern: completion.detectors.find((detector) => detector.kind === 'pattern')?.pattern ?? null,
     doneFile: completion.detectors.find((detector) => detector.kind === 'marker')?.file ?? null,
     until: completion.until,
-    checks: checks.commands.map(({ command, action, hint }) => ({
-      command,
-      failAction: action,
-      ...(hint === null ? {} : { hint }),
-    })),
+    checks: checks.commands.flatMap(({ command, action, hint, plan }) =>
+      plan === true ? [] : [{ command, failAction: action, ...(hint === null ? {} : { hint }) }],
+    ),
     checkTimeout: time(checks.timeoutMs),
     baseline: checks.baseline,
+    plan: policy.plan?.file ?? null,
     protect: policy.evidence.protect,
     onProtectedChange: policy.evidence.onProtectedChange,
     outputTruncateChars: checks.excerpt.chars,
@@ -150,6 +146,7 @@ export function settingOf(field: string, settings: Settings): string | null {
 
 const FIELDS: Readonly<Record<string, string>> = {
   preset: 'preset',
+  'plan.file': 'plan',
   'completion.until': 'until',
   'limits.iterations': 'maxIterations',
   'limits.timeMs': 'maxTime',
@@ -170,6 +167,36 @@ const FIELDS: Readonly<Record<string, string>> = {
   'commit.command': 'scm.command',
   'commit.timeoutMs': 'scm.timeout',
 };
+
+/** The user's checks and then that of the plan; undefined if the settings do not change them. */
+function commands(
+  checks: Settings['checks'],
+  plan: PlanPolicy | null | undefined,
+  base: Policy,
+): readonly Check[] | undefined {
+  if (checks === undefined && plan === undefined) return undefined;
+  const own = checks?.map(({ command, failAction, hint }): Check => ({
+    command,
+    action: failAction ?? 'APPEND',
+    // An empty hint in a file is the same as none.
+    hint: hint === undefined || hint === '' ? null : hint,
+  }));
+  return [
+    ...(own ?? base.checks.commands),
+    ...(plan === null || plan === undefined ? [] : [planCheck(plan)]),
+  ];
+}
+
+function planCheck({ file }: PlanPolicy): Check {
+  const word = /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", String.raw`'\''`)}'`;
+  return { command: `ralph plan check ${word}`, action: 'APPEND', hint: null, plan: true };
+}
+
+/** Undefined if the settings do not change it. The validator refuses a file outside of the workspace. */
+function planFrom({ plan }: Settings, workspace: string): PlanPolicy | null | undefined {
+  if (plan === undefined) return undefined;
+  return plan === false ? null : { file: relative(workspace, resolve(workspace, plan)) };
+}
 
 /** In the order in which `detectors` adds them. */
 const DETECTOR_SETTINGS = [

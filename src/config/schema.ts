@@ -197,6 +197,12 @@ const SETTINGS: z.ZodType<Settings> = object({
     .optional()
     .describe('Checks, run in this order after each iteration. Alias: `guardrails` (document 001).'),
   checkTimeout: time().optional().describe('Maximum time per check (0 = unlimited).'),
+  plan: z
+    .union([text(), z.literal(false)], { error: 'must be the path of a plan, or false' })
+    .optional()
+    .describe(
+      'Plan in the workspace: a Markdown checklist or a prd.json (docs/plans.md). Its open items are a check, and the prompt shows the next one. Default: false.',
+    ),
   baseline: yesOrNo
     .optional()
     .describe(

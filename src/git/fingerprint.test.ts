@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fingerprint } from './fingerprint.ts';
+import { fingerprint, isChangedBeside, stateOf } from './fingerprint.ts';
 
 let folder: string;
 const env = {
@@ -95,4 +95,47 @@ describe('the fingerprint of a repository', () => {
 
 it('fingerprint is null outside of a repository', async () => {
   expect(await now()).toBeNull();
+});
+
+describe('what changed beside one file', () => {
+  const repository = () => ({ command: ['git'] as const, folder, env });
+  const state = async () => (await stateOf(repository(), 'plans/[a].md')) ?? { head: '', changes: '' };
+  const changedBy = async (change: () => void): Promise<boolean | null> => {
+    const before = await state();
+    change();
+    return isChangedBeside(repository(), 'plans/[a].md', before, await state());
+  };
+  beforeEach(() => {
+    git('init', '--quiet');
+    mkdirSync(join(folder, 'plans'));
+    write('plans/[a].md', '1');
+    write('other', '1');
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'begin');
+  });
+
+  it('is nothing if only that file was changed, committed or removed', async () => {
+    expect(await changedBy(() => write('plans/[a].md', '2'))).toBe(false);
+    expect(await changedBy(() => git('commit', '--quiet', '-a', '-m', 'plan'))).toBe(false);
+    expect(await changedBy(() => rmSync(join(folder, 'plans/[a].md')))).toBe(false);
+  });
+
+  it('is every other change, committed or not', async () => {
+    expect(await changedBy(() => write('plans/a.md', '1'))).toBe(true);
+    expect(await changedBy(() => write('other', '2'))).toBe(true);
+    expect(
+      await changedBy(() => {
+        write('plans/[a].md', '3');
+        write('new', '1');
+        git('add', '.');
+        git('commit', '--quiet', '-m', 'work');
+      }),
+    ).toBe(true);
+    expect(
+      await changedBy(() => {
+        write('other', '3');
+        git('commit', '--quiet', '-a', '-m', 'work');
+      }),
+    ).toBe(true);
+  });
 });

@@ -13,25 +13,32 @@ export async function fingerprint(
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  return isInRepository(workspace) ? hashOf({ command: ['git'], folder: workspace, env }) : null;
+  const state = isInRepository(workspace)
+    ? await stateOf({ command: ['git'], folder: workspace, env })
+    : null;
+  return state === null ? null : createHash('sha256').update(state.head).update(state.changes).digest('hex');
 }
 
-async function hashOf(own: Repository): Promise<string | null> {
+/** What a working tree contains: the tree of HEAD (empty before the first commit), and a hash of what differs from it. */
+export interface TreeState {
+  readonly head: string;
+  readonly changes: string;
+}
+
+/** The state of a working tree, but for one file if `except` names one, relative to the folder; null if git fails. */
+export async function stateOf(own: Repository, except: string | null = null): Promise<TreeState | null> {
   const repository = await withoutNestedFilters(own);
   const { folder } = repository;
   // Without locks, so that the agent's own git commands do not fail.
   const run = (args: readonly string[]): Promise<Execution | null> =>
     execGit(repository, args, { GIT_OPTIONAL_LOCKS: '0' }).catch(nullIfGitIsMissing);
   const [status, head] = await Promise.all([
-    run(STATUS),
+    run(except === null ? STATUS : [...STATUS, `:(exclude,literal)${except}`]),
     run(['rev-parse', '--quiet', '--verify', 'HEAD^{tree}']),
   ]);
   if (status === null || status.code !== 0) return null;
   const top = await topLevel(repository);
-  // Before the first commit there is no tree.
-  const hash = createHash('sha256')
-    .update(head?.code === 0 ? head.stdout : '')
-    .update(status.stdout);
+  const hash = createHash('sha256').update(status.stdout);
   const paths = changedPaths(status.stdout.toString('utf8'));
   let budget = MAX_BYTES;
   for (const path of paths) {
@@ -41,12 +48,32 @@ async function hashOf(own: Repository): Promise<string | null> {
     // oxlint-disable-next-line no-await-in-loop -- rare, and the order counts
     if (existsSync(join(file, '.git'))) hash.update(await nestedHash({ ...repository, folder: file }));
   }
-  return hash.digest('hex');
+  return {
+    head: head?.code === 0 ? head.stdout.toString('utf8').trim() : '',
+    changes: hash.digest('hex'),
+  };
+}
+
+/** Whether anything but one file differs between two states of a working tree; null if git cannot say. */
+export async function isChangedBeside(
+  repository: Repository,
+  file: string,
+  before: TreeState,
+  after: TreeState,
+): Promise<boolean | null> {
+  if (before.changes !== after.changes) return true;
+  if (before.head === after.head) return false;
+  // The first commit, or a plan that was committed.
+  if (before.head === '' || after.head === '') return null;
+  const between = [before.head, after.head, '--', ':/', `:(exclude,literal)${file}`];
+  const found = await execGit(repository, ['diff-tree', '-r', '--name-only', '--no-renames', ...between]);
+  return found.code === 0 ? found.stdout.length > 0 : null;
 }
 
 async function nestedHash(repository: Repository): Promise<string> {
   if (!(await isRepositoryOfItsOwn(repository))) return '';
-  return (await hashOf(await withoutFilters(repository))) ?? '';
+  const state = await stateOf(await withoutFilters(repository));
+  return state === null ? '' : `${state.head}${state.changes}`;
 }
 
 /** Whether a folder is in a repository. Cheaper than running git. */

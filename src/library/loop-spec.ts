@@ -309,6 +309,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   until: true,
   checkTimeout: true,
   baseline: true,
+  plan: true,
   protect: true,
   onProtectedChange: true,
   setup: true,

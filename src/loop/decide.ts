@@ -154,10 +154,10 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   const messages =
     probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
   const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.seen.length === 0);
-  if (markers.length === 0 && !messages && !fingerprint) return undefined;
+  if (markers.length === 0 && !messages && !fingerprint && policy.plan === null) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
-  const messagesAfter = state.messages.probed;
-  return [{ type: 'probe', key, phase, markers, messages, messagesAfter, fingerprint }];
+  const seen = { messages, messagesAfter: state.messages.probed, plan: policy.plan };
+  return [{ type: 'probe', key, phase, iteration: turn.iteration, markers, fingerprint, ...seen }];
 }
 
 /** Checks once before the first iteration, to show the agent and the final report what failed already; no evidence. */

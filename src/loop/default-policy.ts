@@ -37,6 +37,7 @@ export const DEFAULT_POLICY: Policy = {
     required: false,
     baseline: false,
   },
+  plan: null,
   evidence: { protect: [], onProtectedChange: 'warn' },
   limits: {
     iterations: 10,
@@ -63,7 +64,7 @@ export const DEFAULT_POLICY: Policy = {
     usageLimitLadderMs: [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE],
   },
   prompt: {
-    sections: ['base', 'failed-checks', 'evidence', 'messages', 'guidance', 'nudge', 'how-to-claim'],
+    sections: ['base', 'plan', 'failed-checks', 'evidence', 'messages', 'guidance', 'nudge', 'how-to-claim'],
     diff: { side: 'head', chars: null, marker: '' },
     continuation: null,
   },

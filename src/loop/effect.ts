@@ -1,6 +1,6 @@
 import type { Phase } from './completion.ts';
 import type { Happening, Purpose, StartRecord } from './event.ts';
-import type { Check, CommitPolicy } from './policy.ts';
+import type { Check, CommitPolicy, PlanPolicy } from './policy.ts';
 import type { PromptPlan } from './prompt.ts';
 
 /**
@@ -14,7 +14,7 @@ export type Effect = EffectBody & { readonly key: string };
 type EffectBody =
   /** Move these marker files aside, if they exist, and append this decision to the journal. */
   | { readonly type: 'record'; readonly event: Happening; readonly moveAside: readonly string[] }
-  /** Look for markers, messages and the tree's fingerprint; results in `probe.finished`. */
+  /** Look for markers, messages, the tree's fingerprint and the plan; results in `probe.finished`. */
   | {
       readonly type: 'probe';
       readonly phase: Phase;
@@ -23,6 +23,8 @@ type EffectBody =
       /** The id of the last message that an earlier probe found; null if there was none. */
       readonly messagesAfter: string | null;
       readonly fingerprint: boolean;
+      readonly plan: PlanPolicy | null;
+      readonly iteration: number;
     }
   /** Start an agent, or reattach to the running one; results in `run.planned` … `run.ended`. */
   | {

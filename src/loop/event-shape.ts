@@ -130,9 +130,10 @@ const WHOLE_POLICY: Policy = {
   limits: { ...DEFAULT_POLICY.limits, unchanged: { nudge: null, end: 1 } },
   commit: { command: 'git commit', tasks: [], message: 'plain', timeoutMs: null },
   children: { waitMs: 1, pollMs: 1 },
+  plan: { file: 'PLAN.md' },
   sandbox: { checks: false, write: [], hide: [], network: true },
 };
-const MAY_LACK: ReadonlySet<string> = new Set(['unchanged', 'commit', 'children', 'sandbox']);
+const MAY_LACK: ReadonlySet<string> = new Set(['unchanged', 'commit', 'children', 'sandbox', 'plan']);
 
 const phases = list(oneOf(PHASES));
 const LISTS_OF_POLICY = fields({
@@ -161,6 +162,17 @@ function upgradedOrNull(value: unknown): Policy | null {
     return null;
   }
 }
+
+const plan = fields({
+  done: count,
+  total: count,
+  missing: count,
+  next: nullable(fields({ name: string, within: strings, details: string })),
+  ticked: strings,
+  moreTicked: count,
+  changed: nullable(flag),
+  problem: error,
+});
 
 const EVENT = variant('type', {
   'loop.created': fields({ name: string, policy }),
@@ -220,6 +232,7 @@ const EVENT = variant('type', {
     messagesUpTo: optional(string),
     fingerprint: nullable(string),
     childrenProblem: optional(string),
+    plan: optional(plan),
   }),
   'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
   'evidence.examined': fields({

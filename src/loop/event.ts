@@ -1,5 +1,6 @@
 import type { Claim, NearMiss, Phase } from './completion.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
+import type { PlanProbe } from './plan.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import type { Question } from './questions.ts';
 
@@ -367,6 +368,8 @@ export interface Probe {
   readonly fingerprint: string | null;
   /** Why a loop that is done may not know all runs that others have recorded in its task folder; absent otherwise. */
   readonly childrenProblem?: string;
+  /** What the plan says; absent for a loop without one. */
+  readonly plan?: PlanProbe;
 }
 
 export type Control =

@@ -87,11 +87,9 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
         checks: turn.checks.map((result, index) => (index === event.index ? event.result : result)),
       });
     case 'probe.finished': {
-      const { phase, markers, problem, messages, fingerprint } = event;
-      const probed = {
-        ...inTurn({ [phase]: { markers, problem, messages, fingerprint } }),
-        messages: marked(state, 'probed', event.messagesUpTo),
-      };
+      const { phase, markers, problem, messages, fingerprint, plan } = event;
+      const found = { markers, problem, messages, fingerprint, ...(plan === undefined ? {} : { plan }) };
+      const probed = { ...inTurn({ [phase]: found }), messages: marked(state, 'probed', event.messagesUpTo) };
       return phase === 'before' ? { ...probed, progress: progressFrom(state.progress, fingerprint) } : probed;
     }
     case 'evidence.examined': {

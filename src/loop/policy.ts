@@ -25,6 +25,8 @@ export interface Policy {
   readonly sandbox: SandboxPolicy | null;
   readonly completion: CompletionPolicy;
   readonly checks: ChecksPolicy;
+  /** The plan whose items the prompts and reports show; null without one. */
+  readonly plan: PlanPolicy | null;
   readonly evidence: EvidencePolicy;
   readonly limits: LimitsPolicy;
   readonly timeouts: TimeoutsPolicy;
@@ -107,6 +109,11 @@ export interface ChecksPolicy {
   readonly baseline: boolean;
 }
 
+export interface PlanPolicy {
+  /** Relative to the folder in which the agent works, and inside of it. */
+  readonly file: string;
+}
+
 /**
  * The files that a verdict rests on. Those that checks run and tests are always compared with the start; those that the
  * user protects may also reject a claim, or be put back.
@@ -127,6 +134,8 @@ export interface Check {
   readonly action: FailAction;
   /** Literal text for the agent when the check fails. */
   readonly hint: string | null;
+  /** Ralph itself checks whether all items of the plan are done; `command` is what it is called. */
+  readonly plan?: true;
 }
 
 /** Where the text about a failed check goes: after the prompt, before it, or in its place. */
@@ -187,6 +196,7 @@ export interface PromptPolicy {
 export const SECTION_NAMES = [
   'base',
   'task',
+  'plan',
   'instructions',
   'how-to-claim',
   'failed-checks',

@@ -40,6 +40,12 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'progress':
     case 'messages':
       return [{ kind: name }];
+    case 'plan': {
+      const plan = turn.before?.plan;
+      return plan === undefined || policy.plan === null
+        ? []
+        : [{ kind: 'plan', file: policy.plan.file, plan }];
+    }
     case 'instructions':
       return [{ kind: 'instructions', iteration, limit, word: claimWord(state), checks }];
     case 'how-to-claim': {

@@ -7,6 +7,7 @@ import type { NearMiss } from './completion.ts';
 import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
 import { evidenceSection } from './evidence-text.ts';
 import { describeNearMiss } from './near-miss.ts';
+import { planSection, type PlanProbe } from './plan.ts';
 import type { FailAction } from './policy.ts';
 import { preamble, type PreambleInputs } from './preamble.ts';
 import type { EvidenceFeedback } from './state.ts';
@@ -25,6 +26,8 @@ export type Section =
   | { readonly kind: 'base' }
   /** The user's prompt under a heading. */
   | { readonly kind: 'task' }
+  /** How much of the plan is done, and its next open item. */
+  | { readonly kind: 'plan'; readonly file: string; readonly plan: PlanProbe }
   /** The iteration, the checks that must pass and the completion word. */
   | {
       readonly kind: 'instructions';
@@ -133,6 +136,8 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
       return append(text, inputs.base);
     case 'task':
       return append(text, `## Task${inputs.isSpecification ? ' Specification' : ''}\n\n${inputs.base}`);
+    case 'plan':
+      return append(text, planSection(section.file, section.plan));
     case 'instructions':
       return append(text, instructions(section));
     case 'how-to-claim':

@@ -10,6 +10,7 @@ import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
 import { addRun, NOTHING_SPENT } from './limits.ts';
 import { childrenAfter, childrenWaitAfter, type ChildReport, type ChildrenWait } from './child-report.ts';
+import { planReport, type PlanReport } from './plan.ts';
 import { openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 import { isCommit } from './words.ts';
@@ -85,6 +86,8 @@ export interface LoopReport {
   /** The first few protected files that Ralph put back, and how often it put back one that is not among them. */
   readonly restored: readonly string[];
   readonly moreRestored: number;
+  /** What the last probe found in the plan; null without one. */
+  readonly plan: PlanReport | null;
 }
 
 export interface CheckReport {
@@ -224,6 +227,11 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
         moreRestored: before.moreRestored + beyond,
       };
     }
+    case 'probe.finished': {
+      const file = state.policy.plan?.file;
+      if (event.plan === undefined || file === undefined) return before;
+      return { ...before, plan: planReport(before.plan, file, event.plan) };
+    }
     case 'policy.changed':
     case 'control.received': {
       const changes = [...before.limitChanges, ...limitChanges(event, state)].slice(-KEPT_CHANGES);
@@ -241,7 +249,6 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'start.recorded':
     case 'run.started':
     case 'run.output':
-    case 'probe.finished':
     case 'claim.made':
     case 'claim.accepted':
     case 'changes.found':
@@ -313,6 +320,7 @@ const EMPTY_REPORT: LoopReport = {
   protectedClaims: 0,
   restored: [],
   moreRestored: 0,
+  plan: null,
 };
 
 /** Before the first event. */

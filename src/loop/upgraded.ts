@@ -9,6 +9,12 @@ export function upgraded(policy: Policy): Policy {
   return STEPS.reduce((written, step) => step(written), policy);
 }
 
+/** Earlier versions had no plans. */
+function withPlan(policy: Policy): Policy {
+  const { plan }: Partial<Policy> = policy;
+  return plan === undefined ? { ...policy, plan: null } : policy;
+}
+
 /** Earlier versions had no texts of documents in the policy, or fewer. */
 function withWording(policy: Policy): Policy {
   const written: Partial<WordingPolicy> | undefined = policy.wording;
@@ -102,4 +108,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withChildLimits,
   withTaskFolder,
   withPosts,
+  withPlan,
 ];

@@ -30,6 +30,7 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   rule,
   show,
   string,
@@ -157,6 +158,8 @@ function contradictions(policy: Policy): readonly Problem[] {
       [],
     );
   }
+  if (policy.plan === null && checks.commands.some((check) => check.plan === true))
+    wrong('plan', 'a plan for the check of the plan', null);
   return problems;
 }
 
@@ -192,6 +195,14 @@ const glob: Rule = (value, field) => {
   const problem = globProblem(value);
   return problem === null ? [] : [{ field, expected, got: `${show(value)}: ${problem}` }];
 };
+const insidePath = rule(
+  'a file inside the workspace',
+  (value) =>
+    typeof value === 'string' &&
+    !value.includes('\0') &&
+    value.split('/').every((part) => part !== '' && part !== '.' && part !== '..'),
+);
+const isTrue = rule('true', (value) => value === true);
 const cutAt = { chars: nullable(whole(1)), marker: string };
 const excerpt = object({ side: oneOf(['head', 'tail']), ...cutAt });
 const checkExcerpt = object({ side: oneOf(['head', 'tail', 'failures']), ...cutAt });
@@ -246,12 +257,20 @@ const POLICY = object({
     }),
   }),
   checks: object({
-    commands: list(object({ command: nonBlank, action: oneOf(FAIL_ACTIONS), hint: nullable(string) })),
+    commands: list(
+      object({
+        command: nonBlank,
+        action: oneOf(FAIL_ACTIONS),
+        hint: nullable(string),
+        plan: optional(isTrue),
+      }),
+    ),
     timeoutMs: limitMs,
     excerpt: checkExcerpt,
     required: flag,
     baseline: flag,
   }),
+  plan: nullable(object({ file: insidePath })),
   evidence: object({ protect: list(glob), onProtectedChange: oneOf(ON_PROTECTED_CHANGE) }),
   limits: object({
     ...CHANGEABLE_LIMITS,

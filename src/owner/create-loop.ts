@@ -28,6 +28,7 @@ import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
+import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt, withRealPaths } from './prompt-source.ts';
@@ -118,6 +119,8 @@ async function refuseRequest(request: LoopRequest): Promise<void> {
   else await refuseCommit(policy, workspace, env);
   refuseSecrets(request);
   refuseMarkers(policy, workspace);
+  // In a worktree the plan that is committed counts.
+  if (request.worktree !== true) await refusePlan(policy, workspace);
 }
 
 /** An agent in a terminal needs tmux; a window that only shows a loop does not. */
@@ -160,6 +163,7 @@ async function writeLoop(
   if (progress !== null) replaceFile(folder.earlierProgress, progress, { mode: PRIVATE_FILE });
   keepEnvironment(spec, env);
   writeSpec(folder.spec, spec, env);
+  await rememberPlan({ spec, folder, env }, policy);
   moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
   if (policy.taskFolder) keepTask(folder.desk, spec.prompt);
   notes.push(...notesOnOthers(spec, policy));

@@ -4,11 +4,12 @@ import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
-import { runCheck } from '../checks/check.ts';
+import { runCheck, type CheckSpec } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
+import { runPlanCheck } from '../plan/check.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
@@ -29,6 +30,7 @@ import { systemErrorText } from '../user-error.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import { explained } from './explained.ts';
 import { changedAfter } from './changed-after.ts';
+import { lookAtPlan } from './loop-plan.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
@@ -38,18 +40,24 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const evidence = loopEvidence(loop);
   const roots = [spec.workspace, treeOf(spec)];
   return {
-    async look({ markers, messages, messagesAfter, fingerprint: wantsFingerprint }) {
-      const found = markers.map((name) => ({ name, ...findMarker(folder.desk.marker(name), name, roots) }));
+    async look(effect) {
+      const { markers, messages, messagesAfter, fingerprint: wantsFingerprint } = effect;
+      const found = markers.map((name) => {
+        const { isThere, problem } = findMarker(folder.desk.marker(name), name, roots);
+        return { name, isThere, problem };
+      });
       const isDone = loop.policy().taskFolder && found.some(({ isThere }) => isThere);
       const recorded = isDone ? recordedChildren(folder) : null;
       if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
       const childrenProblem = recorded?.problem ?? null;
+      const plan = await explained(() => lookAtPlan(loop, effect));
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         ...(messages ? loop.bus.probe(messagesAfter) : NO_MESSAGES),
         fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
         ...(childrenProblem === null ? {} : { childrenProblem }),
+        ...(plan === null ? {} : { plan }),
       };
     },
     examine: (effect) => evidence.examine(effect),
@@ -120,7 +128,9 @@ async function check(
   const place = iteration === 0 ? folder.baseline : join(folder.run(run), 'checks');
   const log = join(place, `${checkSlug(commands, index)}.log`);
   const copy = folder.copyOnDesk(log);
-  const checking = {
+  // A path relative to the workspace is wrong in a worktree.
+  const shownAs = spec.worktree === undefined ? relative(spec.workspace, copy) : copy;
+  const checking = async (): Promise<CheckSpec> => ({
     command: effect.check.command,
     cwd: treeOf(spec),
     ...(await inCheckSandbox(
@@ -130,13 +140,16 @@ async function check(
     )),
     marker: checkMarker(spec, key),
     log,
-    // A path relative to the workspace is wrong in a worktree.
-    shownAs: spec.worktree === undefined ? relative(spec.workspace, copy) : copy,
+    shownAs,
     timeoutMs,
     maxBytes: policy.limits.outputBytes,
     graceMs,
-  };
-  const result = await runCheck(checking, processes, interrupt);
+  });
+  const { plan } = policy;
+  const result =
+    effect.check.plan === true && plan !== null
+      ? await runPlanCheck({ root: treeOf(spec), file: plan.file, start: folder.plan, log, shownAs })
+      : await runCheck(await checking(), processes, interrupt);
   if (result !== null) showOnDesk(folder, log);
   if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, copy), copy);
   return result;

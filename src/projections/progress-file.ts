@@ -2,6 +2,7 @@ import { textOf } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { cut } from '../loop/excerpt.ts';
 import { failureText } from '../loop/failure.ts';
+import { planCount } from '../loop/plan.ts';
 import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -102,6 +103,7 @@ export function progressEntry(
   const { iteration, startedAt, steps, spent } = last;
   const checks = state.turn.checksStarted ? report.checks : [];
   const ending = state.turn.run?.ended?.ending;
+  const plan = state.turn.after?.plan;
   const error = ending === undefined || as === undefined ? null : failureText(ending, as);
   const verdict = !producedWork(as) || checks.some(({ result }) => result.code !== 0) ? 'FAIL' : 'PASS';
   // An iteration whose checks did not all run has not passed.
@@ -120,6 +122,7 @@ export function progressEntry(
     `- Cost: ${costText(spent?.usd ?? 0, spent?.unknownRuns === 0)}`,
     `- Duration: ${((state.turn.at - startedAt) / 1000).toFixed(1)}s`,
     ...(error === null ? [] : [`- Error: ${cut(error.replaceAll(/\s+/g, ' '), MAX_ERROR_LENGTH)}`]),
+    ...(plan === undefined || plan.problem !== null ? [] : [`- Plan: ${planCount(plan)}`]),
     '- Checks:',
     ...lines,
     '',

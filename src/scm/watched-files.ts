@@ -52,7 +52,8 @@ export async function watchedFiles(
       return (await readObjects(repository, [object])).get(object)?.toString('utf8') ?? null;
     };
     const used = await checkFiles(
-      checks.commands.map(({ command }) => command),
+      // A plan is meant to be changed.
+      checks.commands.filter(({ plan }) => plan !== true).map(({ command }) => command),
       { has: (name) => fileAt(name) !== undefined, read },
     );
     for (const name of used.files) addIfThere(fileAt(name), (file) => add(file, { as: 'check' }));

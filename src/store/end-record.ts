@@ -9,6 +9,7 @@ import { isWatching } from '../loop/evidence.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain, restOf, type Outcome } from '../loop/outcome.ts';
 import type { LimitChange } from '../loop/limit-changes.ts';
+import type { PlanReport } from '../loop/plan.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -49,6 +50,8 @@ export interface EndRecord {
   readonly protectedClaims: number;
   /** The files that the verdict rests on, compared with the loop's start. */
   readonly evidence: EvidenceRecord;
+  /** What the last look at the plan found; null without a plan. */
+  readonly plan: PlanReport | null;
   /** Limits that were changed while the loop ran. */
   readonly limitChanges: readonly LimitChange[];
   /** Every check passed after the last iteration, but a limit or a lack of progress ended the loop without a claim. */
@@ -134,6 +137,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     rejectedClaims: report.rejectedClaims,
     protectedClaims: report.protectedClaims,
     evidence: evidenceRecord(state, report),
+    plan: report.plan,
     limitChanges: report.limitChanges,
     unclaimed: isUnclaimed(state, report),
     commits: report.commits,

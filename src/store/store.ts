@@ -32,6 +32,9 @@ export class LoopFolder {
   readonly earlierProgress: string;
   /** The logs of the checks before the first iteration. */
   readonly baseline: string;
+  /** The items of the plan when the loop started, and before the last iteration. */
+  readonly plan: string;
+  readonly planBefore: string;
   /** Exists only during a rewind. */
   readonly rewindScratch: string;
 
@@ -51,6 +54,8 @@ export class LoopFolder {
     this.posted = join(path, 'posted');
     this.earlierProgress = join(path, 'earlier-progress.md');
     this.baseline = join(path, 'baseline');
+    this.plan = join(path, 'plan.json');
+    this.planBefore = join(path, 'plan-before.json');
     this.rewindScratch = join(path, 'rewinds', 'scratch');
   }
 

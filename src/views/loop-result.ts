@@ -31,6 +31,8 @@ export interface LoopResult {
   readonly exitCode: number;
   /** Tests, files that checks run and protected files that the agent changed or deleted. */
   readonly evidence: EndRecord['evidence'];
+  /** What the last look at the plan found; null without a plan. */
+  readonly plan: EndRecord['plan'];
   /** Limits that were changed while the loop ran. */
   readonly limitChanges: EndRecord['limitChanges'];
 }
@@ -96,6 +98,7 @@ function resultOf(
     reason: end.reason,
     exitCode: end.exitCode,
     evidence: end.evidence,
+    plan: end.plan,
     limitChanges: end.limitChanges,
   };
 }

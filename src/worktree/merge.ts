@@ -8,7 +8,7 @@
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { runCheck } from '../checks/check.ts';
+import { runCheck, type CheckSpec } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { Spec, Worktree } from '../store/spec.ts';
 import { changesSince } from '../git/changes.ts';
@@ -19,6 +19,9 @@ import { execGit, gitFailure, resolveRevision, type Repository } from '../git/gi
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
+import type { CheckResult } from '../loop/event.ts';
+import type { Policy } from '../loop/policy.ts';
+import { runPlanCheck } from '../plan/check.ts';
 import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
@@ -252,7 +255,7 @@ class Merge {
       say(`check started: ${command}`);
       const checking = { ...where, command, log, shownAs: log, timeoutMs: policy.checks.timeoutMs };
       // oxlint-disable-next-line no-await-in-loop -- checks may interfere with each other
-      const result = await runCheck(checking, processes, interrupt);
+      const result = await this.#runCheck(policy, index, checking);
       if (result === null) throw new UserError('interrupted', 1);
       if (result.code === 0) {
         say(`check passed: ${command}`);
@@ -264,6 +267,15 @@ class Merge {
       );
     }
     if (failures.length > 0) throw this.#checksFailed(failures);
+  }
+
+  /** Runs one check; null if it was interrupted. */
+  #runCheck(policy: Policy, index: number, checking: CheckSpec): Promise<CheckResult | null> {
+    const { plan, checks } = policy;
+    if (plan === null || checks.commands[index]?.plan !== true)
+      return runCheck(checking, processes, this.#request.interrupt);
+    const { log, shownAs, cwd: root } = checking;
+    return runPlanCheck({ root, file: plan.file, start: this.#loop.folder.plan, log, shownAs });
   }
 
   #checksFailed(failures: readonly string[]): UserError {

@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   checks: ['loop', 'files', 'process'],
   git: ['loop', 'files', 'process'],
   config: ['loop', 'files', 'user-error.ts'],
+  plan: ['loop', 'files', 'config', 'user-error.ts'],
   engine: ['loop', 'journal', 'agents', 'hosts'],
   store: ['loop', 'files', 'process', 'tmux', 'bus', 'journal', 'config', 'git', 'user-error.ts'],
   sandbox: ['loop', 'files', 'process', 'bus', 'agents', 'git', 'store', 'user-error.ts'],
@@ -43,6 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'loop',
     'files',
     'process',
+    'plan',
     'checks',
     'git',
     'store',
@@ -140,7 +142,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|plan|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

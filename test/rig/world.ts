@@ -9,6 +9,7 @@ import type {
   Restoration,
   RunEnding,
 } from '../../src/loop/event.ts';
+import type { PlanProbe } from '../../src/loop/plan.ts';
 
 /**
  * A fake world for a loop: agents that work, make false claims, crash, hang and flood, flaky checks, files that appear. It
@@ -153,7 +154,7 @@ export class FakeWorld {
     if (markers.includes('DONE')) this.doneFile = false;
   }
 
-  look({ markers, messages, fingerprint }: Extract<Effect, { type: 'probe' }>): Probe {
+  look({ markers, messages, fingerprint, plan, iteration }: Extract<Effect, { type: 'probe' }>): Probe {
     this.settle();
     const present = new Set([
       ...(this.doneFile ? ['DONE'] : []),
@@ -164,8 +165,24 @@ export class FakeWorld {
       problem: this.#script.problem ?? null,
       messages: messages ? this.busMessages.splice(0) : [],
       fingerprint: fingerprint ? `tree-${this.tree}` : null,
+      ...(plan === null ? {} : { plan: planAt(iteration) }),
     };
   }
+}
+
+/** A plan of three items, one of which is ticked per iteration; before and after the second it cannot be read. */
+function planAt(iteration: number): PlanProbe {
+  const done = Math.min(3, iteration - 1);
+  return {
+    done,
+    total: 3,
+    missing: 0,
+    next: done === 3 ? null : { name: `item ${done + 1}`, within: [], details: '' },
+    ticked: done === 0 ? [] : [`item ${done}`],
+    moreTicked: 0,
+    changed: done === 1 ? false : null,
+    problem: iteration === 2 ? 'plan not found: PLAN.md' : null,
+  };
 }
 
 export interface WorldScript {

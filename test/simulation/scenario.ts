@@ -192,9 +192,10 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
       baseline: fc.boolean(),
       afterFailure: fc.constantFrom('consider', 'checks', 'checks', 'ignore'),
       onProtectedChange: fc.constantFrom(null, null, 'warn', 'reject', 'restore'),
+      plan: fc.constantFrom(null, null, { file: 'PLAN.md' }),
     })
     .map(({ preset, commands, until, commit: message, checkpoint, baseline, afterFailure, ...more }) => {
-      const { onProtectedChange, ...limits } = more;
+      const { onProtectedChange, plan, ...limits } = more;
       const count = preset === 'architect' || until === 'checks' ? Math.max(1, commands) : commands;
       // Built by hand: `admits` validates it anyway, and validating it here too would take time.
       const base = presets[preset].policy;
@@ -205,6 +206,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
         ...base,
         completion: { ...base.completion, until, afterFailure },
         checks: { ...base.checks, commands: checks, baseline },
+        plan,
         evidence: onProtectedChange === null ? base.evidence : { protect: ['check.sh'], onProtectedChange },
         limits: { ...base.limits, ...limits },
         timeouts: { ...base.timeouts, runMs: 100_000 },

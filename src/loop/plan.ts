@@ -1,0 +1,103 @@
+/** The plan of a loop as the core knows it: what a probe has read, and how people and agents are told. */
+
+/** What a probe found in the plan. Names and texts are cut. */
+export interface PlanProbe {
+  readonly done: number;
+  readonly total: number;
+  /** Items that were open when the loop started and are not in the plan any more. */
+  readonly missing: number;
+  /** The first open item without open sub-items; null if none is open. */
+  readonly next: NextItem | null;
+  /** After a run: the first few items that were open before it and are done now, and how many more there are. */
+  readonly ticked: readonly string[];
+  readonly moreTicked: number;
+  /** After a run that ticked items: whether anything but the plan changed in the tree; null if that is unknown. */
+  readonly changed: boolean | null;
+  /** Why the plan cannot be read; null if it was. */
+  readonly problem: string | null;
+}
+
+export interface NextItem {
+  readonly name: string;
+  /** The items that it is part of, from the outermost. */
+  readonly within: readonly string[];
+  /** What the plan says about it, as Markdown. */
+  readonly details: string;
+}
+
+/** What people want to know about a plan. */
+export interface PlanReport {
+  readonly file: string;
+  readonly done: number;
+  readonly total: number;
+  readonly missing: number;
+  /** The name of the next open item; null if none is open. */
+  readonly next: string | null;
+  readonly problem: string | null;
+  /** Items that were ticked in iterations that changed nothing else in the tree: the first few, and how many more. */
+  readonly tickedAlone: readonly string[];
+  readonly moreTickedAlone: number;
+}
+
+/** The report after one more probe. */
+export function planReport(
+  before: PlanReport | null,
+  file: string,
+  { done, total, missing, next, problem, ticked, moreTicked, changed }: PlanProbe,
+): PlanReport {
+  const earlier = before?.tickedAlone ?? [];
+  const isAlone = changed === false;
+  const names = isAlone ? [...earlier, ...ticked.filter((name) => !earlier.includes(name))] : earlier;
+  const beyond = Math.max(0, names.length - KEPT_NAMES) + (isAlone ? moreTicked : 0);
+  return {
+    file,
+    // A plan that cannot be read now says nothing about its items.
+    ...(problem === null
+      ? { done, total, missing, next: next?.name ?? null }
+      : { done: before?.done ?? 0, total: before?.total ?? 0, missing: before?.missing ?? 0, next: null }),
+    problem,
+    tickedAlone: names.slice(0, KEPT_NAMES),
+    moreTickedAlone: (before?.moreTickedAlone ?? 0) + beyond,
+  };
+}
+
+const KEPT_NAMES = 20;
+
+/** `3/7`. */
+export function planCount({ done, total }: Pick<PlanProbe, 'done' | 'total'>): string {
+  return `${done}/${total}`;
+}
+
+/** `3/7 done, 1 missing, next: Write the docs`. */
+export function planText(plan: Omit<PlanReport, 'file' | 'tickedAlone' | 'moreTickedAlone'>): string {
+  if (plan.problem !== null) return plan.problem;
+  return [
+    `${planCount(plan)} done`,
+    ...(plan.missing === 0 ? [] : [`${plan.missing} missing`]),
+    ...(plan.next === null ? [] : [`next: ${plan.next}`]),
+  ].join(', ');
+}
+
+const NONE_OPEN = 'No item is open.';
+const MISSING =
+  'Items that were open when the loop started are not in the plan any more: put them back, and mark them as done when they are.';
+
+/** The section of a prompt about the plan. */
+export function planSection(file: string, plan: PlanProbe): string {
+  if (plan.problem !== null)
+    return ['## Plan', '', `Ralph cannot read the plan: ${plan.problem}. Put it back as it was.`].join('\n');
+  const count = `${file}: ${planCount(plan)} done${plan.missing === 0 ? '' : `, ${plan.missing} missing`}.`;
+  if (plan.next === null)
+    return ['## Plan', '', `${count} ${plan.missing === 0 ? NONE_OPEN : MISSING}`].join('\n');
+  const { name, within, details } = plan.next;
+  return [
+    '## Plan',
+    '',
+    `${count} Work on the next open item:`,
+    '',
+    [...within, name].join(' > '),
+    ...(details === '' ? [] : ['', details]),
+    '',
+    `Mark an item in ${file} as done only when it is. Keep the text of the others: an item that was open when the loop started and is removed or renamed counts as missing.`,
+  ].join('\n');
+}
