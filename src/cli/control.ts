@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { checkSpendLimits } from '../owner/money.ts';
 import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
@@ -65,8 +66,9 @@ async function stopOne(loop: LoopReading, options: StopOptions): Promise<number>
   );
 }
 
-/** `ralph tell`: adds words to the agent's next prompt. */
-export async function tell(name: string, text: string, options: Where): Promise<number> {
+/** `ralph tell`: adds words to the agent's next prompt; `-` stands for stdin. */
+export async function tell(name: string, words: string, options: Where): Promise<number> {
+  const text = words === '-' ? readFileSync(0, 'utf8').trim() : words;
   if (text.trim() === '')
     throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
   const loop = await findOwned(workspaceOf(options), name);

@@ -28,7 +28,7 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { kill } = await import('./kill.ts');
       done(await kill(name ?? null, options));
     });
-  add('tell <name> <words...>', "add words to the agent's next prompt")
+  add('tell <name> <words...>', "add words to the agent's next prompt (- = stdin)")
     .option(...WORKSPACE)
     .action(async (name: string, words: readonly string[], options: object) => {
       const { tell } = await import('./control.ts');
