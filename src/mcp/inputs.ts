@@ -37,3 +37,13 @@ export const value = (what: string): z.ZodString =>
 
 export const duration = (what: string): z.ZodString =>
   z.string().regex(DURATION, 'must be a time such as 90s, 15m or 2h').describe(what);
+
+/** How long a tool waits. Clients give up themselves after a time: Codex after a minute, unless it is configured. */
+export const seconds: z.ZodDefault<z.ZodInt> = z
+  .int()
+  .min(1)
+  .max(600)
+  .default(45)
+  .describe(
+    'How long to wait at most, in seconds. Default: 45. Your client may give up earlier than a long wait.',
+  );
