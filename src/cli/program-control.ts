@@ -34,7 +34,7 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { tell } = await import('./control.ts');
       done(await tell(name, words.join(' '), options));
     });
-  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer")
+  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer (- = stdin)")
     .option('--question <id>', 'the question to answer (default: the oldest open one)')
     .option(...WORKSPACE)
     .action(async (name: string, words: readonly string[], options: object) => {

@@ -10,7 +10,7 @@ import { refuseChange } from '../owner/refuse-change.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { requireAllowed } from './allowed.ts';
-import { duration, loopName, words } from './inputs.ts';
+import { duration, loopName, messageId, words } from './inputs.ts';
 import { option, printed } from './command.ts';
 import { startTool } from './start.ts';
 import { defineTool, type Tool, type WorkspaceOf } from './tool.ts';
@@ -84,6 +84,25 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       change: 'tell',
       run: ({ name, text }, { signal }) =>
         printed(['tell', name, '-'], { cwd: workspaceOf(name), signal, input: text }),
+    }),
+    defineTool({
+      name: 'answer_question',
+      title: 'Answer a question',
+      description:
+        'Answers a question that the agent of a loop has asked; the loop continues with the answer. loop_status lists the open questions.',
+      input: z.strictObject({
+        name: loopName,
+        text: words('The answer.'),
+        question: messageId('Id of the question. Default: the oldest open one.').optional(),
+      }),
+      effect: 'adds',
+      change: 'answer',
+      run: ({ name, text, question }, { signal }) =>
+        printed(['answer', name, '-', ...option('question', question)], {
+          cwd: workspaceOf(name),
+          signal,
+          input: text,
+        }),
     }),
   ].map((tool) => guarded(tool, workspaceOf));
 }

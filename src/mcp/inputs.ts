@@ -35,6 +35,13 @@ export const value = (what: string): z.ZodString =>
     .refine((text) => text.trim() !== '' && !/[\0\r\n]/.test(text), 'must be one line and not empty')
     .describe(what);
 
+/** The id of a message on the bus. */
+export const messageId = (what: string): z.ZodString =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.:-]{0,199}$/, 'must be the id of a message')
+    .describe(what);
+
 export const duration = (what: string): z.ZodString =>
   z.string().regex(DURATION, 'must be a time such as 90s, 15m or 2h').describe(what);
 

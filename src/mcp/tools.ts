@@ -1,6 +1,9 @@
 /** Which tools a client gets: those for an agent inside a run, those for a person's assistant, or both. */
 import { changesIn } from './allowed.ts';
+import { busTools } from './bus-tools.ts';
 import { changeTools } from './change-tools.ts';
+import { childTools } from './child-tools.ts';
+import { claimTools } from './claim-tools.ts';
 import type { OwnLoop } from './own-loop.ts';
 import { readTools, statusTool } from './read-tools.ts';
 import type { Tool, WorkspaceOf } from './tool.ts';
@@ -10,14 +13,15 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const workspaceOf: WorkspaceOf = (name) => (own !== null && name === own.name ? own.workspace : workspace);
   const status = statusTool(workspaceOf, own?.name ?? null);
   if (own === null) return [...readTools(workspaceOf), status, ...changeTools(workspaceOf)];
+  const forRun = [...claimTools(own, workspace), ...busTools(own), ...childTools(workspace), status];
   // In a sandbox the state of other loops is hidden.
-  if (own.isSandboxed) return [status];
+  if (own.isSandboxed) return forRun;
   // An agent cannot change the settings, so it sees only what they allow. It starts loops as children.
   const { allowed } = await changesIn(workspace);
   const changes = changeTools(workspaceOf).filter(
     ({ change }) => change !== null && change !== 'start' && allowed.includes(change),
   );
-  return [status, ...readTools(workspaceOf), ...changes];
+  return [...forRun, ...readTools(workspaceOf), ...changes];
 }
 
 /** What a client tells its model about this server. */
@@ -34,5 +38,9 @@ const OUTSIDE = [
 function inside(name: string): string {
   return [
     `You are working inside a run of the Ralph loop ${JSON.stringify(name)}: Ralph starts you again with a fresh context until the work is done and verified.`,
+    'Only files and messages survive your run: post what the next run or a person should know with post_message.',
+    'See what verifies your work with check_results. When the whole task is done, call claim_done and end your run.',
+    'If you need a decision of a person, call ask_question, then wait_for_answer; if no answer comes, end your run, and the loop waits.',
+    'Give parts of the work to other agents with start_child, and wait for them with wait_for_child.',
   ].join('\n');
 }

@@ -66,7 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'views',
     'user-error.ts',
   ],
-  mcp: ['loop', 'files', 'process', 'git', 'config', 'store', 'owner', 'views', 'user-error.ts'],
+  mcp: ['loop', 'files', 'process', 'git', 'bus', 'config', 'store', 'owner', 'views', 'user-error.ts'],
 };
 
 const page = new URL('../../ARCHITECTURE.md', import.meta.url);
