@@ -88,6 +88,19 @@ describe('an assistant outside of a run', () => {
     expect(mcp.stderr).toBe('');
   });
 
+  it('ends with its input, and answers what is no message with nothing', async () => {
+    const stage = openStage();
+    const [gone, odd] = await Promise.all([
+      stage.ralph('mcp').ended,
+      stage.shell(`printf 'no message\\n{"jsonrpc":"2.0","id":1,"method":"ping"}\\n' | $RALPH mcp`).ended,
+    ]);
+    expect(gone).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(odd.code).toBe(0);
+    // stdout carries the protocol and nothing else.
+    for (const line of odd.stdout.split('\n').filter(Boolean))
+      expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+  });
+
   it(
     'changes only what the settings allow, and a repository cannot allow anything by itself',
     SLOW,
