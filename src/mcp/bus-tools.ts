@@ -4,10 +4,12 @@
  */
 import { basename, dirname } from 'node:path';
 import * as z from 'zod';
-import { busAt, messagesAfter, pathOf, post, readMessages, type BusFile } from '../bus/bus.ts';
+import { messagesAfter, post, readMessages } from '../bus/bus.ts';
+import { pathOf, type BusFile } from '../bus/bus-file.ts';
 import { draft, type Message } from '../bus/message.ts';
 import { parseDuration } from '../config/values.ts';
 import { watchUntil } from '../process/watch.ts';
+import { projectBus, taskBus } from '../store/loop-bus.ts';
 import { RUN_MARKER } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { duration, messageId, seconds, words } from './inputs.ts';
@@ -104,7 +106,7 @@ const PROJECT: z.ZodDefault<z.ZodBoolean> = z
   .describe('Use the bus of all loops of the workspace. Default: false.');
 
 function busOf({ desk, workspace }: OwnLoop, isProject: boolean): BusFile {
-  return busAt(isProject ? `${workspace}/.ralph/PROJECT-MESSAGE-BUS.md` : desk.bus);
+  return isProject ? projectBus(workspace) : taskBus(desk);
 }
 
 function posted(
