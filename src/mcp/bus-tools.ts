@@ -2,7 +2,7 @@
  * Tools for the message bus of an agent's own loop. They read and append the files of the bus themselves, which lie on the desk
  * and are there in a sandbox too.
  */
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import * as z from 'zod';
 import { messagesAfter, post, readMessages } from '../bus/bus.ts';
 import { pathOf, type BusFile } from '../bus/bus-file.ts';
@@ -10,6 +10,7 @@ import { draft, type Message } from '../bus/message.ts';
 import { parseDuration } from '../config/values.ts';
 import { watchUntil } from '../process/watch.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
+import { projectId } from '../store/names.ts';
 import { RUN_MARKER } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { duration, messageId, seconds, words } from './inputs.ts';
@@ -126,7 +127,7 @@ function posted(
       type,
       body,
       meta,
-      projectId: basename(own.workspace),
+      projectId: projectId(own.workspace),
       taskId: own.name,
       runId: process.env[RUN_MARKER] ?? '',
       parents: parent === undefined ? [] : [{ id: parent }],

@@ -7,7 +7,7 @@ import { startTool } from './start.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** `tree` is the folder that the agent works in, which is the workspace of its children. */
-export function childTools(tree: string): readonly Tool[] {
+export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] {
   return [
     startTool(
       {
@@ -17,6 +17,7 @@ export function childTools(tree: string): readonly Tool[] {
           'Starts a child loop in the background: another agent works on a part of your task. Returns at once. This loop is not done before its children are; wait for them with wait_for_child.',
       },
       () => tree,
+      isSandboxed,
     ),
     defineTool({
       name: 'wait_for_child',

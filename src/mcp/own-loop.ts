@@ -12,7 +12,7 @@ import { processes } from '../process/process.ts';
 import { openRun } from '../loop/run.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
 import { findFolder, readLoopAt } from '../store/read-loop.ts';
-import { LOOP_FOLDER, RUN_MARKER, runMarker } from '../store/run-environment.ts';
+import { RUN_MARKER, runMarker } from '../store/run-environment.ts';
 import { STATE, stateFolder } from '../store/state-folder.ts';
 import { Desk, LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
@@ -66,6 +66,7 @@ function requestsOf(desk: string): string {
 }
 
 const SANDBOX = 'RALPH_SANDBOX';
+const LOOP_FOLDER = 'RALPH_LOOP_FOLDER';
 
 /** Sets what Ralph has set for the run and the agent has not passed on. */
 function completeEnvironment(env: NodeJS.ProcessEnv): void {

@@ -13,10 +13,11 @@ import { defineTool, type Answer, type Tool } from './tool.ts';
 export function startTool(
   tool: Pick<Tool, 'name' | 'title' | 'description'> & { readonly change?: McpChange },
   where: () => string,
+  isSandboxed = false,
 ): Tool {
   return defineTool({
     ...tool,
-    input: INPUT,
+    input: isSandboxed ? INPUT.omit(NOT_IN_SANDBOX) : INPUT,
     effect: 'starts',
     run: (args, { signal }) => start(args, { cwd: where(), signal }),
   });
@@ -45,6 +46,9 @@ const INPUT = z.strictObject({
     .describe('Run the agent in a sandbox, also where the settings do not say so.'),
   tags: z.array(value('A tag.')).max(20).optional().describe('Words to find the loop by.'),
 });
+
+/** A child of an agent in a sandbox is as limited as that agent, and has its model. */
+const NOT_IN_SANDBOX = { model: true, max_cost: true, worktree: true, sandbox: true } as const;
 
 /** Starts the loop and says what it is. */
 async function start(args: z.output<typeof INPUT>, options: CommandOptions): Promise<Answer> {

@@ -13,7 +13,12 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const workspaceOf: WorkspaceOf = (name) => (own !== null && name === own.name ? own.workspace : workspace);
   const status = statusTool(workspaceOf, own?.name ?? null);
   if (own === null) return [...readTools(workspaceOf), status, ...changeTools(workspaceOf)];
-  const forRun = [...claimTools(own, workspace), ...busTools(own), ...childTools(workspace), status];
+  const forRun = [
+    ...claimTools(own, workspace),
+    ...busTools(own),
+    ...childTools(workspace, own.isSandboxed),
+    status,
+  ];
   // In a sandbox the state of other loops is hidden.
   if (own.isSandboxed) return forRun;
   // An agent cannot change the settings, so it sees only what they allow. It starts loops as children.

@@ -8,11 +8,7 @@ import type { ParentRun } from './spec.ts';
 import { consentsFor, hasConsent, isProtected, type Consent } from './trust.ts';
 
 /** Which settings files need consent, and what the user has consented to before. */
-export function trustOf(
-  files: SettingsFiles,
-  workspace: string,
-  parent?: Pick<ParentRun, 'folder'>,
-): Trust {
+export function trustOf(files: SettingsFiles, workspace: string, parent?: Pick<ParentRun, 'folder'>): Trust {
   const contents = contentsOf(files);
   if (contents.length === 0) return { contents, open: [], consents: [], isInside: false };
   const inside = parent ?? parentRun();

@@ -124,6 +124,38 @@ describe('an agent inside a run', () => {
     expect(stage.calls).toBe(2);
   });
 
+  it('asks a person, waits for the answer, and hears what to do if none comes', SLOW, async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.starts('-p', 'work', '-m', '1');
+    await stage.waitForCall(1);
+    const mcp = await agentOf(stage, 1);
+    const asked = await mcp.call('ask_question', {
+      question: 'Tabs or spaces?',
+      default: 'spaces',
+      timeout: '1h',
+    });
+    const id = /^Asked as (\S+)\. /.exec(asked.text)?.[1] ?? '';
+    expect(asked.data).toEqual({ id });
+    await stage.waitForEvents('question.asked');
+    expect((await mcp.call('loop_status')).data).toMatchObject({
+      questions: [{ id, text: 'Tabs or spaces?', default: 'spaces' }],
+    });
+    const none = await mcp.call('wait_for_answer', { id, seconds: 1 });
+    expect(none.data).toEqual({ answered: false });
+    expect(none.text).toMatch(/^No answer yet\.\nEnd your run now: the loop waits/);
+    expect(none.text).toContain('your default applies: spaces');
+
+    const waiting = mcp.call('wait_for_answer', { id, seconds: 60 });
+    expect((await stage.ralph('answer', 'it', 'tabs').ended).code).toBe(0);
+    expect(await waiting).toMatchObject({
+      text: 'The answer: tabs',
+      data: { answered: true, answer: 'tabs' },
+    });
+    stage.release();
+    await ralph.ended;
+  });
+
   it(
     'cannot change its own loop or another one, whatever the settings allow, and gets errors that it can use',
     SLOW,
@@ -258,11 +290,14 @@ describe('an agent inside a run', () => {
     const config = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
     mkdirSync(dirname(config), { recursive: true });
     writeFileSync(config, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
+    stage.settings({ agent: { command: stage.agent } });
     const list = [
       ['loop_status', {}],
       ['post_message', { text: 'from the sandbox' }],
       ['read_messages', {}],
       ['check_results', {}],
+      ['start_child', { task: 'a part', name: 'part', max_iterations: 1 }],
+      ['wait_for_child', { name: 'part', seconds: 30 }],
       ['claim_done', {}],
     ] as const;
     const bare = calls(stage, [['loop_status', {}]], { env: ['PATH', 'HOME'] });
@@ -271,11 +306,13 @@ describe('an agent inside a run', () => {
     expect({ code, stderr }).toMatchObject({ code: 0 });
     const { tools, answers } = answered(stage, 1);
     expect(tools.toSorted()).toEqual(INSIDE);
-    expect(answers.map(({ isError }) => isError)).toEqual([false, false, false, false, false]);
+    expect(answers.map(({ isError }) => isError)).not.toContain(true);
     expect(answers[0]?.text).toContain('"sandbox": true');
     expect(stage.given(1, 'bare')).toContain(String.raw`\"sandbox\": true`);
     expect(answers[2]?.text).toContain('from the sandbox');
     expect(answers[3]?.text).toBe('true: has not run yet');
+    expect(answers[4]?.text).toContain('Started the loop part');
+    expect(answers[5]?.text).toContain('part: exited');
     expect(readFileSync(stage.path('.ralph/loops/it/TASK-MESSAGE-BUS.md'), 'utf8')).toContain(
       'from the sandbox',
     );

@@ -168,4 +168,22 @@ describe('an assistant outside of a run', () => {
     await stage.ralph('wait', 'it').ended;
     expect((await mcp.call('loop_status', { name: 'it' })).data).toMatchObject({ status: 'stopped' });
   });
+
+  it('answers the question of an agent', SLOW, async () => {
+    const stage = openStage();
+    stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
+    userSettings(stage, { mcp: { allow: ['answer'] } });
+    stage.plans(1, '$RALPH bus post --type QUESTION "Tabs or spaces?"');
+    const ralph = stage.starts('-p', 'work', '-m', '2');
+    await ralph.until('Tabs or spaces?');
+    const mcp = await assistantOf(stage);
+    expect((await mcp.call('list_loops')).text).toContain('Tabs or spaces?');
+    expect(await mcp.refuses('answer_question', { name: 'it', text: 'x', question: 'MSG-1' })).toContain(
+      'MSG-1',
+    );
+    expect(await mcp.says('answer_question', { name: 'it', text: '--tabs' })).toContain('answered it');
+    await stage.waitForCall(2);
+    expect(stage.given(2, 'stdin')).toContain('The answer: --tabs');
+    await ralph.ended;
+  });
 });
