@@ -38,7 +38,7 @@ export function busTools(own: OwnLoop): readonly Tool[] {
       run: async ({ type, text, parent, project }) => {
         if (type === 'QUESTION') throw new UserError('a question has a tool of its own: ask_question');
         const id = await posted(own, { type, body: text, project, parent });
-        return { text: `Posted as ${id}.`, data: { id } };
+        return { text: `Posted as ${id}.` };
       },
     }),
     defineTool({
@@ -80,7 +80,6 @@ export function busTools(own: OwnLoop): readonly Tool[] {
         const id = await posted(own, { type: 'QUESTION', body: question, meta });
         return {
           text: `Asked as ${id}. Wait for the answer with wait_for_answer, or end your run: the loop waits for it.`,
-          data: { id },
         };
       },
     }),
@@ -94,8 +93,7 @@ export function busTools(own: OwnLoop): readonly Tool[] {
         const bus = busOf(own, false);
         const question = askedAs(bus, id);
         const answer = await answerTo(bus, id, AbortSignal.any([signal, AbortSignal.timeout(time * 1000)]));
-        if (answer === null) return { text: unanswered(question), data: { answered: false } };
-        return { text: `The answer: ${answer.body}`, data: { answered: true, answer: answer.body } };
+        return { text: answer === null ? unanswered(question) : `The answer: ${answer.body}` };
       },
     }),
   ];
@@ -136,23 +134,12 @@ function posted(
 }
 
 function listed(messages: readonly Message[], hasMore: boolean): Answer {
-  const shown = messages.map(({ id, ts, type, taskId, body }) => ({
-    id,
-    at: ts,
-    type,
-    from: taskId,
-    text: body,
-  }));
-  const lines = shown.map(
-    ({ id, at, type, from, text }) => `[${at}] ${type} from ${from || 'a person'} (${id})\n${indented(text)}`,
+  const lines = messages.map(
+    ({ id, ts, type, taskId, body }) =>
+      `[${ts}] ${type} from ${taskId === '' ? 'a person' : taskId} (${id})\n${indented(body)}`,
   );
-  return {
-    text: [
-      ...(hasMore ? ['(earlier messages are left out)'] : []),
-      ...(lines.length === 0 ? ['There are no such messages.'] : lines),
-    ].join('\n\n'),
-    data: { messages: shown },
-  };
+  const text = lines.length === 0 ? ['There are no such messages.'] : lines;
+  return { text: [...(hasMore ? ['(earlier messages are left out)'] : []), ...text].join('\n\n') };
 }
 
 /** Indented, so that no line of a body looks like a message. */

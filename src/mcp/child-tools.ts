@@ -34,8 +34,7 @@ export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] 
           // After the timeout it exits with 1, and with the loop's own exit code if that rests.
           codes: [0, 1, 3, 4],
         });
-        const data = await statusOf(name, tree, signal);
-        return { text: `${stdout.trim()}\n\n${JSON.stringify(data, null, 2)}`, data };
+        return { data: { result: stdout.trim(), loop: await statusOf(name, tree, signal) } };
       },
     }),
   ];

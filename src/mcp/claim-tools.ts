@@ -46,16 +46,8 @@ export function claimTools(own: OwnLoop, tree: string): readonly Tool[] {
       effect: 'reads',
       run: async (_, { signal }) => {
         const { checks } = await verification(own, signal);
-        const results = checks.map(({ command, passed, failure, log }) => ({
-          command,
-          passed,
-          failure,
-          log,
-          output: passed === false && log !== null ? outputOf(log, own) : null,
-        }));
         return {
-          text: results.map(described).join('\n\n') || 'This loop has no checks.',
-          data: { checks: results },
+          text: checks.map((check) => described(check, own)).join('\n\n') || 'This loop has no checks.',
         };
       },
     }),
@@ -115,18 +107,11 @@ function whatFollows(checks: Verified['checks']): readonly string[] {
   return [...verified, 'End your run now.'];
 }
 
-interface Result {
-  readonly command: string;
-  readonly passed: boolean | null;
-  readonly failure: string | null;
-  readonly log: string | null;
-  readonly output: string | null;
-}
-
-function described({ command, passed, failure, log, output }: Result): string {
+function described({ command, passed, failure, log }: Verified['checks'][number], own: OwnLoop): string {
   const result = passed === null ? 'has not run yet' : passed ? 'passed' : `failed (${failure})`;
   const head = `${command}: ${result}${log === null ? '' : ` — ${log}`}`;
-  return output === null || output === '' ? head : `${head}\n${output}`;
+  const output = passed === false && log !== null ? outputOf(log, own) : '';
+  return output === '' ? head : `${head}\n${output}`;
 }
 
 /** What a failed check printed: the failing tests, or the end of its log. The copy on the desk is all that a sandbox shows. */

@@ -82,10 +82,7 @@ export function statusTool(workspaceOf: WorkspaceOf, own: string | null): Tool {
       name: own === null ? loopName : loopName.default(own).describe(`Name of the loop. Default: ${own}.`),
     }),
     effect: 'reads',
-    run: async ({ name }, { signal }) => {
-      const data = await statusOf(name, workspaceOf(name), signal);
-      return { text: JSON.stringify(data, null, 2), data };
-    },
+    run: async ({ name }, { signal }) => ({ data: await statusOf(name, workspaceOf(name), signal) }),
   });
 }
 
@@ -107,14 +104,7 @@ function listed(loops: readonly Readonly<Record<string, unknown>>[], notes: stri
       Object.fromEntries(SHOWN.flatMap((key) => (loop[key] === undefined ? [] : [[key, loop[key]]]))),
     );
   const more = loops.length - rows.length;
-  const text = [
-    rows.length === 0
-      ? 'There are no such loops in this workspace.'
-      : rows.map((row) => JSON.stringify(row)).join('\n'),
-    ...(more > 0 ? [`… and ${more} more; ask for a status or a tag`] : []),
-    ...(notes === '' ? [] : [notes]),
-  ];
-  return { text: text.join('\n'), data: { loops: rows, more } };
+  return { data: { loops: rows, ...(more > 0 ? { more } : {}), ...(notes === '' ? {} : { notes }) } };
 }
 
 /** What a list says of a loop; `loop_status` has the rest. */

@@ -9,9 +9,10 @@
 import { once } from 'node:events';
 import { McpServer, type CallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { isRecord } from '../loop/shape.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
-import { shownData, shownText } from './text.ts';
+import { MAX_CHARS, shownData, shownText } from './text.ts';
 import { HINTS, type Answer, type Tool, type ToolCall } from './tool.ts';
 
 export interface Served {
@@ -80,13 +81,13 @@ async function resultOf(tool: Tool, args: unknown, call: ToolCall): Promise<Call
   }
 }
 
-function shown({ text, data }: Answer, env: Readonly<Record<string, string>>): CallToolResult {
+function shown(answer: Answer, env: Readonly<Record<string, string>>): CallToolResult {
+  if ('text' in answer) return { content: [{ type: 'text', text: shownText(answer.text, env) }] };
+  const data = shownData(answer.data, env);
+  const text = JSON.stringify(data, null, 2);
   return {
     content: [{ type: 'text', text: shownText(text, env) }],
-    ...(data === undefined ? {} : { structuredContent: record(shownData(data, env)) }),
+    // A part of JSON is none.
+    ...(text.length <= MAX_CHARS && isRecord(data) ? { structuredContent: { ...data } } : {}),
   };
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

@@ -59,13 +59,7 @@ async function start(args: z.output<typeof INPUT>, options: CommandOptions): Pro
     ['run', '--detach', '--json', `--prompt-file=${prompt}`, ...optionsFrom(args)],
     { ...options, input: task ?? '', timeoutMs: START_MS },
   );
-  const data = isRecord(summary) ? summary : {};
-  const text = [
-    `Started the loop ${String(data['name'])} in the background.`,
-    notes,
-    JSON.stringify(data, null, 2),
-  ];
-  return { text: text.filter((part) => part !== '').join('\n\n'), data };
+  return { data: { started: isRecord(summary) ? summary : {}, ...(notes === '' ? {} : { notes }) } };
 }
 
 /** A new worktree may have a set-up. */

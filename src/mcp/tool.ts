@@ -13,11 +13,11 @@ export interface Tool {
   readonly run: (args: unknown, call: ToolCall) => Promise<Answer>;
 }
 
-/** What a tool returns: a text for the model, and the same as data where programs can use it. */
-export interface Answer {
-  readonly text: string;
-  readonly data?: Readonly<Record<string, unknown>>;
-}
+/**
+ * What a tool returns. Some clients show their model only the data of an answer that has any, others only the text. So an answer is
+ * either a text, or data whose text is the same as JSON.
+ */
+export type Answer = { readonly text: string } | { readonly data: Readonly<Record<string, unknown>> };
 
 /** Where a tool looks for the loop of this name, or for loops at all. */
 export type WorkspaceOf = (name: string | null) => string;
