@@ -8,6 +8,7 @@ const config: ViteUserConfig = defineConfig({
     exclude: [
       'test/agents/real-agents*.test.ts',
       'test/agents/sandbox.test.ts',
+      'test/agents/mcp.test.ts',
       'test/agents/interactive.test.ts',
     ],
     allowOnly: false,

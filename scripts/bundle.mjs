@@ -35,7 +35,7 @@ await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
   resolve: WITH_MODULES,
-  plugins: [withoutChildProcess(), withSharedPrices(), withSharedParser()],
+  plugins: [withoutChildProcess(), withoutUnusedMcp(), withSharedPrices(), withSharedParser()],
   output: {
     dir: 'dist/cli',
     format: 'cjs',
@@ -61,6 +61,8 @@ for (const file of [
   'commander/LICENSE',
   'js-yaml/LICENSE',
   'jsonc-parser/LICENSE.md',
+  '@modelcontextprotocol/core/LICENSE',
+  '@modelcontextprotocol/server/LICENSE',
   'zod/LICENSE',
   '@clack/prompts/LICENSE',
   '@clack/core/LICENSE',
@@ -90,6 +92,28 @@ function withoutChildProcess() {
     resolveId: (id, importer) =>
       id === 'node:child_process' && importer?.includes('/commander/') ? '\0no-child-process' : null,
     load: (id) => (id === '\0no-child-process' ? 'module.exports = {};' : null),
+  };
+}
+
+/**
+ * The MCP server contains a validator for forms that it could ask a client to fill in, and a parser of HTTP headers. Ralph has no
+ * use for them, they are large, and they are others' work. The bundler drops the parser once its call is marked as pure.
+ */
+function withoutUnusedMcp() {
+  return {
+    name: 'without-unused-mcp',
+    resolveId: (id) => (id === '@modelcontextprotocol/server/_shims' ? '\0mcp-shims' : null),
+    load: (id) =>
+      id === '\0mcp-shims'
+        ? "export { default as process } from 'node:process'; export class DefaultJsonSchemaValidator {}"
+        : null,
+    transform: (code, id) =>
+      id.includes('@modelcontextprotocol/server')
+        ? {
+            code: code.replace('require_content_type()', '/* @__PURE__ */ require_content_type()'),
+            map: null,
+          }
+        : null,
   };
 }
 

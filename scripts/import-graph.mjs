@@ -42,6 +42,7 @@ const FOLDERS = {
   views: [null, 'one file per view of a loop for people and programs: summary, result, live stream'],
   commands: [null, 'one file per operation on a loop that no process drives: diff, rewind, remove'],
   library: ['library.ts', 'loops from a program: functions as agents, events, the classes of two documents'],
+  mcp: ['server.ts', 'the MCP server: tools for agents inside a run and for assistants outside'],
   cli: ['main.ts', 'one file per command, and what it prints'],
 };
 

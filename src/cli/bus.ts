@@ -8,7 +8,7 @@ import { localTime } from '../journal/times.ts';
 import { UserError } from '../user-error.ts';
 import { chooseBus, type BusOptions, type ChosenBus } from './choose-bus.ts';
 import { print, printJson } from './print.ts';
-import { visible } from './visible.ts';
+import { visible } from '../store/visible.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface PostOptions extends BusOptions {

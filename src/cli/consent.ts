@@ -5,18 +5,17 @@
  * 2. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
  * 3. A process inside a run cannot consent, whatever its options and environment say.
  */
-import { contentsOf, type SettingsContent } from '../config/consent.ts';
+import type { SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
-import { folderAt } from '../store/read-loop.ts';
-import { parentRun } from '../store/enclosing-runs.ts';
 import type { ParentRun } from '../store/spec.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
-import { consentsFor, hasConsent, isProtected, recordConsent, type Consent } from '../store/trust.ts';
+import { recordConsent } from '../store/trust.ts';
+import { isTrustedByEnvironment, trustOf, type Trust } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { settingsText } from './trust-text.ts';
-import { visible } from './visible.ts';
+import { visible } from '../store/visible.ts';
 
 /** Returns if the user trusts the settings files of the workspace; asks where there is a terminal; throws otherwise. */
 export async function requireConsent(
@@ -61,30 +60,6 @@ export function requireTrusted(
   if (open.length > 0) throw notFromInside(open, workspace);
 }
 
-/** Which settings files need consent, and what the user has consented to before. */
-export function trustOf(files: SettingsFiles, workspace: string, parent?: Pick<ParentRun, 'folder'>): Trust {
-  const contents = contentsOf(files);
-  if (contents.length === 0) return { contents, open: [], consents: [], isInside: false };
-  const inside = parent ?? parentRun();
-  const consents = [
-    // The children of a loop are started in its worktree, which has the settings of the workspace.
-    ...(inside === null ? [] : consentsOfLoop(inside.folder)),
-    ...(inside !== null || isProtected(workspace) ? consentsFor(workspace) : []),
-  ];
-  const open = contents.filter((one) => !hasConsent(one, consents));
-  return { contents, open, consents, isInside: inside !== null };
-}
-
-export interface Trust {
-  /** Everything that needs consent. */
-  readonly contents: readonly SettingsContent[];
-  /** What of it has none. */
-  readonly open: readonly SettingsContent[];
-  readonly consents: readonly Consent[];
-  /** Whether this process works for a run; false also if there is nothing to ask for. */
-  readonly isInside: boolean;
-}
-
 /** A sentence about the settings of a workspace; null if there are none that need consent. */
 export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv): string | null {
   if (contents.length === 0) return null;
@@ -95,19 +70,10 @@ export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv)
   return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
 }
 
-function consentsOfLoop(folder: string): readonly Consent[] {
-  const loop = folderAt(folder);
-  return loop === null ? [] : consentsFor(loop.workspace);
-}
-
 /** Records consent where the loops of the workspace are kept. */
 export function keepConsent(workspace: string, contents: readonly SettingsContent[]): void {
   prepareState(workspace);
   recordConsent(workspace, contents);
-}
-
-function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {
-  return env[TRUST] === '1';
 }
 
 /** A CI job has no person to answer, even if it has a terminal. */

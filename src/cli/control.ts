@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { checkSpendLimits } from '../owner/money.ts';
 import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
@@ -65,8 +66,9 @@ async function stopOne(loop: LoopReading, options: StopOptions): Promise<number>
   );
 }
 
-/** `ralph tell`: adds words to the agent's next prompt. */
-export async function tell(name: string, text: string, options: Where): Promise<number> {
+/** `ralph tell`: adds words to the agent's next prompt; `-` stands for stdin. */
+export async function tell(name: string, words: string, options: Where): Promise<number> {
+  const text = wordsOrStdin(words);
   if (text.trim() === '')
     throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
   const loop = await findOwned(workspaceOf(options), name);
@@ -75,12 +77,13 @@ export async function tell(name: string, text: string, options: Where): Promise<
   return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
 }
 
-/** `ralph answer`: answers a question of the agent, the oldest one unless another is named. */
+/** `ralph answer`: answers a question of the agent, the oldest one unless another is named; `-` stands for stdin. */
 export async function answer(
   name: string,
-  text: string,
+  words: string,
   options: Where & { readonly question?: string },
 ): Promise<number> {
+  const text = wordsOrStdin(words);
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
@@ -98,6 +101,11 @@ export async function answer(
     { type: 'answer', question: question.id, text },
     `answered ${name}: ${brief(question.text)}`,
   );
+}
+
+/** Words on the command line, or for `-` what stdin has: a program need not care how its text begins. */
+function wordsOrStdin(words: string): string {
+  return words === '-' ? readFileSync(0, 'utf8').trim() : words;
 }
 
 /** `ralph set`: changes the limits of a loop. */

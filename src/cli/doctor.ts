@@ -4,7 +4,8 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { examineMachine, type Finding } from '../views/survey.ts';
 import { terminalWidth, wrap } from './columns.ts';
-import { trustOf, trustSentence } from './consent.ts';
+import { trustOf } from '../store/trust-of.ts';
+import { trustSentence } from './consent.ts';
 import { painter } from './line-options.ts';
 import { print, printJson } from './print.ts';
 

@@ -1,9 +1,11 @@
 /** `ralph` in a sandbox, where the state of all loops is hidden: the owner of the sandbox's loop answers for it. */
+import { parseArgs } from 'node:util';
+import { parseDuration } from '../config/values.ts';
 import { isRecord } from '../loop/shape.ts';
 import { askOwner } from '../sandbox/ask-owner.ts';
 import { STARTS, type SandboxRequest } from '../sandbox/request-shape.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
-import { UserError } from '../user-error.ts';
+import { reasonOf, UserError } from '../user-error.ts';
 import { print, warn } from './print.ts';
 import { startIn, type SandboxStart } from './sandbox-start.ts';
 
@@ -16,7 +18,7 @@ export async function runInSandbox(args: readonly string[], folder: string): Pro
   const [loop = null, ...more] = words;
   if (command === 'status') return showStatus(folder, loop, rest.includes('--json'));
   if (command === 'tell') return tell(folder, loop, more.join(' '));
-  if (command === 'wait') return wait(folder, required(loop, 'wait'));
+  if (command === 'wait') return wait(folder, rest);
   if (command === 'stop') {
     const request = { type: 'stop', loop: required(loop, 'stop'), now: rest.includes('--now') } as const;
     return show(await answered(folder, request));
@@ -42,31 +44,53 @@ async function tell(folder: string, loop: string | null, text: string): Promise<
 }
 
 /** Starts a child loop, and shows its end unless it is left in the background. */
-async function startChild(folder: string, { request, isDetached }: SandboxStart): Promise<number> {
+async function startChild(folder: string, { request, isDetached, isJson }: SandboxStart): Promise<number> {
   const started = await answered(folder, request, START_MS);
   const name = isRecord(started.summary) ? String(started.summary['name']) : '';
-  if (isDetached) return show(started);
+  if (isDetached) return show(isJson ? { text: JSON.stringify(started.summary, null, 2) } : started);
   warn(`${started.text}\n`);
   const end = await untilRest(folder, name);
-  print(`${end.text}\n`);
-  return end.exitCode;
+  print(`${end?.text ?? ''}\n`);
+  return end?.exitCode ?? 1;
 }
 
-/** As outside: exits 0 if the loop has ended, and with its exit code if it rests without having ended. */
-async function wait(folder: string, name: string): Promise<number> {
-  const { hasEnded, exitCode, text } = await untilRest(folder, name);
-  print(hasEnded ? `${name}: exited\n` : `${text}\n`);
-  return hasEnded ? 0 : exitCode;
+/** As outside: exits 0 if the loop has ended, 1 after the timeout, and with its exit code if it rests without having ended. */
+async function wait(folder: string, args: readonly string[]): Promise<number> {
+  const { values, positionals } = waitArguments(args);
+  const name = required(positionals[0] ?? null, 'wait');
+  const { timeout } = values;
+  const rest = await untilRest(
+    folder,
+    name,
+    timeout === undefined ? Infinity : parseDuration('--timeout', timeout),
+  );
+  if (rest === null) print(`${name}: still running (timeout)\n`);
+  else print(rest.hasEnded ? `${name}: exited\n` : `${rest.text}\n`);
+  return rest === null ? 1 : rest.hasEnded ? 0 : rest.exitCode;
 }
 
-/** Asks again and again until a child loop rests: each answer comes after a while. */
-async function untilRest(folder: string, name: string): Promise<Rest> {
-  for (;;) {
+function waitArguments(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: { timeout: { type: 'string' } }, allowPositionals: true });
+  } catch (error) {
+    const [why = ''] = reasonOf(error).split(/[.\n]/, 1);
+    throw new UserError(`ralph wait inside a sandbox: ${why}; it takes only a name and --timeout`);
+  }
+}
+
+/** Asks again and again until a child loop rests: each answer comes after a while. Null after the timeout. */
+async function untilRest(folder: string, name: string, timeoutMs: number = Infinity): Promise<Rest | null> {
+  const deadline = Date.now() + timeoutMs;
+  for (let left = timeoutMs; left > 0; left = deadline - Date.now()) {
+    const request = { type: 'wait', loop: name } as const;
     // oxlint-disable-next-line no-await-in-loop -- until the loop rests
-    const { text, summary } = await answered(folder, { type: 'wait', loop: name }, WAIT_MS);
+    const answer = await askOwner(folder, request, Math.min(WAIT_MS, left));
+    if (answer === null && Date.now() >= deadline) return null;
+    const { text, summary } = accepted(answer, request);
     if (!isRecord(summary)) continue;
     return { text, hasEnded: summary['hasEnded'] === true, exitCode: Number(summary['exitCode']) };
   }
+  return null;
 }
 
 interface Rest {
@@ -81,7 +105,13 @@ async function answered(
   request: SandboxRequest,
   timeoutMs?: number,
 ): Promise<Extract<SandboxAnswer, { ok: true }>> {
-  const answer = await askOwner(folder, request, timeoutMs);
+  return accepted(await askOwner(folder, request, timeoutMs), request);
+}
+
+function accepted(
+  answer: SandboxAnswer | null,
+  request: SandboxRequest,
+): Extract<SandboxAnswer, { ok: true }> {
   if (answer === null)
     throw new UserError(
       request.type === 'start'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync, writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 void main(process.argv.slice(2)).then(
@@ -14,6 +14,7 @@ void main(process.argv.slice(2)).then(
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     try {
+      const { version } = await import('./version.ts');
       writeSync(1, `${version()}\n`);
       return 0;
     } catch (error) {
@@ -30,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const requests = await sandboxRequests();
-  if (requests !== null && !args.some((word) => word === '--help' || word === '-h')) {
+  if (requests !== null && !worksInSandbox(args)) {
     const [{ runInSandbox }, { explainError }] = await Promise.all([
       import('./in-sandbox.ts'),
       import('./errors.ts'),
@@ -56,6 +57,11 @@ async function main(args: readonly string[]): Promise<number> {
   return runProgram(args);
 }
 
+/** Whether the arguments mean the same as outside: the help, and the MCP server, whose tools call `ralph` again. */
+function worksInSandbox(args: readonly string[]): boolean {
+  return args[0] === 'mcp' || args.some((word) => word === '--help' || word === '-h');
+}
+
 /**
  * The folder for requests if this is a sandbox: where the variable is set and Ralph's state is hidden. Outside of it the
  * state has the file that stands in the place of hidden ones.
@@ -65,12 +71,4 @@ async function sandboxRequests(): Promise<string | null> {
   if (folder === undefined || folder === '') return null;
   const { stateFolder } = await import('../store/state-folder.ts');
   return existsSync(join(stateFolder(), 'empty')) ? null : folder;
-}
-
-/** The version of the package, or `dev`. */
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'dev';
 }

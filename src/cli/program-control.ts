@@ -28,13 +28,13 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { kill } = await import('./kill.ts');
       done(await kill(name ?? null, options));
     });
-  add('tell <name> <words...>', "add words to the agent's next prompt")
+  add('tell <name> <words...>', "add words to the agent's next prompt (- = stdin)")
     .option(...WORKSPACE)
     .action(async (name: string, words: readonly string[], options: object) => {
       const { tell } = await import('./control.ts');
       done(await tell(name, words.join(' '), options));
     });
-  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer")
+  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer (- = stdin)")
     .option('--question <id>', 'the question to answer (default: the oldest open one)')
     .option(...WORKSPACE)
     .action(async (name: string, words: readonly string[], options: object) => {

@@ -1,4 +1,5 @@
 import type { InitOptions } from './init.ts';
+import type { McpOptions } from './mcp.ts';
 import type { RunOptions } from './options.ts';
 import type { Add, Call } from './program-call.ts';
 import { runOptions, WORKSPACE } from './program-options.ts';
@@ -41,6 +42,16 @@ export function setupCommands(add: Add, { isCalled, done }: Call): void {
     const { config: show } = await import('./config.ts');
     done(await show(options));
   });
+  add('mcp', 'serve loops to an MCP client over stdio: claude mcp add ralph -- ralph mcp (docs/mcp.md)')
+    .option(
+      '--loop <folder>',
+      'act for the run of this loop: its folder in .ralph/loops (default: found by itself)',
+    )
+    .option(...WORKSPACE)
+    .action(async (options: McpOptions) => {
+      const { mcp } = await import('./mcp.ts');
+      done(await mcp(options));
+    });
   add('agents', 'list the supported agents: installed version and command line')
     .option('--json', 'print JSON')
     .action(async (options: object) => {

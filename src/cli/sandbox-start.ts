@@ -8,6 +8,8 @@ export interface SandboxStart {
   readonly request: Extract<SandboxRequest, { type: 'start' }>;
   /** Whether the command returns once the loop runs. */
   readonly isDetached: boolean;
+  /** Whether it then prints the summary of the loop. */
+  readonly isJson: boolean;
 }
 
 export function startIn(command: ChildStart['command'], args: readonly string[]): SandboxStart {
@@ -31,6 +33,7 @@ export function startIn(command: ChildStart['command'], args: readonly string[])
   return {
     request: { type: 'start', command, task, options, argv },
     isDetached: command === 'spawn' ? values.wait !== true : values.detach === true,
+    isJson: values.json === true,
   };
 }
 
@@ -58,6 +61,7 @@ const OPTIONS = {
   until: text,
   agent: text,
   detach: { ...flag, short: 'd' },
+  json: flag,
   wait: flag,
   'no-tmux': flag,
 } as const;

@@ -5,7 +5,7 @@ import { enableLingering, inspect, install, uninstall, type Manager } from '../s
 import { systemd } from '../service/systemd.ts';
 import { homely } from './homely.ts';
 import { print, warn } from './print.ts';
-import { visible } from './visible.ts';
+import { visible } from '../store/visible.ts';
 
 /** `ralph service install`: lets the system keep a daemon running, also after a reboot. */
 export async function installService(): Promise<number> {

@@ -7,7 +7,7 @@
 import { differenceOf, entriesOf, type Entry, type SettingsContent, type Use } from '../config/consent.ts';
 import type { Consent } from '../store/trust.ts';
 import { terminalWidth, wrap } from './columns.ts';
-import { visible } from './visible.ts';
+import { visible } from '../store/visible.ts';
 
 /** What the settings of a workspace would do, or what has changed since the user trusted them. */
 export function settingsText(
@@ -60,11 +60,13 @@ type Words = Readonly<Record<Use, string>>;
 
 const WORDS: Words = {
   run: 'runs',
+  allow: 'lets assistants do this to loops (ralph mcp)',
   move: 'moves this file aside if the claim is rejected',
   other: 'sets',
 };
 const WORDS_OF_CHANGE: Words = {
   run: 'changes what it runs',
+  allow: 'changes what assistants may do to loops (ralph mcp)',
   move: 'changes which file it moves aside if the claim is rejected',
   other: 'changes what it sets',
 };
@@ -79,7 +81,7 @@ function sections(file: string, rows: readonly Row[], words: Words, full: boolea
   }).join('');
 }
 
-const USES: readonly Use[] = ['run', 'move', 'other'];
+const USES: readonly Use[] = ['run', 'allow', 'move', 'other'];
 
 function table(rows: readonly Row[], full: boolean): string {
   // Not with a spread: a file may have more entries than a call may have arguments.

@@ -2,10 +2,11 @@ import { readSettings } from '../config/read.ts';
 import { isProtected, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
-import { keepConsent, namesOf, trustOf } from './consent.ts';
+import { trustOf } from '../store/trust-of.ts';
+import { keepConsent, namesOf } from './consent.ts';
 import { print, warn } from './print.ts';
 import { fullText, settingsText } from './trust-text.ts';
-import { visible } from './visible.ts';
+import { visible } from '../store/visible.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface TrustOptions {

@@ -49,6 +49,7 @@ export interface Settings {
   readonly timestamps?: boolean | undefined;
   readonly outputLines?: number | undefined;
   readonly outputChars?: number | undefined;
+  readonly mcp?: McpSettings | undefined;
 }
 
 /** Seconds, or a string with a unit: `90s`, `15m`, `2h`. */
@@ -83,6 +84,14 @@ export interface SandboxSettings {
 export interface ChildrenSettings {
   readonly maxDepth?: number | undefined;
   readonly maxActive?: number | undefined;
+}
+
+/** What tools of `ralph mcp` can do to loops. */
+export const MCP_CHANGES = ['start', 'pause', 'resume', 'stop', 'tell', 'answer'] as const;
+export type McpChange = (typeof MCP_CHANGES)[number];
+
+export interface McpSettings {
+  readonly allow?: readonly McpChange[] | undefined;
 }
 
 export interface ScmSettings {

@@ -41,10 +41,11 @@ describe('the content that needs consent', () => {
 });
 
 describe('the entries of a content', () => {
-  it('name first what is executed, then what is moved', () => {
+  it('name first what is executed, then what is allowed, then what is moved', () => {
     const settings: Settings = {
       maxCost: 2,
       doneFile: 'D',
+      mcp: { allow: ['stop'] },
       scm: { command: 'git', tasks: ['commit', 'push'], timeout: 5 },
       setup: ['npm ci'],
       checks: [{ command: 'a', hint: 'h' }, { command: 'b' }],
@@ -60,6 +61,7 @@ describe('the entries of a content', () => {
       'run scm.command git',
       'run scm.tasks commit',
       'run scm.tasks push',
+      'allow mcp.allow stop',
       'move doneFile D',
       'other agent.model m',
       'other checks.hint h',

@@ -60,10 +60,10 @@ export interface Entry {
   readonly use: Use;
 }
 
-/** What a loop does with a value: executes it, moves the file that it names, or anything else. */
-export type Use = 'run' | 'move' | 'other';
+/** What a value is for: Ralph executes it, lets assistants do it, moves the file that it names, or anything else. */
+export type Use = 'run' | 'allow' | 'move' | 'other';
 
-/** What a content sets: first what is executed, then the files that are moved, then the rest. */
+/** What a content sets: first what is executed, then what is allowed, then the files that are moved, then the rest. */
 export function entriesOf(content: Content): readonly Entry[] {
   const entries = [...leaves(content)].flatMap(([path, value]) => entriesAt(path, value));
   return entries.toSorted((a, b) => rank(a) - rank(b));
@@ -80,8 +80,13 @@ function entriesAt(path: string, value: unknown): readonly Entry[] {
 }
 
 function entry(setting: string, value: unknown): Entry {
-  const use = EXECUTED.includes(setting) ? 'run' : MOVED.includes(setting) ? 'move' : 'other';
-  return { setting, value: typeof value === 'string' ? value : JSON.stringify(value), use };
+  return { setting, value: typeof value === 'string' ? value : JSON.stringify(value), use: useOf(setting) };
+}
+
+function useOf(setting: string): Use {
+  if (EXECUTED.includes(setting)) return 'run';
+  if (ALLOWED.includes(setting)) return 'allow';
+  return MOVED.includes(setting) ? 'move' : 'other';
 }
 
 /** In the order in which people should read them. */
@@ -94,10 +99,12 @@ const EXECUTED: readonly string[] = [
   'scm.command',
   'scm.tasks',
 ];
+/** What assistants may do to loops through `ralph mcp`. */
+const ALLOWED: readonly string[] = ['mcp.allow'];
 /** Ralph moves a marker file aside if it rejects the claim. */
 const MOVED: readonly string[] = ['doneFile'];
 
-const ORDER: readonly string[] = [...EXECUTED, ...MOVED];
+const ORDER: readonly string[] = [...EXECUTED, ...ALLOWED, ...MOVED];
 
 function rank({ setting }: Entry): number {
   const at = ORDER.indexOf(setting);

@@ -4,6 +4,7 @@ import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { describeProblem, resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
+import { allowedChanges } from './mcp.ts';
 import { combinedSandbox } from './sandbox.ts';
 import { userSettingsFile } from './user-settings.ts';
 import { policyInput, settingOf, settingsOf } from './policy.ts';
@@ -23,6 +24,7 @@ export function effective(files: SettingsFiles, flags: Settings, workspace: stri
     ...(isUnset ? { maxIterations: files.merged.maxIterations } : {}),
     ...withAllDrops(merged, files.shared, files.local, flags),
     sandbox: sandbox.sandbox,
+    mcp: { allow: allowedChanges(files) },
   };
   const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
   const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
@@ -61,6 +63,8 @@ export function provenance(files: SettingsFiles, { settings, flags, policy }: Ef
     const isFromPreset = JSON.stringify(byPreset[key]) !== JSON.stringify(byDefault[key]);
     if (key.startsWith('sandbox') && files.user?.sandbox !== undefined)
       return { key, value, origin: 'user', place: userSettingsFile() };
+    if (key === 'mcp.allow' && files.user?.mcp?.allow !== undefined && files.origin(key) === null)
+      return { key, value, origin: 'user', place: userSettingsFile() };
     const origin = files.origin(key) ?? (isFromPreset ? 'preset' : 'default');
     if (origin === 'preset') return { key, value, origin, place: `preset ${policy.preset}` };
     const isDefaultUntil = key === 'until' && origin === 'default';
@@ -95,6 +99,7 @@ const OUTSIDE_POLICY: Readonly<Record<string, unknown>> = {
   'agent.model': null,
   'agent.promptVia': null,
   'agent.env.drop': null,
+  'mcp.allow': [],
 };
 
 function policyOf(

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FAIL_ACTIONS, ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { CHECK_ALIASES, SETTING_ALIASES } from './aliases.ts';
-import { PROMPT_WAYS, type Settings } from './config.ts';
+import { MCP_CHANGES, PROMPT_WAYS, type Settings } from './config.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
 
 /** An invalid value with its path and a sentence that starts with `must`, or an unknown key. */
@@ -144,6 +144,12 @@ const children = object({
     .describe('Maximum number of child loops of one loop at the same time (0 = no child loops).'),
 });
 
+const mcp = object({
+  allow: list(oneOf(MCP_CHANGES), 'changes')
+    .optional()
+    .describe('What assistants may do to loops through `ralph mcp`. Default: nothing; they can only read.'),
+});
+
 const SETTINGS: z.ZodType<Settings> = object({
   $schema: z.string({ error: 'must be a string' }).optional().describe('Schema of this file, for editors.'),
   preset: oneOf(PRESET_NAMES)
@@ -253,6 +259,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   outputChars: whole(0, 'must be a whole number >= 0')
     .optional()
     .describe('Maximum number of characters shown of each of these lines.'),
+  mcp: mcp.optional().describe('The MCP server (docs/mcp.md).'),
 });
 
 /** `checks[0].command`. */

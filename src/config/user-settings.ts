@@ -1,4 +1,4 @@
-/** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox` so far. */
+/** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox` and `mcp` so far. */
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isRecord } from '../loop/shape.ts';
@@ -12,9 +12,9 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
   if (text === null) return null;
   const content = parsed(text);
   if (!isRecord(content)) throw failure(path, 'must be a JSON object, for example: {"sandbox": true}');
-  const unknown = Object.keys(content).find((key) => key !== 'sandbox' && key !== '$schema');
+  const unknown = Object.keys(content).find((key) => !KNOWN.has(key));
   if (unknown !== undefined)
-    throw failure(path, `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox)`);
+    throw failure(path, `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox and mcp)`);
   const { findSchemaProblems } = await import('./schema.ts');
   const [problem] = findSchemaProblems(content);
   if (problem !== undefined) {
@@ -23,6 +23,8 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
   }
   return content;
 }
+
+const KNOWN: ReadonlySet<string> = new Set(['$schema', 'sandbox', 'mcp']);
 
 export function userSettingsFile(env: NodeJS.ProcessEnv = process.env): string {
   const configured = env['XDG_CONFIG_HOME'];

@@ -66,6 +66,7 @@ export type LoopSettings = Omit<
   | 'timestamps'
   | 'outputLines'
   | 'outputChars'
+  | 'mcp'
 >;
 
 /** A known agent by its name, a known agent with flags and a model, any command, or a function. */

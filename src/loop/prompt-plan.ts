@@ -1,5 +1,5 @@
 import type { ClaimWays, PromptPlan, Section } from './prompt.ts';
-import type { SectionName } from './policy.ts';
+import type { Policy, SectionName } from './policy.ts';
 import type { LoopState, Run } from './state.ts';
 
 /** The sections of the prompt of the iteration's run, without empty ones. */
@@ -49,7 +49,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'instructions':
       return [{ kind: 'instructions', iteration, limit, word: claimWord(state), checks }];
     case 'how-to-claim': {
-      const ways = claimWays(state);
+      const ways = claimWays(policy);
       return ways === null
         ? []
         : [{ kind: 'how-to-claim', ...ways, checks, missed: feedback.missed ?? null }];
@@ -76,7 +76,7 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
       const { unchanged } = progress;
       const from = policy.limits.unchanged?.nudge ?? null;
       return from !== null && unchanged >= from
-        ? [{ kind: 'nudge', unchanged, verdict: verdictOf(state), ways: claimWays(state) }]
+        ? [{ kind: 'nudge', unchanged, verdict: verdictOf(state), ways: claimWays(policy) }]
         : [];
     }
     case 'continuation': {
@@ -107,12 +107,12 @@ function verdictOf({ policy, feedback }: LoopState): 'passing' | 'failing' | 'un
 }
 
 /** Null if no claim is needed, or if an agent cannot be told how to make one. */
-function claimWays({ policy }: LoopState): ClaimWays | null {
-  if (policy.completion.until === 'checks') return null;
+export function claimWays({ completion }: Policy): ClaimWays | null {
+  if (completion.until === 'checks') return null;
   let tag: string | null = null;
   let word: string | null = null;
   let marker: string | null = null;
-  for (const detector of policy.completion.detectors) {
+  for (const detector of completion.detectors) {
     if (detector.kind === 'promise-tag') tag ??= `<promise>${detector.value}</promise>`;
     if (detector.kind === 'response-tag') tag ??= `<response>${detector.value}</response>`;
     if (detector.kind === 'word') word ??= detector.value;

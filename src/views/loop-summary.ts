@@ -16,6 +16,7 @@ import { shortList } from '../store/short-list.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
 import { reasonOf } from '../user-error.ts';
+import { verificationOf, type Verification } from './verification.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
@@ -44,6 +45,7 @@ export interface LoopSummary {
   /** What is wrong with its files although they can be read. */
   readonly warning?: string;
   readonly next: string | null;
+  readonly verification: Verification;
   /** What the last few iterations used; `usd` is null if the cost is unknown. */
   readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
   readonly record: EndRecord;
@@ -100,6 +102,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
     next: trouble === null ? record.next : `ralph rm ${spec.name}`,
+    verification: verificationOf(loop),
     spends: spends(report).map(withoutUnknown),
     record,
   };

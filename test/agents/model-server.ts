@@ -14,7 +14,7 @@ import { at } from './json.ts';
 import { anthropic } from './protocols/anthropic.ts';
 import { chat } from './protocols/chat.ts';
 import { gemini } from './protocols/gemini.ts';
-import type { Failure, Protocol, Reply, StreamEvent } from './protocols/protocol.ts';
+import type { Call, Failure, Protocol, Reply, StreamEvent, Tool } from './protocols/protocol.ts';
 import { responses } from './protocols/responses.ts';
 import { says, USAGE, type BreakOff, type Turn } from './script.ts';
 import { shellCall } from './shell-tool.ts';
@@ -129,15 +129,24 @@ class ScriptedModel {
     if (turn.type === 'break-off')
       return breakOff(turn.how, { protocol, question, path, model, id }, response);
     if (turn.type === 'fault') return fail(protocol.fail(turn.fault, Date.now()), response);
-    const call =
-      turn.type === 'shell' ? shellCall(turn.command, protocol.tools(question), `call_${id}`) : null;
-    if (turn.type === 'shell' && call === null)
-      throw new Error(`the agent offers no shell tool in its ${protocol.name} request`);
+    const call = callOf(turn, protocol.tools(question), `call_${id}`);
+    if (turn.type !== 'text' && call === null)
+      throw new Error(
+        `the agent offers no such tool in its ${protocol.name} request: ${JSON.stringify(turn)}`,
+      );
     const text = turn.type === 'text' ? turn.text : null;
     const reply = protocol.answer({ id, model, text, call, usage: turn.usage });
     if (protocol.streams(question, path)) stream(reply, response);
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply.whole));
   }
+}
+
+function callOf(turn: Turn, tools: readonly Tool[], id: string): Call | null {
+  if (turn.type === 'shell') return shellCall(turn.command, tools, id);
+  const tool = turn.type === 'tool' ? tools.find(({ name }) => name.endsWith(turn.tool)) : undefined;
+  if (turn.type !== 'tool' || tool === undefined) return null;
+  const { name, namespace } = tool;
+  return { id, name, ...(namespace === undefined ? {} : { namespace }), input: turn.input };
 }
 
 interface Question {

@@ -3,6 +3,13 @@ export type Turn =
   | { readonly type: 'text'; readonly text: string; readonly usage: Usage }
   /** A call of the agent's own shell tool, whatever its name and arguments are. */
   | { readonly type: 'shell'; readonly command: string; readonly usage: Usage }
+  /** A call of a tool of an MCP server, whatever the agent puts before its name. */
+  | {
+      readonly type: 'tool';
+      readonly tool: string;
+      readonly input: Readonly<Record<string, string>>;
+      readonly usage: Usage;
+    }
   | { readonly type: 'fault'; readonly fault: Fault }
   /** The answer begins; then the stream reports an error, or the connection is dropped. */
   | { readonly type: 'break-off'; readonly how: BreakOff }
@@ -40,6 +47,14 @@ export function says(text: string, usage: Usage = USAGE): Turn {
 
 export function runs(command: string, usage: Usage = USAGE): Turn {
   return { type: 'shell', command, usage };
+}
+
+export function calls(
+  tool: string,
+  input: Readonly<Record<string, string>> = {},
+  usage: Usage = USAGE,
+): Turn {
+  return { type: 'tool', tool, input, usage };
 }
 
 export function fails(kind: Exclude<Fault['kind'], 'usage-limit'>): Turn {

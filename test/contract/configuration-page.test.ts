@@ -62,7 +62,8 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
   \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
 - \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. So
-  far it can have only \`sandbox\`. A repository's settings cannot weaken it ([sandbox.md](sandbox.md)).
+  far it can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), and \`mcp\`
+  ([mcp.md](mcp.md)).
 - The other presets have other defaults ([presets.md](presets.md)).
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
 
@@ -105,6 +106,7 @@ const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
   timestamps: false,
   outputLines: 3,
   outputChars: 120,
+  'mcp.allow': [],
   'scm.timeout': '10m',
   'checks[].failAction': 'APPEND',
 };

@@ -68,6 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'views',
     'user-error.ts',
   ],
+  mcp: ['loop', 'files', 'process', 'git', 'bus', 'config', 'store', 'owner', 'views', 'user-error.ts'],
 };
 
 const page = new URL('../../ARCHITECTURE.md', import.meta.url);
@@ -142,7 +143,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|plan|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|plan|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library|mcp)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

@@ -19,6 +19,8 @@ export interface Tool {
   readonly name: string;
   /** A JSON schema. */
   readonly schema: unknown;
+  /** Present if the protocol groups tools. */
+  readonly namespace?: string;
 }
 
 export interface Answer {
@@ -33,6 +35,7 @@ export interface Answer {
 export interface Call {
   readonly id: string;
   readonly name: string;
+  readonly namespace?: string;
   readonly input: Readonly<Record<string, string>>;
 }
 

@@ -45,11 +45,12 @@ export const responses: Protocol = {
 };
 
 /** Codex groups some of its tools in namespaces. */
-function flatten(tools: unknown): readonly Tool[] {
+function flatten(tools: unknown, namespace?: string): readonly Tool[] {
+  const group = namespace === undefined ? {} : { namespace };
   return items(tools).flatMap((tool) =>
     at(tool, 'type') === 'namespace'
-      ? flatten(at(tool, 'tools'))
-      : [{ name: String(at(tool, 'name')), schema: at(tool, 'parameters') }],
+      ? flatten(at(tool, 'tools'), String(at(tool, 'name')))
+      : [{ name: String(at(tool, 'name')), schema: at(tool, 'parameters'), ...group }],
   );
 }
 
@@ -76,6 +77,7 @@ function outputOf({ id, text, call }: Answer): readonly (Message | FunctionCall)
             status: 'completed',
             call_id: call.id,
             name: call.name,
+            ...(call.namespace === undefined ? {} : { namespace: call.namespace }),
             arguments: JSON.stringify(call.input),
           },
         ];

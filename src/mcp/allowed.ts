@@ -1,0 +1,45 @@
+/**
+ * Which changes of loops the settings allow.
+ *
+ * 1. The user's own settings always count. The settings files of the workspace count only as the user trusts them, because
+ *    a repository must not be able to allow anything by itself.
+ * 2. They are read for every call, so that a change takes effect at once, also one that forbids.
+ */
+import { allowedChanges } from '../config/mcp.ts';
+import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type McpChange } from '../config/config.ts';
+import { readSettings } from '../config/read.ts';
+import { userSettingsFile } from '../config/user-settings.ts';
+import { isTrustedByEnvironment, trustOf } from '../store/trust-of.ts';
+import { UserError } from '../user-error.ts';
+
+/** What the settings allow in a workspace, and what they would allow if they were trusted. */
+export async function changesIn(workspace: string): Promise<Changes> {
+  const files = await readSettings(workspace);
+  const { open, isInside } = trustOf(files, workspace);
+  const isTrusted = (file: string): boolean =>
+    open.every((one) => one.file !== file) || (!isInside && isTrustedByEnvironment(process.env));
+  const trusted = {
+    user: files.user,
+    shared: isTrusted(SETTINGS_FILE) ? files.shared : null,
+    local: isTrusted(LOCAL_SETTINGS_FILE) ? files.local : null,
+  };
+  return { allowed: allowedChanges(trusted), wanted: allowedChanges(files) };
+}
+
+export interface Changes {
+  readonly allowed: readonly McpChange[];
+  /** With settings that the user does not trust yet. */
+  readonly wanted: readonly McpChange[];
+}
+
+/** Throws if the settings do not allow a tool to change a loop. */
+export async function requireAllowed(tool: string, change: McpChange, workspace: string): Promise<void> {
+  const { allowed, wanted } = await changesIn(workspace);
+  if (allowed.includes(change)) return;
+  const example = `{"mcp": {"allow": [${[...allowed, change].map((one) => JSON.stringify(one)).join(', ')}]}}`;
+  throw new UserError(
+    wanted.includes(change)
+      ? `${tool} is not allowed yet: the settings of this workspace allow ${JSON.stringify(change)}, but the user does not trust them; a person can review them with: ralph trust --show, and trust them with: ralph trust`
+      : `${tool} is not allowed: the setting mcp.allow does not list ${JSON.stringify(change)}; a person can allow it in ${userSettingsFile()} for all workspaces, or in ${SETTINGS_FILE} of this one: ${example}`,
+  );
+}

@@ -1,0 +1,123 @@
+/** Tools that show the loops of a workspace and change nothing. */
+import * as z from 'zod';
+import { isRecord } from '../loop/shape.ts';
+import { WORKER_STATUSES } from '../views/worker-record.ts';
+import { option, printed, runForJson } from './command.ts';
+import { duration, loopName, value } from './inputs.ts';
+import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
+
+export function readTools(workspaceOf: WorkspaceOf): readonly Tool[] {
+  return [
+    defineTool({
+      name: 'list_loops',
+      title: 'List loops',
+      description:
+        'Lists the loops of this workspace with their status, iterations, and what they wait for or why they ended.',
+      input: z.strictObject({
+        status: z
+          .enum([...WORKER_STATUSES])
+          .optional()
+          .describe('Only loops with this status.'),
+        tag: value('Only loops with this tag.').optional(),
+      }),
+      effect: 'reads',
+      run: async ({ status, tag }, { signal }) => {
+        const options = { cwd: workspaceOf(null), signal };
+        const { value: loops, notes } = await runForJson(
+          ['ls', '--json', ...option('status', status), ...option('tag', tag)],
+          options,
+        );
+        return listed(Array.isArray(loops) ? loops.filter(isRecord) : [], notes);
+      },
+    }),
+    defineTool({
+      name: 'loop_story',
+      title: 'Tell the story of a loop',
+      description:
+        'Tells what Ralph did in a loop and when: iterations, results of checks, claims and why they were rejected, waits, commits.',
+      input: z.strictObject({
+        name: loopName,
+        since: duration('Only the last part, for example 2h or 30m.').optional(),
+        iteration: z.int().min(1).optional().describe('Only this iteration.'),
+      }),
+      effect: 'reads',
+      run: ({ name, since, iteration }, { signal }) =>
+        printed(['story', name, ...option('since', since), ...option('iteration', iteration)], {
+          cwd: workspaceOf(name),
+          signal,
+        }),
+    }),
+    defineTool({
+      name: 'loop_logs',
+      title: 'Read the logs of a loop',
+      description: 'Returns the last lines of what the agent of a loop said and did in one run.',
+      input: z.strictObject({
+        name: loopName,
+        run: z
+          .string()
+          .regex(/^\d{1,6}(?:\.\d{1,4})?$/, 'must be the number of an iteration, or of a run such as 7.2')
+          .optional()
+          .describe('Iteration, or run of an iteration: 7 or 7.2. Default: the last one.'),
+        lines: z.int().min(1).max(2000).default(200).describe('How many lines. Default: 200.'),
+        stderr: z.boolean().default(false).describe('Return stderr instead of stdout.'),
+      }),
+      effect: 'reads',
+      run: ({ name, run, lines, stderr }, { signal }) =>
+        printed(['logs', name, `--lines=${lines}`, ...option('run', run), ...(stderr ? ['--stderr'] : [])], {
+          cwd: workspaceOf(name),
+          signal,
+        }),
+    }),
+  ];
+}
+
+/** The status of a loop; `own` is the loop of this server's run, and the default. */
+export function statusTool(workspaceOf: WorkspaceOf, own: string | null): Tool {
+  return defineTool({
+    name: 'loop_status',
+    title: 'Show the status of a loop',
+    description:
+      'Returns the state of a loop as JSON: status, iterations, cost, results of its checks, open questions, what it waits for, why it ended and what to do next.',
+    input: z.strictObject({
+      name: own === null ? loopName : loopName.default(own).describe(`Name of the loop. Default: ${own}.`),
+    }),
+    effect: 'reads',
+    run: async ({ name }, { signal }) => ({ data: await statusOf(name, workspaceOf(name), signal) }),
+  });
+}
+
+/** What `ralph status --json` says of a loop. */
+export async function statusOf(
+  name: string,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>>> {
+  // It exits with 1 if the loop is not running.
+  const { value: summary } = await runForJson(['status', name, '--json'], { cwd, signal, codes: [0, 1] });
+  return isRecord(summary) ? summary : {};
+}
+
+function listed(loops: readonly Readonly<Record<string, unknown>>[], notes: string): Answer {
+  const rows = loops
+    .slice(0, MOST_LOOPS)
+    .map((loop) =>
+      Object.fromEntries(SHOWN.flatMap((key) => (loop[key] === undefined ? [] : [[key, loop[key]]]))),
+    );
+  const more = loops.length - rows.length;
+  return { data: { loops: rows, ...(more > 0 ? { more } : {}), ...(notes === '' ? {} : { notes }) } };
+}
+
+/** What a list says of a loop; `loop_status` has the rest. */
+const SHOWN = [
+  'name',
+  'status',
+  'iterations',
+  'iterationLimit',
+  'owner',
+  'tags',
+  'waiting',
+  'reason',
+  'warning',
+  'next',
+];
+const MOST_LOOPS = 100;

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_CHARS, shownData, shownText } from './text.ts';
+
+describe('a text for a client', () => {
+  it('shows control characters and invisible ones, and keeps lines and tabs', () => {
+    expect(shownText('a\u001B[31mred\u001B[0m\tb\r\nc\u0007\u202Ed\u200B\n', {})).toBe(
+      'ared\tb\nc\\u{0007}\\u{202e}d\\u{200b}',
+    );
+  });
+
+  it('has no secret of the environment, and nothing that looks like a key', () => {
+    const env = { MY_TOKEN: 'a-long-secret-value' };
+    expect(shownText('is a-long-secret-value, Bearer abcdefghijklmnop123', env)).toBe(
+      'is <redacted>, <redacted>',
+    );
+    expect(shownData({ list: ['a-long-secret-value', 1, null] }, env)).toEqual({
+      list: ['<redacted>', 1, null],
+    });
+  });
+
+  it('loses its middle if it is long, and says how much', () => {
+    const text = shownText(`first\n${'x'.repeat(2 * MAX_CHARS)}\nlast`, {});
+    expect(text.length).toBeLessThan(MAX_CHARS + 100);
+    expect(text).toMatch(/^first\nx+\n\[… \d+ characters left out …\]\nx+\nlast$/);
+  });
+
+  it('is not cut within a character', () => {
+    const text = shownText('😀'.repeat(MAX_CHARS), {});
+    expect(text).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/);
+  });
+});
