@@ -24,7 +24,6 @@ import { endStep } from '../recovery/recovery.ts';
 import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { endCheckpoints } from '../scm/checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
-import { recordStart } from '../scm/start.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { dismiss } from '../store/background.ts';
 import { announceChild } from '../store/children.ts';
@@ -39,7 +38,6 @@ import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
-import { UserError } from '../user-error.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
@@ -50,6 +48,7 @@ import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
+import { recordLateStart } from './record-late-start.ts';
 import { removePromptAliases } from './prompt-aliases.ts';
 import { runFacts } from './run-facts.ts';
 import { RunOutputs } from './run-outputs.ts';
@@ -179,7 +178,8 @@ export class OwnedLoop {
       this.#readInbox();
       const isReady = await this.#setUp();
       // The start of a new loop without a set-up is on record already.
-      if (isReady && (this.#hadOwner || wantsSetUp(this.spec, this.state.policy))) await this.#recordStart();
+      if (isReady && (this.#hadOwner || wantsSetUp(this.spec, this.state.policy)))
+        await recordLateStart(this.#loop, this.#engine, (line) => this.#say(line));
       const stop = await this.#engine.run();
       for (const each of this.#observers) each.stopped?.(stop);
       return stop;
@@ -332,20 +332,6 @@ export class OwnedLoop {
     const ending = await runSetUp(this.#loop, this.state, say, this.#stopSetUp.signal);
     if (typeof ending === 'object') this.receive({ type: 'abort', message: ending.failed, as: 'bad-input' });
     return ending === 'done';
-  }
-
-  /** Records the start of a loop that commits only from now on; where that fails, every commit says so. */
-  async #recordStart(): Promise<void> {
-    const hasRun = this.state.start !== null || this.#engine.report.runs > 0;
-    try {
-      const { start, notes } = await recordStart({ ...this.#loop, policy: this.state.policy, hasRun });
-      if (start !== null) this.#append({ type: 'start.recorded', ...start });
-      for (const note of hasRun ? [] : notes) this.#say(note);
-    } catch (error) {
-      // A loop that cannot protect what its policy names does not begin; any other says so with each commit.
-      if (error instanceof UserError && !hasRun)
-        this.receive({ type: 'abort', message: error.message, as: 'bad-input' });
-    }
   }
 
   /** Takes controls from the inbox and questions from the bus, and notices when the journal or the desk was removed. */
