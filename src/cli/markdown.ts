@@ -1,5 +1,6 @@
 import { costText } from '../loop/report.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
+import { planRows } from './plan-lines.ts';
 import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
 
 /** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */
@@ -22,8 +23,9 @@ export function markdown(result: LoopResult, folds: boolean): string {
 }
 
 /** What a reader of the result should know before believing it. */
-function noticeLines({ evidence, limitChanges }: LoopResult): string[] {
+function noticeLines({ plan, evidence, limitChanges }: LoopResult): string[] {
   const rows = [
+    ...planRows({ plan }).map(([label, text]) => `${label} ${text}`),
     ...evidenceRows({ evidence }).map(([, text]) => text),
     ...limitChanges.map((change) => `limit changed: ${limitChangeText(change)}`),
   ];

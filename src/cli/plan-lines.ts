@@ -26,7 +26,7 @@ export function planLines({
 }
 
 /** The rows of the final report, each with its label. */
-export function planRows({ plan }: EndRecord): readonly (readonly [string, string])[] {
+export function planRows({ plan }: Pick<EndRecord, 'plan'>): readonly (readonly [string, string])[] {
   if (plan === null) return [];
   const { tickedAlone, moreTickedAlone } = plan;
   return [

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
@@ -91,11 +91,14 @@ describe('a loop with a plan', () => {
     const stage = stageWith(prd, 'tasks/prd.json');
     stage.plans('default', `sed -i.old 's/false/true/' tasks/prd.json; rm tasks/prd.json.old; echo x >x`);
     stage.settings({ plan: 'tasks/prd.json' });
-    const { code, stderr } = await stage.run('-p', 'work', '--until', 'checks');
+    const report = join(stage.plan, 'report.md');
+    const reported = ['--report', 'markdown', '--report-file', report];
+    const { code, stderr } = await stage.run('-p', 'work', '--until', 'checks', ...reported);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
     expect(stage.given(1, 'stdin')).toContain(
       'tasks/prd.json: 0/2 done. Work on the next open item:\n\nUS-1 title',
     );
+    expect(readFileSync(report, 'utf8')).toContain('- plan tasks/prd.json: 2/2 done\n');
     expect(stderr).toContain('plan 2/2, ticked: US-1 title of US-1, US-2 title of US-2\n');
   });
 
