@@ -123,11 +123,11 @@ function childRows({ children, childrenStarted }: EndRecord): readonly Row[] {
 }
 
 function leftoverRows({ children, childrenLeft, strays }: EndRecord): readonly Row[] {
-  const recorded = children.filter(({ id }) => !isLoopId(id)).map(({ name }) => name);
+  const recorded = new Set(children.filter(({ id }) => !isLoopId(id)).map(({ name }) => name));
   return [
     ...childrenLeft.map((child): Row => [
       'left',
-      recorded.includes(child)
+      recorded.has(child)
         ? `run ${child}, recorded by another program, is still running`
         : `loop ${child}, started by the agent, is still running; stop it with: ralph stop ${child} --now`,
     ]),
