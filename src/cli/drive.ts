@@ -12,6 +12,7 @@ import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
 import { isError, summary } from './summary.ts';
+import { keepAwakeForChildren } from './wake-daemon.ts';
 
 /** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
 export async function drive(
@@ -37,6 +38,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
   const onInterrupt = onSignal('SIGINT');
   const onTerminate = onSignal('SIGTERM');
   process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate).on('SIGHUP', onHangup);
+  const stopWaking = keepAwakeForChildren(loop);
   try {
     for (const note of loop.notes) view.status(note);
     const { worktree } = loop.spec;
@@ -67,6 +69,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     );
     return 3;
   } finally {
+    stopWaking();
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
   }

@@ -1,3 +1,4 @@
+import type { OwnedLoop } from '../owner/owner.ts';
 import { enlisted } from '../store/background.ts';
 
 /** Starts a daemon if loops wait for one: the last one was ended or killed, or the machine was started again. */
@@ -16,6 +17,23 @@ export function keepDaemonAwake(): () => void {
   const timer = setInterval(() => void wakeDaemon(), WAKE_MS);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** Does it while a loop in the foreground has active children: a daemon that died must not leave them without an owner. */
+export function keepAwakeForChildren(loop: Pick<OwnedLoop, 'observe'>): () => void {
+  let stop: (() => void) | null = null;
+  loop.observe({
+    appended(_, { children }) {
+      if (children.length > 0) stop ??= keepDaemonAwake();
+      else stop = end(stop);
+    },
+  });
+  return () => void end(stop);
+}
+
+function end(stop: (() => void) | null): null {
+  stop?.();
+  return null;
 }
 
 const WAKE_MS = 2000;

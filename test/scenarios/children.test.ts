@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 /** Several loops at the same time, or one after the other. */
@@ -100,6 +101,30 @@ describe('a child loop', () => {
     expect(stage.has(2, 'end')).toBe(true);
     expect(ended(stage, 'kid')).toEqual({ type: 'iterations-exhausted', limit: 1 });
   });
+
+  it(
+    'S1.57 is active although the daemon has died, and is taken up again while its parent waits',
+    SLOW,
+    async () => {
+      const stage = openStage();
+      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
+      stage.plans(2, waitFor());
+      const parent = starts(stage, '--preset conductor -m 2');
+      await parent.until('waiting for 1 child loop to complete: kid');
+      await stage.waitForCall(2);
+      const daemon = new RiggedDaemon(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
+      const died = await daemon.runs();
+      await daemon.crashes();
+      await daemon.runs(died);
+      stage.release();
+      const { code, stderr } = await parent.ended;
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(stage.journal.filter(({ type }) => type === 'child.ended')).toMatchObject([
+        { outcome: { type: 'iterations-exhausted' } },
+      ]);
+      expect(stage.calls).toBe(2);
+    },
+  );
 
   it('is unrelated with --no-child: it has no parent, and the run does not end it', SLOW, async () => {
     const stage = openStage();
