@@ -19,7 +19,7 @@ await build({
 });
 copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
 
-// Files of the library that import packages, which tsc has left in them: what reads the bus, and what reads plans.
+// Files of the library that import packages, which tsc has left in them: what reads YAML, and what reads plans.
 await bundleAlone('src/bus/yaml.ts', 'dist/bus', ['js-yaml/LICENSE']);
 await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
   'markdown-it/LICENSE',

@@ -9,7 +9,7 @@
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dump, load } from 'js-yaml';
+import { parseYaml, toYaml } from '../bus/yaml.ts';
 import { openRegular, readRegular } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { describeProblem, fields, nullable, optional, rule, string } from '../loop/shape.ts';
@@ -51,7 +51,7 @@ export const RUNNING_UNTIL: Date = new Date('0001-01-01T00:00:00Z');
 
 /** Writes a record into a folder. */
 export function writeRecord(folder: string, record: RunRecord | Readonly<Record<string, unknown>>): void {
-  const text = dump({ ...record }, { lineWidth: -1, noRefs: true });
+  const text = toYaml({ ...record });
   replaceFile(join(folder, RECORD_FILE), text, { mode: 0o644, flush: true });
 }
 
@@ -68,7 +68,7 @@ export interface ForeignRecord extends Readonly<Record<string, unknown>> {
 export function readRecord(folder: string): ForeignRecord | null {
   const content = readRegular(join(folder, RECORD_FILE), MAX_BYTES);
   if (content === null) return null;
-  const value: unknown = load(content.toString('utf8'));
+  const value = parseYaml(content.toString('utf8'));
   const [problem] = FOREIGN(value, '');
   if (problem !== undefined) throw new Error(describeProblem(problem));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its shape was checked
