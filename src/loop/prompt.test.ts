@@ -26,7 +26,7 @@ describe('renderPrompt', () => {
   it('joins sections by a blank line and leaves out empty ones', () => {
     expect(render([{ kind: 'base' }, { kind: 'messages' }, { kind: 'progress' }])).toBe('Fix it.');
     expect(render([{ kind: 'base' }, { kind: 'messages' }], { messages: 'INFO: hello' })).toBe(
-      'Fix it.\n\n## Messages\n\nINFO: hello',
+      'Fix it.\n\n## Messages\n\nNew messages on the message bus of this task, from people and agents. `ralph bus read` prints earlier ones too.\n\nINFO: hello',
     );
   });
 

@@ -77,7 +77,7 @@ describe('the inbox', () => {
   });
 
   it.each([
-    ['{"type":["tell"]}', 'type must be one of pause, resume, stop, tell, set, got ["tell"]'],
+    ['{"type":["tell"]}', 'type must be one of pause, resume, stop, tell, answer, set, got ["tell"]'],
     ['{"type":"set"}', 'limits is required and must be an object'],
     ['{"type":"set","limits":{}}', 'limits must be an object with at least one limit, got {}'],
     ['{"type":"set","limits":{"iterations":0}}', 'limits.iterations must be a whole number >= 1, got 0'],
@@ -113,7 +113,7 @@ describe('the inbox', () => {
   it('rejects a list that is nested too deeply to be shown', () => {
     drop(`{"type":${'['.repeat(500_000)}${']'.repeat(500_000)}}`);
     expect(inbox.messages()).toEqual([]);
-    expect(warnings[0]).toContain('type must be one of pause, resume, stop, tell, set, got a list');
+    expect(warnings[0]).toContain('type must be one of pause, resume, stop, tell, answer, set, got a list');
   });
 
   it('moves away what is not a file without opening, following or waiting for it', async () => {
