@@ -216,6 +216,9 @@ describe('a run that another program has recorded', () => {
       { type: 'child.ended', child: 'x' },
     ]);
     expect(stage.journal.at(-1)).toMatchObject({ outcome: { type: 'done', childrenLeft: [] } });
+    const bus = readFileSync(onDesk(stage, 'TASK-MESSAGE-BUS.md'), 'utf8');
+    expect(bus).toContain('\nwaiting for 1 children to complete: [x]\n');
+    expect(bus).toContain('\ntask completed (all children finished)\n');
   });
 
   it(
