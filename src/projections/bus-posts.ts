@@ -44,12 +44,26 @@ export class BusPosts {
     const before = this.#before;
     const { state } = after;
     const hasWaited = this.#hasWaited;
-    if (waitsForChildren(state)) this.#hasWaited = true;
+    const isWaiting = waitsForChildren(state);
+    if (isWaiting) this.#hasWaited = true;
     else if (event.type === 'iteration.started' || event.type === 'loop.reopened') this.#hasWaited = false;
     this.#before = state;
-    const all = state.policy.posts === 'all' ? ownPosts(event, before, after, hasWaited, this.#folder) : [];
-    return [...all, ...peoplesPosts(event, before, state)];
+    const said = peoplesPosts(event, before, state);
+    if (state.policy.posts === 'people') return said;
+    const isNews = isWaiting && (!hasWaited || event.type === 'child.started');
+    return [
+      ...ownPosts(event, before, state, hasWaited, this.#folder),
+      ...(isNews ? [waitPost(state)] : []),
+      ...said,
+    ];
   }
+}
+
+function waitPost({ children }: LoopState): Post {
+  return {
+    type: 'INFO',
+    body: `waiting for ${children.length} children to complete: [${children.join(' ')}]`,
+  };
 }
 
 function waitsForChildren(state: LoopState): boolean {
@@ -76,7 +90,7 @@ function peoplesPosts(event: LoopEvent, before: LoopState, after: LoopState): re
 function ownPosts(
   event: LoopEvent,
   before: LoopState,
-  { state, report }: Knowledge,
+  after: LoopState,
   hasWaited: boolean,
   folder: LoopFolder,
 ): readonly Post[] {
@@ -97,15 +111,8 @@ function ownPosts(
     case 'probe.finished':
       if (event.childrenProblem === undefined) return [];
       return [{ type: 'WARNING', body: `failed to enumerate children: ${event.childrenProblem}` }];
-    case 'claim.accepted':
-    case 'child.started': {
-      const { children } = state;
-      if (!waitsForChildren(state)) return [];
-      const ids = children.join(' ');
-      return [{ type: 'INFO', body: `waiting for ${children.length} children to complete: [${ids}]` }];
-    }
     case 'loop.ended':
-      return endPosts(event, before, { state, report }, hasWaited);
+      return endPosts(event, before, after, hasWaited);
     case 'loop.created':
     case 'policy.changed':
     case 'start.recorded':
@@ -118,12 +125,14 @@ function ownPosts(
     case 'evidence.examined':
     case 'evidence.restored':
     case 'claim.made':
+    case 'claim.accepted':
     case 'claim.rejected':
     case 'changes.found':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
     case 'timer.fired':
+    case 'child.started':
     case 'child.ended':
     case 'question.asked':
     case 'control.received':
@@ -160,7 +169,7 @@ function endedRun({ run, ending, as }: Extract<LoopEvent, { type: 'run.ended' }>
 function endPosts(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
   before: LoopState,
-  { state: { policy, turn } }: Knowledge,
+  { policy, turn }: LoopState,
   hasWaited: boolean,
 ): readonly Post[] {
   switch (outcome.type) {

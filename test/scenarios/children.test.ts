@@ -50,6 +50,9 @@ describe('a child loop', () => {
       expect(end).toMatchObject({ type: 'child.ended', outcome: { type: 'iterations-exhausted', limit: 1 } });
       expect(more).toBeUndefined();
       expect(stage.calls).toBe(2);
+      const bus = (await stage.ralph('bus', 'read', 'it').ended).stdout;
+      expect(bus).toContain(`(INFO) waiting for 1 children to complete: [${String(started?.['child'])}]\n`);
+      expect(bus).toMatch(/\(INFO\) task completed \(all children finished\)\n$/);
       const story = (await stage.ralph('story', 'it').ended).stdout;
       expect(story).toContain('child loop ended: kid (iterations-exhausted)');
       const listed: unknown = JSON.parse((await stage.ralph('ls', '--tree', '--json').ended).stdout);
@@ -74,6 +77,9 @@ describe('a child loop', () => {
       await stage.ralph('stop', 'it').ended;
       expect((await parent.ended).code).toBe(130);
       expect(stage.has(2, 'end')).toBe(false);
+      expect((await stage.ralph('bus', 'read', 'it').ended).stdout).toMatch(
+        /\(ERROR\) failed waiting for children: cancelled by a person\n$/,
+      );
       expect((await stage.ralph('status', 'kid').ended).code).toBe(0);
       stage.release();
       await stage.ralph('wait', 'kid').ended;

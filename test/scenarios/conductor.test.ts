@@ -154,6 +154,17 @@ describe('a conductor loop', () => {
     expect(stage.state['status']).toBe('stopped');
   });
 
+  it('S1.41 S1.43 hands over to a person when a run posts a message of the type wait_without_restart (T009)', async () => {
+    const stage = openStage();
+    stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
+    stage.plans(1, '$RALPH bus post --type wait_without_restart "waiting for user input"');
+    const { code, stderr } = await stage.run(...conductor);
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stderr).toContain('Wait-without-restart signal detected');
+    expect(stage.state['status']).toBe('stopped');
+    expect(stage.read('.ralph/loops/it/runs/0001/run-info.yaml')).toContain('status: stopped\n');
+  });
+
   it('is done, without a hand-over, when a run exits 42 and creates DONE (T014)', async () => {
     const stage = openStage();
     stage.plans(1, `${createsDone}; exit 42`);
