@@ -90,6 +90,7 @@ describe('the tarball', () => {
     expect(paths).toContain('dist/plan/markdown-it.LICENSE');
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
+    expect(paths).toContain('dist/cli/modelcontextprotocol-server.LICENSE');
   });
 
   it('contains every file that the README and the pages link to', () => {
