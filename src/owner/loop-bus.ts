@@ -2,11 +2,11 @@
  * What a loop takes from its bus, where every program can write.
  *
  * 1. Only messages from after the creation of the loop count: a repository may come with a bus.
- * 2. The loop's own posts are not shown to its agent, and ask nothing.
+ * 2. The loop's own posts ask nothing, and its agent is shown only those about its child loops.
  * 3. What is taken is bounded and has no secrets.
  * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
  */
-import { busAt } from '../bus/bus-file.ts';
+import { taskBus } from '../store/loop-bus.ts';
 import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
 import { foundAt } from '../files/files.ts';
@@ -49,7 +49,7 @@ export class LoopBus {
 
   /** The messages after this one as a section of the next prompt; null if there are none. */
   unread(after: string | null): Unread | null {
-    const found = this.#after(after);
+    const found = this.#after(after, ({ meta }) => this.#isOwn(meta) && meta['ralph_child'] === undefined);
     const last = found.at(-1);
     if (last === undefined) return null;
     const texts: string[] = [];
@@ -100,11 +100,19 @@ export class LoopBus {
     return excerpt(masked(text, this.#loop.env), BODY);
   }
 
-  #after(id: string | null): readonly Message[] {
+  #isOwn(meta: Message['meta']): boolean {
+    return meta['ralph_loop'] === this.#loop.spec.id;
+  }
+
+  /** The messages after this one that count. */
+  #after(
+    id: string | null,
+    isLeftOut: (message: Message) => boolean = ({ meta }) => this.#isOwn(meta),
+  ): readonly Message[] {
     const { spec, folder } = this.#loop;
     try {
-      return messagesAfter(busAt(folder.desk.bus), id).filter(
-        ({ ts, meta }) => meta['ralph_loop'] !== spec.id && !(Date.parse(ts) < Date.parse(spec.created)),
+      return messagesAfter(taskBus(folder.desk), id).filter(
+        (message) => !isLeftOut(message) && !(Date.parse(message.ts) < Date.parse(spec.created)),
       );
     } catch (error) {
       if (!this.#hasWarned) this.#say(`warning: ${reasonOf(error)}`);

@@ -170,7 +170,7 @@ export class LoopPosts implements LoopObserver {
     }
   }
 
-  #draft({ type, body, run, parents = [] }: Post, number: number): Draft {
+  #draft({ type, body, run, parents = [], child }: Post, number: number): Draft {
     const { spec, mask } = this.#loop;
     const more = type === 'RUN_CRASH' && run !== undefined ? this.#stderr(run) : '';
     return draft({
@@ -179,7 +179,11 @@ export class LoopPosts implements LoopObserver {
       taskId: spec.name,
       runId: run === undefined ? '' : runMarker(spec, run).value,
       parents,
-      meta: { ralph_loop: spec.id, ralph_event: String(number) },
+      meta: {
+        ralph_loop: spec.id,
+        ralph_event: String(number),
+        ...(child === undefined ? {} : { ralph_child: child }),
+      },
       body: cut(`${mask(body)}${more}`),
     });
   }

@@ -57,6 +57,20 @@ describe('the posts of a loop', () => {
     ]);
   });
 
+  it('say in every preset how a child loop ended, for the agent that started it', () => {
+    const outcome = { type: 'done', verified: true, childrenLeft: [] } as const;
+    const journal = [
+      { type: 'loop.created', name: 'it', policy: policyOf({ preset: 'default' }) },
+      { type: 'child.started', child: 'kid-1a2b3c4d' },
+      { type: 'child.ended', child: 'kid-1a2b3c4d', outcome },
+      { type: 'child.started', child: 'their-run', record: true },
+      { type: 'child.ended', child: 'their-run' },
+    ] satisfies readonly Happening[];
+    expect(postsOf(journal.map((happening, at) => ({ ...happening, at })))).toEqual([
+      { type: 'FACT', body: 'child loop kid ended: done', child: 'kid-1a2b3c4d' },
+    ]);
+  });
+
   it('S1.28 S1.51 end with an error at the limit (T011)', () => {
     const { journal } = play(conductor(2), { runs: [exits(1)] });
     expect(said(journal).at(-1)).toBe('ERROR task failed: max restarts (2) exceeded');
@@ -89,6 +103,8 @@ describe('the posts of a loop', () => {
     ] as const;
     expect(said(journalOf(...children, ...finished, done([])))).toEqual([
       waiting,
+      'FACT child loop one ended: lost',
+      'FACT child loop two ended: lost',
       'INFO task completed (all children finished)',
     ]);
     expect(said(journalOf(...children, { type: 'timer.fired', key: 'children' }, done([one, two])))).toEqual([

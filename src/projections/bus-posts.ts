@@ -1,5 +1,5 @@
 /**
- * What a loop posts on its message buses: document 000's messages about itself, and what people say to it.
+ * What a loop posts on its message buses: document 000's messages about itself, what people say to it, and how its child loops end.
  *
  * A post depends on the journal only: on the event, on what was known before it and on what is known after it. So the next
  * owner finds the same posts in the same journal.
@@ -14,14 +14,17 @@ import { questionFor } from '../loop/questions.ts';
 import type { Knowledge } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
+import { isLoopId, loopName } from '../store/names.ts';
 import type { LoopFolder } from '../store/store.ts';
 
 export interface Post {
-  readonly type: 'INFO' | 'WARNING' | 'ERROR' | 'USER' | 'RUN_START' | 'RUN_STOP' | 'RUN_CRASH';
+  readonly type: 'INFO' | 'WARNING' | 'ERROR' | 'FACT' | 'USER' | 'RUN_START' | 'RUN_STOP' | 'RUN_CRASH';
   readonly body: string;
   /** The run that it is about. */
   readonly run?: string;
   readonly parents?: readonly Parent[];
+  /** The child loop that it is about; the loop's own agent is shown it too. */
+  readonly child?: string;
   /** The task is complete: the project should know too. */
   readonly completes?: true;
 }
@@ -48,7 +51,7 @@ export class BusPosts {
     if (isWaiting) this.#hasWaited = true;
     else if (event.type === 'iteration.started' || event.type === 'loop.reopened') this.#hasWaited = false;
     this.#before = state;
-    const said = peoplesPosts(event, before, state);
+    const said = otherPosts(event, before, state);
     if (state.policy.posts === 'people') return said;
     const isNews = isWaiting && (!hasWaited || event.type === 'child.started');
     return [
@@ -70,13 +73,17 @@ function waitsForChildren(state: LoopState): boolean {
   return state.children.length > 0 && decide(state).some(({ type }) => type === 'children');
 }
 
-/** What people say to the loop. */
-function peoplesPosts(event: LoopEvent, before: LoopState, after: LoopState): readonly Post[] {
+/** What people say to the loop, and what becomes of its child loops. */
+function otherPosts(event: LoopEvent, before: LoopState, after: LoopState): readonly Post[] {
   if (event.type === 'timer.fired') {
     // A question whose time was over: its default is the answer.
     const answered = before.questions.find(({ id }) => after.questions.every((open) => open.id !== id));
     if (answered?.default === undefined || answered.default === null) return [];
     return [{ type: 'USER', body: answered.default, parents: [{ id: answered.id, kind: 'default' }] }];
+  }
+  if (event.type === 'child.ended' && isLoopId(event.child)) {
+    const { child, outcome = null, lost = 'lost' } = event;
+    return [{ type: 'FACT', body: `child loop ${loopName(child)} ended: ${outcome?.type ?? lost}`, child }];
   }
   if (event.type !== 'control.received') return [];
   const { control } = event;
