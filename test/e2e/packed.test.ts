@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -148,9 +149,8 @@ it('S1.38 exits on native Windows with an error that names WSL2, before it does 
 });
 
 it('S2.5 prints `dev` as its version if the package has none', () => {
-  const copy = join(folder, 'dist', 'cli', 'main.cjs');
-  mkdirSync(dirname(copy), { recursive: true });
-  copyFileSync(MAIN, copy);
+  const copy = join(folder, 'dist', 'cli', 'main.js');
+  cpSync(dirname(MAIN), dirname(copy), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{}');
   const { status, stdout } = spawnSync(process.execPath, [copy, '--version'], { env, encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'dev\n' });

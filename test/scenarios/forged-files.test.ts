@@ -88,7 +88,9 @@ describe('a message of another process', () => {
     stage.release();
     const { code, stderr } = await loop.ended;
     expect(code).toBe(1);
-    expect(stderr).toContain('forged.json: type must be one of pause, resume, stop, tell, set, got "abort"');
+    expect(stderr).toContain(
+      'forged.json: type must be one of pause, resume, stop, tell, answer, set, got "abort"',
+    );
     expect(stage.state['outcome']).toEqual({ type: 'iterations-exhausted', limit: 1 });
     expect(stage.journal.filter(({ type }) => type === 'control.received')).toEqual([]);
   });

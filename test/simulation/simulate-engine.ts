@@ -4,7 +4,7 @@ import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import { fold } from '../../src/loop/evolve.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { openRun } from '../../src/loop/run.ts';
-import type { LoopState } from '../../src/loop/state.ts';
+import type { LoopState, Run } from '../../src/loop/state.ts';
 import { fakeHost } from '../rig/fake-host.ts';
 import { fakeWorkspace, type Desk } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
@@ -62,6 +62,8 @@ class Simulation {
   #left = 0;
   #pauses = 0;
   #leftRunning = 0;
+  /** Whether the engine follows what is wanted. */
+  #isDriving = false;
   /** The run that must continue when the owner leaves; null when none runs or the owner has begun to end it. */
   #leftRun: string | null = null;
 
@@ -147,7 +149,10 @@ class Simulation {
     if (this.#scenario.isWatched) engine.append({ type: 'start.recorded', tree: 'a1b2' });
     if (request !== null && request.type !== 'loop.reopened') this.#inbox.unshift(request);
     this.#deliver(engine, life);
+    this.#isDriving = true;
+    noteUnwanted(engine, life);
     const end = await this.#run(engine, life);
+    this.#isDriving = false;
     if (this.#diskFull === 'now') this.#diskFull = 'over';
     this.#trouble = 'none';
     return end;
@@ -260,6 +265,7 @@ class Simulation {
       this.#trouble = 'told';
     }
     this.#checkDesk(event, engine, life);
+    if (this.#isDriving) noteUnwanted(engine, life);
     this.#inbox.push(...(interference.events?.(index) ?? []));
     const late = this.#pages.events[(interference.lateAnswer?.(index) ?? 0) - 1];
     const isRepeated = interference.repeats?.(index) === true;
@@ -283,7 +289,7 @@ class Simulation {
       open !== null &&
       this.#world.alive().includes(open.id) &&
       !life.isStopping(open.id) &&
-      decide(engine.state).some(({ key }) => key === `run:${open.id}`);
+      isWanted(open, engine.state);
     this.#leftRun = goesOn ? open.id : null;
     life.leave();
     engine.leave();
@@ -360,6 +366,16 @@ class Simulation {
 
 type ChildEvent = Extract<Happening, { type: 'child.started' | 'child.ended' }>;
 const NO_CHILD = { ends: 0, isSeen: false };
+
+/** The engine interrupts an unwanted run at once, and ends it even if it is wanted again before it was found. */
+function noteUnwanted({ state }: Engine, life: Life): void {
+  const open = openRun(state);
+  if (open !== null && !isWanted(open, state)) life.stops(open.id);
+}
+
+function isWanted({ id }: Run, state: LoopState): boolean {
+  return decide(state).some(({ key }) => key === `run:${id}`);
+}
 
 /** Some child loops end while the loop waits for them, others never do. */
 function lifetime(ends: number): number {
