@@ -64,6 +64,7 @@ describe('two runs of a task', () => {
       expect(record(stage, '0002')).toMatchObject({ previous_run_id: id, exit_code: 0, status: 'completed' });
 
       const prompt = readFileSync(onDesk(stage, 'runs/0002/prompt.md'), 'utf8');
+      expect(statSync(onDesk(stage, 'runs/0002/prompt.md')).mode & 0o777).toBe(0o600);
       expect(stage.given(2, 'stdin')).toBe(prompt);
       expect(prompt.split('\n---\n')[1]).toBe('\nContinue working on the following:\n\nwork');
       expect(prompt).toContain(`\nWrite output.md to ${onDesk(stage, 'runs/0002/output.md')}\n`);
