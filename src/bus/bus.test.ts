@@ -247,6 +247,20 @@ describe('messagesAfter', () => {
     await say('3');
     expect(messagesAfter(bus(), two).map(({ body }) => body)).toEqual(['3']);
   });
+
+  it('returns new ones in a new file, if the last message of the old one had a made-up id', async () => {
+    await say('new');
+    for (const forged of [
+      'MSG-20990101-000000-000000000-PID00001-0001',
+      'other-tool-7',
+      'LEGACY-LINE-000000000',
+    ])
+      expect(messagesAfter(bus(), forged).map(({ body }) => body)).toEqual(['new']);
+    const line = '[2026-02-05 10:00:00] INFO: old format\n';
+    const id = await say('last');
+    writeFileSync(path, line);
+    expect(messagesAfter(bus(), id).map(({ body }) => body)).toEqual(['old format']);
+  });
 });
 
 describe('watchMessages', () => {

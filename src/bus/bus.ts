@@ -17,7 +17,7 @@ import { watchFolder } from '../process/watch.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { pathOf, type BusFile } from './bus-file.ts';
 import { headerOf, isId, type Draft, type Message } from './message.ts';
-import { nextId } from './message-id.ts';
+import { isAfter, nextId } from './message-id.ts';
 import { MAX_HEADER_BYTES, readRecords, recordOf, separatorAfter } from './records.ts';
 
 /** The longest body that a message can have. */
@@ -137,7 +137,8 @@ export function readMessages(bus: BusFile, options: ReadOptions = {}): readonly 
 
 /**
  * The messages after the one with this id, all for null. If that message is gone, because the file was removed or is longer
- * than Ralph reads, those whose id sorts after it: ids sort by time.
+ * than Ralph reads, those with a later id: ids sort by time. An id of another kind or from the future says nothing about time,
+ * and then a message counts as a later one: better twice than never.
  */
 export function messagesAfter(
   bus: BusFile,
@@ -147,7 +148,7 @@ export function messagesAfter(
   if (id === null) return readEnd(bus, maxBytes, () => false);
   const messages = readEnd(bus, maxBytes, (found) => found.some((message) => message.id === id));
   const at = messages.findLastIndex((message) => message.id === id);
-  return at < 0 ? messages.filter((message) => message.id > id) : messages.slice(at + 1);
+  return at < 0 ? messages.filter((message) => isAfter(message.id, id)) : messages.slice(at + 1);
 }
 
 /**

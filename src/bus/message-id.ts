@@ -19,6 +19,13 @@ export function nextId(last: string | null, clock: Clock = systemClock): { id: s
   return { id: parts.join('-'), ts };
 }
 
+/** Whether a message is later than another one, or nothing is known about that. */
+export function isAfter(id: string, other: string, clock: Clock = systemClock): boolean {
+  const [time, before] = [timeIn(id), timeIn(other)];
+  if (time === null || before === null || before - clock() > MAX_AHEAD_NS) return id !== other;
+  return time === before ? id > other : time > before;
+}
+
 /** Nanoseconds since 1970. */
 type Clock = () => bigint;
 

@@ -1,6 +1,5 @@
 /** A message of the bus, and its header as text. `records.ts` puts messages into a file. */
 import { isRecord } from '../loop/shape.ts';
-import { parseYamlHeader } from './yaml.ts';
 
 export interface Message {
   /** `MSG-20260205-100000-123456789-PID04242-0001`: ids sort by time. */
@@ -85,9 +84,9 @@ const WORD = /^[A-Za-z][\w-]*(?:\.[\w-]+)*$/;
 /** Words that some version of YAML takes for something else. */
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
-/** A header as it was read; null if it is none. */
-export function readHeader(text: string): Header | null {
-  const value = readOwn(text) ?? parseYamlHeader(text);
+/** A header as it was read; null if it is none. `parse` reads those of other tools. */
+export function readHeader(text: string, parse: (text: string) => unknown): Header | null {
+  const value = readOwn(text) ?? parse(text);
   if (!isRecord(value)) return null;
   const [id, type] = [value['msg_id'], value['type']];
   if (!isId(id) || typeof type !== 'string' || type === '') return null;

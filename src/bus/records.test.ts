@@ -188,6 +188,27 @@ last
     expect(bodies(file)).toEqual(['ours', 'theirs']);
   });
 
+  it('S1.81 reads the last 1000 records of other tools, and every record of ours', () => {
+    const foreign = (name: string): string => `---\nmsg_id: '${name}'\ntype: INFO\n---\n${name}\n\n`;
+    const ours = recordOf(simple('ours')).toString();
+    const file = `${ours}\n${Array.from({ length: 1001 }, (_, at) => foreign(`A${at}`)).join('')}`;
+    const found = bodies(file);
+    expect(found).toHaveLength(1001);
+    expect(found.slice(0, 2)).toEqual(['ours', 'A1']);
+  });
+
+  it('S1.81 reads megabytes of lines that look like records, and of lines of the earlier format', () => {
+    const fill = (part: string): Buffer => Buffer.alloc(2 ** 21, part);
+    expect(readRecords(fill('---\na\n'))).toEqual([]);
+    expect(readRecords(fill('---\nmsg_id\n'))).toEqual([]);
+    expect(readRecords(fill('[2026-02-05 10:00:00] INFO: x\n'))).toHaveLength(69_905);
+  });
+
+  it('S1.81 ignores headers with aliases, which could multiply a few bytes without end', () => {
+    const header = 'msg_id: A\ntype: INFO\nx: &x {msg_id: B, meta: {a: b}}\nparents: [*x, *x]\n';
+    expect(bodies(`---\n${header}---\nbody\n`)).toEqual([]);
+  });
+
   it('S1.81 accepts lines of the earlier format between records, not in bodies', () => {
     const line = '[2026-02-05 10:00:00] WARNING: old text\n';
     const file = `${line}not a message\n\n${recordOf(simple(line)).toString()}${line}[2026-02-05 10:00:00] INFO: torn`;

@@ -16,8 +16,10 @@
  * 4. Records of other tools have no `body_bytes`: their body ends before the next `---`, and nothing in it is unescaped. A last
  *    record without a newline at its end was torn.
  * 5. What is between records is ignored, except lines of the earlier format: `[2026-02-05 10:00:00] INFO: text`.
+ * 6. Reading takes a bounded time, whatever the file contains: of the records of other tools only the last ones are read.
  */
 import { headerOf, readHeader, type Header, type Message } from './message.ts';
+import { parseYamlHeader } from './yaml.ts';
 
 /** A message as it is appended. */
 export function recordOf(message: Message): Buffer {
@@ -38,31 +40,32 @@ export function readRecords(content: Buffer, from: number = 0): readonly Message
   // One character per byte: places in the text are places in the file.
   const text = content.toString('latin1');
   const lines = delimitersIn(text);
+  const headers = headersIn(text, lines);
   const messages: Message[] = [];
   let outside = 0;
   let at = 0;
   while (at < lines.length) {
     const [open, close] = [lines[at], lines[at + 1]];
     if (open === undefined || close === undefined) break;
-    const header = headerIn(text, open.end, close.start);
+    const header = headers[at] ?? null;
     if (header === null) {
       at++;
       continue;
     }
     // What comes before the first record of a part belongs to one that begins earlier.
-    if (from === 0 || outside > 0) messages.push(...legacyLines(text, outside, open.start, from));
+    if (from === 0 || outside > 0)
+      for (const line of legacyLines(text, outside, open.start, from)) messages.push(line);
     const next = lines[at + 2];
-    const after = lines[at + 3];
+    const follower = headers[at + 2] ?? null;
     const body = bodyIn(text.slice(close.end, next?.start), header, () => {
       if (next === undefined) return 'nothing';
-      const follower = after === undefined ? null : headerIn(text, next.end, after.start);
       return follower !== null && follower.bodyBytes === null ? 'foreign' : 'ours';
     });
     if (body !== null) messages.push({ ...header.message, body: body.text });
     outside = close.end + (body?.length ?? text.length);
     at += 2;
   }
-  messages.push(...legacyLines(text, outside, text.length, from));
+  for (const line of legacyLines(text, outside, text.length, from)) messages.push(line);
   return messages;
 }
 
@@ -73,17 +76,47 @@ interface Delimiter {
 }
 
 function delimitersIn(text: string): readonly Delimiter[] {
-  return [...text.matchAll(/(^|\n)---[ \t\r]*(?=\n|$)/g)].map(({ 0: { length }, 1: before = '', index }) => ({
-    start: index + before.length,
-    end: Math.min(index + length + 1, text.length),
-  }));
+  const found: Delimiter[] = [];
+  for (const { 0: line, 1: before = '', index } of text.matchAll(/(^|\n)---[ \t\r]*(?=\n|$)/g))
+    found.push({ start: index + before.length, end: Math.min(index + line.length + 1, text.length) });
+  return found;
+}
+
+/** The header after each `---`, from the last one to the first, because the last ones are needed most. */
+function headersIn(text: string, lines: readonly Delimiter[]): readonly (Header | null)[] {
+  const parse = boundedParser();
+  let end = lines.at(-1)?.start ?? 0;
+  const headers = lines
+    .slice(0, -1)
+    .toReversed()
+    .map((line) => {
+      const header = headerIn(text, line.end, end, parse);
+      end = line.start;
+      return header;
+    });
+  return headers.toReversed();
 }
 
 /** Null if what is between two `---` is no header: it was torn, or it is the body of a record that cannot be read. */
-function headerIn(text: string, start: number, end: number): Header | null {
+function headerIn(text: string, start: number, end: number, parse: (yaml: string) => unknown): Header | null {
   const isTorn = text.endsWith('\n\n', end) || end - start > MAX_HEADER_BYTES;
-  return isTorn ? null : readHeader(decoded(text.slice(start, end)));
+  if (isTorn) return null;
+  const header = text.slice(start, end);
+  return header.includes('msg_id') ? readHeader(decoded(header), parse) : null;
 }
+
+/** Parses YAML until it was enough: it takes a hundred times as long as our own headers. */
+function boundedParser(): (yaml: string) => unknown {
+  let [headers, bytes] = [MAX_FOREIGN_HEADERS, MAX_FOREIGN_BYTES];
+  return (yaml) => {
+    headers--;
+    bytes -= yaml.length;
+    return headers < 0 || bytes < 0 ? null : parseYamlHeader(yaml);
+  };
+}
+
+const MAX_FOREIGN_HEADERS = 1000;
+const MAX_FOREIGN_BYTES = 512 * 1024;
 
 export const MAX_HEADER_BYTES: number = 64 * 1024;
 

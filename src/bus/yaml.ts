@@ -4,15 +4,15 @@ import { CORE_SCHEMA, dump, load } from 'js-yaml';
 /** A header that another tool wrote; null if it is none. */
 export function parseYamlHeader(text: string): unknown {
   try {
-    return load(text, { schema: CORE_SCHEMA });
+    return load(text, { schema: CORE_SCHEMA, maxAliases: 0 });
   } catch {
     return null;
   }
 }
 
-/** Throws if it is no YAML. */
+/** Throws if it is no YAML, or has aliases: a few of them make a value too large to be read or written. */
 export function parseYaml(text: string): unknown {
-  return load(text);
+  return load(text, { maxAliases: 0 });
 }
 
 export function toYaml(value: object): string {

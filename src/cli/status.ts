@@ -5,6 +5,7 @@ import { spendOf } from '../views/spend.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
+import { visible } from '../store/visible.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
@@ -114,10 +115,12 @@ function describe(loop: LoopReading): readonly string[] {
   ];
 }
 
-/** A question, and what answers it. */
+/** A question, and what answers it. Further lines of a text are indented, so that none looks like a line of the status. */
 function questionText({ id, text, default: byDefault, until }: OpenQuestion, loop: string): string {
-  const end = until === null ? '' : `; without an answer: "${byDefault}" at ${localTime(until)}`;
-  return `${text} — answer with: ralph answer ${loop} "…" --question ${id}${end}`;
+  const end =
+    until === null ? '' : `; without an answer: "${visible(byDefault ?? '')}" at ${localTime(until)}`;
+  const shown = text.split('\n').map(visible).join('\n  ');
+  return `${shown} — answer with: ralph answer ${loop} "…" --question ${id}${end}`;
 }
 
 /** Cost with its source, and tokens by kind: in total and per iteration. */

@@ -5,6 +5,7 @@
  * 2. The loop's own posts ask nothing, and its agent is shown only those about its child loops.
  * 3. What is taken is bounded and has no secrets.
  * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
+ * 5. A bus that takes long to read is read less often: all loops of a daemon share its time.
  */
 import { taskBus } from '../store/loop-bus.ts';
 import { messagesAfter } from '../bus/bus.ts';
@@ -31,6 +32,8 @@ export class LoopBus {
   #hasWarned = false;
   /** The last message that was looked at for questions, and the file as it was then. */
   #asked: { readonly last: string | null; readonly stamp: string } | null = null;
+
+  #notBefore = 0;
 
   constructor(loop: StartedLoop, say: (line: string) => void) {
     this.#loop = loop;
@@ -63,6 +66,16 @@ export class LoopBus {
     const left = found.length - texts.length;
     const more = left === 0 ? [] : [`(${counted(left, 'earlier message')} left out: ralph bus read)`];
     return { text: [...more, ...texts].join('\n\n'), upTo: last.id };
+  }
+
+  /** Questions that the journal does not have yet, while other things can be done: not soon after a look that took long. */
+  newQuestions(state: LoopState): readonly Happening[] {
+    const start = performance.now();
+    if (start < this.#notBefore) return [];
+    const found = this.questions(state);
+    const end = performance.now();
+    this.#notBefore = end + (end - start) * PAUSE_FACTOR;
+    return found;
   }
 
   /** Questions that the journal does not have yet. */
@@ -122,6 +135,7 @@ export class LoopBus {
   }
 }
 
+const PAUSE_FACTOR = 20;
 const MAX_TYPE = 100;
 const MAX_TYPES = 100;
 const MAX_SECTION = 16_000;

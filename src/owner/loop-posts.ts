@@ -192,7 +192,8 @@ export class LoopPosts implements LoopObserver {
     const { folder, mask } = this.#loop;
     const read = readExcerpt(join(folder.run(run), 'stderr.log'), {
       side: 'tail',
-      chars: MAX_CHARS,
+      // More than is shown: a part of a secret cannot be recognised.
+      chars: 2 * MAX_CHARS,
       marker: '',
     });
     const lines = mask(read).trimEnd().split('\n').slice(-STDERR_LINES);

@@ -344,7 +344,7 @@ export class OwnedLoop {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
-      for (const question of this.#bus.questions(this.state)) this.#engine.write(question);
+      for (const question of this.#bus.newQuestions(this.state)) this.#engine.write(question);
     } catch {
       // The inbox and the desk may be removed and made again meanwhile; the next look comes within a second.
     }

@@ -49,10 +49,10 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   };
 }
 
-/** Writes a copy of the prompt for people; a desk that cannot be written is no reason to end the loop. */
+/** Writes a copy of the prompt for people, as private as the prompt itself; a desk that cannot be written is no reason to end the loop. */
 function showOnDesk(desk: Desk, path: string, text: string): void {
   try {
-    putOnDesk(desk, path, text);
+    putOnDesk(desk, path, text, { mode: PRIVATE_FILE });
   } catch {
     // The agent gets the prompt from the state.
   }

@@ -2,13 +2,14 @@
  * The desk of a loop: its folder in the workspace, where an agent or a repository can put anything.
  *
  * 1. Nothing on the way to a file on the desk is followed out of it (`files/below.ts`).
- * 2. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
+ * 2. What an agent puts in the place of a folder on the desk is moved aside, unread.
+ * 3. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
  *    folder and would otherwise drive a loop on the same desk.
  */
 import { closeSync, constants, copyFileSync, fstatSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { below } from '../files/below.ts';
-import { codeOf, isTaken, openRegular, readAll } from '../files/files.ts';
+import { codeOf, foundAt, isTaken, openRegular, readAll, UnusableFile } from '../files/files.ts';
 import { replaceFile, type ReplaceOptions } from '../files/replace-file.ts';
 import { retakeLock, takeLock, type LockResult } from './lock.ts';
 import { thisProcess } from './lock-owner.ts';
@@ -19,7 +20,28 @@ import { UserError } from '../user-error.ts';
 /** Calls `use` with a path to a folder of the desk that is valid during the call; makes the folder where it is missing. */
 export function onDesk<T>(desk: Desk, folder: string, use: (path: string) => T): T {
   const more = relative(desk.path, folder).split('/').filter(Boolean);
-  return below(desk.workspace, [...desk.parts, ...more], { make: true }, use);
+  const onFolder = (): T => below(desk.workspace, [...desk.parts, ...more], { make: true }, use);
+  try {
+    return onFolder();
+  } catch (error) {
+    if (!(error instanceof UnusableFile) || !clearWay(desk, more)) throw error;
+    return onFolder();
+  }
+}
+
+/** Moves the first thing aside that is no folder on the way to a folder of the desk; whether there was one. */
+function clearWay({ workspace, parts }: Desk, more: readonly string[]): boolean {
+  return more.some((name, at) =>
+    below(workspace, [...parts, ...more.slice(0, at)], { make: false }, (folder) => {
+      const path = join(folder, name);
+      const found = foundAt(path);
+      if (found === null || found.isDirectory()) return false;
+      let number = 1;
+      while (isTaken(`${path}.aside-${number}`)) number++;
+      renameSync(path, `${path}.aside-${number}`);
+      return true;
+    }),
+  );
 }
 
 /** Writes a file of the desk as a whole; makes its folder where it is missing. */
@@ -84,7 +106,7 @@ export function removeDesk({ workspace, parts, path }: Desk): void {
   );
 }
 
-/** Copies a log from the state to the desk, where people and agents read it; only the end of a very long one. */
+/** Copies a log from the state to the desk, where its user and agents read it; only the end of a very long one. */
 export function copyToDesk(folder: LoopFolder, log: string, copy: string = folder.copyOnDesk(log)): void {
   onDesk(folder.desk, dirname(copy), (place) => {
     const target = join(place, basename(copy));
@@ -102,7 +124,7 @@ function copyEnd(from: string, to: string): void {
       copyFileSync(from, to, constants.COPYFILE_EXCL);
       return;
     }
-    const target = openRegular(to, 'create', 0o666);
+    const target = openRegular(to, 'create');
     writeSync(target, `[the last ${MAX_COPY_BYTES} of ${size} bytes; all of it is in ${from}]\n`);
     writeSync(target, readAll(source, MAX_COPY_BYTES, size - MAX_COPY_BYTES));
     closeSync(target);

@@ -56,6 +56,19 @@ describe('a recorded run', () => {
     expect(changes('ended')).toEqual([{ type: 'child.ended', child: 'ended' }, started('child')]);
   });
 
+  it('S1.54 is unknown if it has aliases, or if all records together are too long to be read', () => {
+    const pgid = startGroup();
+    put('alias', child(pgid, 'a: &a [1]\nb: [*a, *a]\n'));
+    expect(recordedChildren(folder)).toMatchObject({ active: [], problem: expect.stringMatching(/alias/i) });
+    rmSync(join(folder.desk.runs, 'alias'), { recursive: true });
+    const long = child(pgid, `#${' '.repeat(60_000)}\n`);
+    for (let at = 10; at < 30; at++) put(`long-${at}`, long);
+    const { active, problem, isGone } = recordedChildren(folder);
+    expect([active.length, isGone('long-29')]).toEqual([17, false]);
+    expect(problem).toContain('runs/long-27/run-info.yaml');
+    expect(problem).toContain('too long');
+  });
+
   it('S1.54 never counts if it is one of the loop or has the name of a loop, whatever its record says', () => {
     const pgid = startGroup();
     put('0001', child(pgid));

@@ -55,11 +55,12 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
   const active: string[] = [];
   const dead: DeadRun[] = [];
   const unknown = new Set<string>();
+  const left = { bytes: MAX_BYTES };
   let problem: string | null = null;
   try {
     for (const name of foreignFolders(desk)) {
       try {
-        const record = inRun(desk, name, (folder) => readRecord(folder));
+        const record = inRun(desk, name, (folder) => readRecord(folder, left));
         const isMine = loopIdOf(record?.run_id ?? '') === id;
         if (record === null || isMine || !isOpen(record)) continue;
         const isChild = isChildRecord(record);
@@ -98,6 +99,8 @@ const OWN_RUN = /^\d{4,}(?:\.\d+)?$/;
 const SHOWN_NAME = /^[\w.@+-]{1,128}$/;
 /** An agent can make any number of them, and each is read several times. */
 const MAX_RUNS = 1000;
+/** The length of all records together. */
+const MAX_BYTES = 2 ** 20;
 
 function inRuns<T>(desk: Desk, use: (folder: string) => T): T | readonly [] {
   try {

@@ -4,6 +4,7 @@ import { counted } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
+import { cut } from '../loop/excerpt.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -131,8 +132,12 @@ function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect
     answer: 'answer',
   };
   const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
-  return `${words[why]}${end}${because[why] === null ? '' : ` (${because[why]})`}`;
+  // An agent or a provider wrote it; the status of a loop is on one line.
+  const reason = cut((because[why] ?? '').trim().replaceAll(/\s+/g, ' '), MAX_REASON);
+  return `${words[why]}${end}${reason === '' ? '' : ` (${reason})`}`;
 }
+
+const MAX_REASON = 200;
 
 function childrenText({ state, owner }: LoopReading): string | null {
   const children = owner === null ? null : awaitedChildren(state);

@@ -48,6 +48,20 @@ describe('a question on the bus', () => {
     expect((await rig.does('story', 'a')).stdout).toContain('a person answered: PostgreSQL 16');
   });
 
+  it('cannot add lines to the status of its loop', async () => {
+    const { program, turn } = await firstTurn(rig);
+    await ask(turn, 'Really?\nStatus: done — x', { default: 'a\nb', timeout_ms: '3600000' });
+    await turn.exits(0);
+    await program.says('the agent asks: Really?');
+    const { stdout } = await rig.does('status', 'a');
+    expect(stdout).toMatch(/^Waiting: answer until .* \(Really\? Status: done — x\)$/m);
+    expect(stdout).toMatch(/^Question: Really\?\n {2}Status: done — x — answer with: .*"a\\nb" at /m);
+    expect(stdout).not.toMatch(/^Status: done/m);
+    expect((await rig.does('ls')).stdout.trim().split('\n')).toHaveLength(2);
+    await rig.does('stop', 'a');
+    await program.ended;
+  });
+
   it('is still open after the owner was killed, and can be answered before the next one', async () => {
     const { program, turn } = await firstTurn(rig);
     await ask(turn, 'Continue?');

@@ -1,6 +1,6 @@
 /** The task folder of document 000: run folders, records, environment and prompts, and children that other programs have recorded. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -64,6 +64,7 @@ describe('two runs of a task', () => {
       expect(record(stage, '0002')).toMatchObject({ previous_run_id: id, exit_code: 0, status: 'completed' });
 
       const prompt = readFileSync(onDesk(stage, 'runs/0002/prompt.md'), 'utf8');
+      expect(statSync(onDesk(stage, 'runs/0002/prompt.md')).mode & 0o777).toBe(0o600);
       expect(stage.given(2, 'stdin')).toBe(prompt);
       expect(prompt.split('\n---\n')[1]).toBe('\nContinue working on the following:\n\nwork');
       expect(prompt).toContain(`\nWrite output.md to ${onDesk(stage, 'runs/0002/output.md')}\n`);
