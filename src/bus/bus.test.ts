@@ -87,6 +87,18 @@ describe('post', () => {
     expect(nextId('LEGACY-LINE-000000001', now).id).toMatch(/^MSG-20260205-/);
   });
 
+  it('S1.79 has every type of document 000, and any other', async () => {
+    const types = [
+      ...['INFO', 'WARNING', 'WARN', 'ERROR', 'FACT', 'PROGRESS', 'DECISION', 'QUESTION', 'USER', 'ISSUE'],
+      ...['RUN_START', 'RUN_STOP', 'RUN_CRASH', 'wait_without_restart', 'of another: tool'],
+    ];
+    for (const type of types) {
+      // oxlint-disable-next-line no-await-in-loop -- in this order
+      await say('text', { type });
+    }
+    expect(readMessages(bus()).map(({ type }) => type)).toEqual(types);
+  });
+
   it('S1.78 refuses a message without a type or project, a body that is too long and an invalid parent', async () => {
     await expect(say('text', { type: ' ' })).rejects.toThrow('a message needs a type');
     await expect(say('text', { projectId: '' })).rejects.toThrow('a message needs a project id');

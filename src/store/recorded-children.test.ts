@@ -51,6 +51,7 @@ describe('a recorded run', () => {
     put('root', child(pgid).replace('parent_run_id: p', 'parent_run_id: ""'));
     put('ended', child(pgid).replace('0001-01-01', '2025-01-01'));
     put('dead', child(NO_GROUP));
+    put('../../other/runs/child-of-another-task', child(pgid));
     expect(changes()).toEqual([started('child')]);
     expect(changes('child')).toEqual([]);
     expect(changes('ended')).toEqual([{ type: 'child.ended', child: 'ended' }, started('child')]);

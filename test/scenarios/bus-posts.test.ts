@@ -50,7 +50,7 @@ const holdLock = async (stage: Stage): Promise<() => void> => {
 };
 
 describe('a conductor loop posts', () => {
-  it('S1.13 S1.51 S1.73 its runs and failures, with the end of stderr and without secrets (T003 T011 T017)', async () => {
+  it('S1.28 S1.51 S1.73 its runs and failures, with the end of stderr and without secrets (T003 T011 T017)', async () => {
     const stage = openStage();
     stage.env['OPENAI_API_KEY'] = 'sk-secret-0123456789abcdef';
     stage.plans(1, `seq 1 60 >&2; echo "key $OPENAI_API_KEY" >&2; exit 3`);
