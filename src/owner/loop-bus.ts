@@ -6,7 +6,6 @@
  * 3. What is taken is bounded and has no secrets.
  * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
  */
-import { busAt } from '../bus/bus-file.ts';
 import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
 import { foundAt } from '../files/files.ts';
@@ -15,6 +14,7 @@ import type { Happening, Probe } from '../loop/event.ts';
 import { excerpt, type Excerpt } from '../loop/excerpt.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
+import { taskBus } from '../store/loop-bus.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { reasonOf } from '../user-error.ts';
@@ -103,7 +103,7 @@ export class LoopBus {
   #after(id: string | null): readonly Message[] {
     const { spec, folder } = this.#loop;
     try {
-      return messagesAfter(busAt(folder.desk.bus), id).filter(
+      return messagesAfter(taskBus(folder.desk), id).filter(
         ({ ts, meta }) => meta['ralph_loop'] !== spec.id && !(Date.parse(ts) < Date.parse(spec.created)),
       );
     } catch (error) {

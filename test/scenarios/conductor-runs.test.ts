@@ -1,13 +1,13 @@
 /** The task folder of document 000: run folders, records, environment and prompts, and children that other programs have recorded. */
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runLoop } from '../../src/index.ts';
 import { isGroupAlive } from '../../src/process/group.ts';
 import { openLibraryFolder } from '../rig/library-folder.ts';
 import { ownPosts } from '../rig/own-posts.ts';
+import { NO_GROUP, startGroup } from '../rig/process-group.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const SLOW = { timeout: 60_000 };
@@ -168,14 +168,6 @@ describe('the environment of an agent', () => {
   });
 });
 
-/** Starts a process group of another program, which lives until the test ends or `end` is called. */
-function startGroup(): { readonly pgid: number; readonly end: () => void } {
-  const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
-  const end = (): void => void child.kill('SIGKILL');
-  onTestFinished(end);
-  return { pgid: child.pid ?? 0, end };
-}
-const NO_GROUP = 2 ** 31 - 1;
 const recordOf = (pgid: number): string =>
   `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\nexit_code: 0\nstatus: running\n`;
 /** Records a run on the desk of a loop that does not exist yet, and says that its task is done. */
