@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { heldLock } from '../../test/rig/held-lock.ts';
 import { busAt, nearestBus, pathOf, TASK_BUS } from './bus-file.ts';
 import { MAX_BODY_BYTES, messagesAfter, post, readMessages, UnknownMessage, watchMessages } from './bus.ts';
 import { draft, type Draft } from './message.ts';
@@ -49,13 +50,6 @@ const start = (command: string, args: readonly string[]) => {
   });
   return { child, ended, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };
 };
-/** Another process has the lock until `release` is called. */
-const holdLock = async (): Promise<() => void> => {
-  const { child, lines } = start('flock', [path, 'sh', '-c', 'echo taken; read line']);
-  await lines.next();
-  return () => child.stdin.end('\n');
-};
-
 describe('post', () => {
   it('S1.76 S1.77 S1.78 T030 appends messages with new ids, and they read back', async () => {
     const given: Draft = {
@@ -85,6 +79,18 @@ describe('post', () => {
     expect(nextId(id, () => now() - 1_000_000n).id).toMatch(/^MSG-20260205-100000-123456790-PID/);
     expect(nextId('MSG-20990101-000000-000000000-PID00001-0001', now).id).toMatch(/^MSG-20260205-/);
     expect(nextId('LEGACY-LINE-000000001', now).id).toMatch(/^MSG-20260205-/);
+  });
+
+  it('S1.79 has every type of document 000, and any other', async () => {
+    const types =
+      'INFO WARNING WARN ERROR FACT PROGRESS DECISION QUESTION USER ISSUE RUN_START RUN_STOP RUN_CRASH wait_without_restart other:'.split(
+        ' ',
+      );
+    for (const type of types) {
+      // oxlint-disable-next-line no-await-in-loop -- in this order
+      await say('text', { type });
+    }
+    expect(readMessages(bus()).map(({ type }) => type)).toEqual(types);
   });
 
   it('S1.78 refuses a message without a type or project, a body that is too long and an invalid parent', async () => {
@@ -124,7 +130,7 @@ describe('post', () => {
 
   it('S1.80 T034 waits for a lock that another process holds, and gives up after its time', async () => {
     await say('before');
-    const release = await holdLock();
+    const { release } = await heldLock(path);
     const one = draft({ type: 'INFO', projectId: 'project', body: 'too late' });
     await expect(post(bus(), one, 50)).rejects.toThrow(
       `cannot post to ${path}: another process has held its lock for 0.05 s`,
@@ -137,7 +143,7 @@ describe('post', () => {
 
   it('S1.80 posts to the new file if the bus was replaced while it waited for the lock', async () => {
     await say('old');
-    const release = await holdLock();
+    const { release } = await heldLock(path);
     const posted = say('new');
     renameSync(path, `${path}.archived`);
     release();

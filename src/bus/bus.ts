@@ -10,6 +10,7 @@
  */
 import { closeSync, fstatSync, ftruncateSync, lstatSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { below } from '../files/below.ts';
 import { codeOf, openRegular, readAll, UnusableFile } from '../files/files.ts';
 import { flockWithin } from '../process/flock.ts';
@@ -27,6 +28,8 @@ export const MAX_BODY_BYTES: number = 256 * 1024;
 export async function post(bus: BusFile, draft: Draft, lockMs: number = LOCK_MS): Promise<string> {
   refuseInvalid(draft);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    // oxlint-disable-next-line no-await-in-loop -- backoff
+    if (attempt > 0) await sleep(BACKOFF_MS * 2 ** (attempt - 1));
     // oxlint-disable-next-line no-await-in-loop -- again only if the file was replaced meanwhile
     const id = await append(bus, draft, lockMs);
     if (id !== null) return id;
@@ -36,6 +39,7 @@ export async function post(bus: BusFile, draft: Draft, lockMs: number = LOCK_MS)
 
 const LOCK_MS = 10_000;
 const MAX_ATTEMPTS = 3;
+const BACKOFF_MS = 100;
 
 function refuseInvalid(draft: Draft): void {
   const { type, projectId, parents, body } = draft;

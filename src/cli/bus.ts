@@ -32,7 +32,7 @@ export async function postMessage(words: readonly string[], options: PostOptions
   return 0;
 }
 
-/** What becomes of a question that nobody answers. */
+/** The default answer of a question, and when it applies. */
 function questionMeta(type: string, options: PostOptions): Readonly<Record<string, string>> {
   const { default: answer, timeout } = options;
   if (answer === undefined && timeout === undefined) return {};

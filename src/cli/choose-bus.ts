@@ -3,14 +3,15 @@
  *
  * 1. Inside a run, the environment names it. That needs no registry, so it works in a sandbox too.
  * 2. A path of the environment is used only if it has the name of a bus, and if no link leads to it.
- * 3. Outside, it is the bus of the named loop, or of the only loop of the workspace.
+ * 3. Outside, it is the bus of the named loop, or of the only loop of the workspace. In a folder without loops it is the nearest
+ *    bus above, so a command in a task folder or in the folder of a run means its loop.
  */
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { busAt, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
+import { busAt, nearestBus, pathOf, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
 import { maskOf } from '../store/mask.ts';
 import { projectId } from '../store/names.ts';
-import { readLoops } from '../store/read-loop.ts';
+import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { shortList } from '../store/short-list.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
@@ -44,13 +45,25 @@ export function chooseBus(
   const project = { projectId: projectId(workspace), runId: '' };
   if (options.project === true && name === null)
     return { ...project, bus: projectBus(workspace), taskId: '', hide: (text) => text };
-  const { folder, spec } = name === null ? onlyLoop(workspace) : findLoop(workspace, name);
+  const loops = name === null ? readLoops(workspace) : [];
+  const near = name === null && loops.length === 0 ? nearestBus(workspace) : null;
+  if (near !== null) return nearby(near, options);
+  const { folder, spec } = name === null ? onlyLoop(loops, workspace) : findLoop(workspace, name);
   return {
     ...project,
     bus: options.project === true ? projectBus(workspace) : taskBus(folder.desk),
     taskId: spec.name,
     hide: (text) => maskOf(spec).text(text),
   };
+}
+
+/** A bus that was found above the working directory. */
+function nearby(bus: BusFile, options: BusOptions): ChosenBus {
+  const { root, parts, name } = bus;
+  const loop = parts[2];
+  if (loop !== undefined) return chooseBus(loop, { ...options, cwd: root }, {});
+  if (name === PROJECT_BUS && parts.length > 0) return chooseBus(null, { cwd: root, project: true }, {});
+  return fromEnvironment(pathOf(bus), options, {});
 }
 
 function fromEnvironment(path: string, options: BusOptions, env: NodeJS.ProcessEnv): ChosenBus {
@@ -72,8 +85,7 @@ function fromEnvironment(path: string, options: BusOptions, env: NodeJS.ProcessE
   };
 }
 
-function onlyLoop(workspace: string): ReturnType<typeof findLoop> {
-  const loops = readLoops(workspace);
+function onlyLoop(loops: readonly LoopReading[], workspace: string): LoopReading {
   const [only, ...others] = loops;
   if (only === undefined)
     throw new UserError(

@@ -20,7 +20,7 @@ function subcommands(bus: Command, done: Done): void {
     .option('--loop <name>', 'the loop (default: the one of this run, or the only one of the workspace)')
     .option(...PROJECT)
     .option('--parent <id>', 'the message that this one answers or continues')
-    .option('--default <text>', 'the answer to a QUESTION that nobody answers in time')
+    .option('--default <text>', 'the answer to a QUESTION if no person answers in time')
     .option('--timeout <time>', 'how long a QUESTION waits for an answer, e.g. 30m')
     .option(...WORKSPACE)
     .action(async (words: readonly string[], options: PostOptions) => {

@@ -33,7 +33,9 @@ export async function runCommand(
   if (code !== null && codes.includes(code)) return { code, stdout, stderr };
   if (signal.aborted) throw new UserError(`ralph ${name} was cancelled`);
   if (code === null) throw new UserError(`ralph ${name} did not end within ${timeoutMs / 1000} seconds`);
-  throw new UserError(errorIn(stderr) || stdout.trim() || `ralph ${name} failed with exit code ${code}`);
+  throw new UserError(
+    withoutPrefix(stderr) || stdout.trim() || `ralph ${name} failed with exit code ${code}`,
+  );
 }
 
 export interface CommandOptions {
@@ -84,11 +86,6 @@ const TIMEOUT_MS = 60_000;
 /** Far more than an answer can have. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The message without the prefix that a terminal needs. */
-function errorIn(stderr: string): string {
-  return stderr.replaceAll(/^ralph: (?:error: )?/gm, '').trim();
-}
-
 function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
   const set = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value]],
@@ -96,6 +93,7 @@ function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(set);
 }
 
+/** Messages without the prefix that a terminal needs. */
 function withoutPrefix(stderr: string): string {
-  return stderr.replaceAll(/^ralph: /gm, '').trim();
+  return stderr.replaceAll(/^ralph: (?:error: )?/gm, '').trim();
 }

@@ -7,7 +7,6 @@
  * 4. A bus that cannot be read is like an empty one. The loop says so once and continues.
  * 5. A bus that takes long to read is read less often: all loops of a daemon share its time.
  */
-import { taskBus } from '../store/loop-bus.ts';
 import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
 import { foundAt } from '../files/files.ts';
@@ -16,6 +15,7 @@ import type { Happening, Probe } from '../loop/event.ts';
 import { excerpt, type Excerpt } from '../loop/excerpt.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
+import { taskBus } from '../store/loop-bus.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { reasonOf } from '../user-error.ts';

@@ -37,7 +37,7 @@ export interface PostingLoop {
 }
 
 /** The posts of one event. */
-interface Item {
+interface EventPosts {
   readonly number: number;
   readonly posts: readonly Post[];
   readonly after: Knowledge;
@@ -49,7 +49,7 @@ export class LoopPosts implements LoopObserver {
   /** The events that were journaled before this owner. */
   readonly #earlier: number;
   #length: number;
-  #queue: Item[] = [];
+  #queue: EventPosts[] = [];
   #work: Promise<void> | null = null;
   #isLive = false;
   #hasWarned = false;
@@ -98,7 +98,7 @@ export class LoopPosts implements LoopObserver {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         if (completed) await this.#propagate({ number, posts, after });
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await this.#postItem({ number, posts: missing, after });
+        await this.#postEvent({ number, posts: missing, after });
       }
     } catch (error) {
       this.#warn(error);
@@ -108,9 +108,9 @@ export class LoopPosts implements LoopObserver {
   }
 
   /** The posts of events that earlier owners journaled and may not have posted. */
-  #missed(posted: number): readonly Item[] {
+  #missed(posted: number): readonly EventPosts[] {
     const { folder } = this.#loop;
-    const items: Item[] = [];
+    const found: EventPosts[] = [];
     const posts = new BusPosts(folder, NOTHING_KNOWN.state);
     let known = NOTHING_KNOWN;
     let number = 0;
@@ -121,35 +121,35 @@ export class LoopPosts implements LoopObserver {
         // A loop of an earlier version, which did not post.
         if (event.type === 'loop.created') isSilent = !('posts' in event.policy);
         known = learn(known, event);
-        const found = posts.take(event, known);
-        if (number > posted && found.length > 0 && !isSilent)
-          items.push({ number, posts: found, after: known });
+        const made = posts.take(event, known);
+        if (number > posted && made.length > 0 && !isSilent)
+          found.push({ number, posts: made, after: known });
       },
     });
-    return items;
+    return found;
   }
 
   async #postAll(): Promise<void> {
     try {
-      for (let item = this.#queue.shift(); item !== undefined; item = this.#queue.shift()) {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await this.#postItem(item);
-        this.#note(item.number);
+        await this.#postEvent(next);
+        this.#note(next.number);
       }
     } finally {
       this.#work = null;
     }
   }
 
-  async #postItem(item: Item): Promise<void> {
+  async #postEvent(event: EventPosts): Promise<void> {
     try {
-      for (const one of item.posts) {
+      for (const one of event.posts) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await post(taskBus(this.#loop.folder.desk), this.#draft(one, item.number));
+        await post(taskBus(this.#loop.folder.desk), this.#draft(one, event.number));
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        if (one.completes === true) await this.#propagate(item);
+        if (one.completes === true) await this.#propagate(event);
       }
-      if (item.posts.length > 0) this.#hasWarned = false;
+      if (event.posts.length > 0) this.#hasWarned = false;
     } catch (error) {
       // What waits behind it would wait as long for the same lock.
       this.#queue = [];
@@ -158,7 +158,7 @@ export class LoopPosts implements LoopObserver {
   }
 
   /** Tells the project that the task is complete; the task is complete even if that fails. */
-  async #propagate({ number, after }: Item): Promise<void> {
+  async #propagate({ number, after }: EventPosts): Promise<void> {
     const { folder } = this.#loop;
     const own = this.#draft({ type: 'INFO', body: '' }, number);
     try {

@@ -9,7 +9,7 @@
  */
 import { basename, dirname, join, sep } from 'node:path';
 import { below } from '../files/below.ts';
-import { readRegular } from '../files/files.ts';
+import { codeOf, readRegular } from '../files/files.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { parseChecklist } from './checklist.ts';
 import type { Plan } from './items.ts';
@@ -30,7 +30,7 @@ function contentOf(root: string, file: string, shown: string): Buffer | null {
       readRegular(join(folder, basename(file)), MAX_BYTES),
     );
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw new UserError(`cannot read the plan ${shown}: ${reasonOf(error)}`, 2, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isGroupAlive } from './group.ts';
 
 describe('a process group', () => {
@@ -12,6 +12,16 @@ describe('a process group', () => {
     await gone;
     expect(isGroupAlive(pgid)).toBe(false);
     expect(isGroupAlive(1)).toBe(true);
+  });
+
+  it('S1.55 is alive if this user may not signal it', () => {
+    // Root may signal every process.
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
+    });
+    onTestFinished(() => kill.mockRestore());
+    expect(isGroupAlive(4711)).toBe(true);
+    expect(kill).toHaveBeenCalledWith(-4711, 0);
   });
 
   it.each([0, -1, -7, 1.5, Number.NaN, 2 ** 31, 2 ** 60])('S1.55 has an invalid id if it is %d', (pgid) => {

@@ -5,8 +5,8 @@
  * owner finds the same posts in the same journal.
  */
 import type { Parent } from '../bus/message.ts';
+import { awaitedChildren } from '../loop/child-report.ts';
 import { exactDuration } from '../loop/counted.ts';
-import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { explain } from '../loop/outcome.ts';
@@ -39,7 +39,7 @@ export class BusPosts {
   constructor(folder: LoopFolder, state: LoopState) {
     this.#folder = folder;
     this.#before = state;
-    this.#hasWaited = waitsForChildren(state);
+    this.#hasWaited = awaitedChildren(state) !== null;
   }
 
   /** The posts of an event; `after` is what is known after it. */
@@ -47,7 +47,7 @@ export class BusPosts {
     const before = this.#before;
     const { state } = after;
     const hasWaited = this.#hasWaited;
-    const isWaiting = waitsForChildren(state);
+    const isWaiting = awaitedChildren(state) !== null;
     if (isWaiting) this.#hasWaited = true;
     else if (event.type === 'iteration.started' || event.type === 'loop.reopened') this.#hasWaited = false;
     this.#before = state;
@@ -67,10 +67,6 @@ function waitPost({ children }: LoopState): Post {
     type: 'INFO',
     body: `waiting for ${children.length} children to complete: [${children.join(' ')}]`,
   };
-}
-
-function waitsForChildren(state: LoopState): boolean {
-  return state.children.length > 0 && decide(state).some(({ type }) => type === 'children');
 }
 
 /** What people say to the loop, and what becomes of its child loops. */

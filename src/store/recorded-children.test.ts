@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,7 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NO_GROUP, startGroup } from '../../test/rig/process-group.ts';
 import { INITIAL } from '../loop/evolve.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from './recorded-children.ts';
 import { LoopFolder } from './store.ts';
@@ -26,13 +26,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
 
-const NO_GROUP = 2 ** 31 - 1;
-/** Starts a process group that lives until the test ends. */
-function startGroup(): number {
-  const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return child.pid ?? 0;
-}
 function put(name: string, text: string): string {
   const path = join(folder.desk.runs, name, 'run-info.yaml');
   mkdirSync(dirname(path), { recursive: true });
@@ -46,11 +39,12 @@ const started = (name: string) => ({ type: 'child.started', child: name, record:
 
 describe('a recorded run', () => {
   it('S1.54 is an active child if it is open, has a parent and its process group is alive', () => {
-    const pgid = startGroup();
+    const { pgid } = startGroup();
     put('child', child(pgid, 'unknown: 1\n'));
     put('root', child(pgid).replace('parent_run_id: p', 'parent_run_id: ""'));
     put('ended', child(pgid).replace('0001-01-01', '2025-01-01'));
     put('dead', child(NO_GROUP));
+    put('../../other/runs/child-of-another-task', child(pgid));
     expect(changes()).toEqual([started('child')]);
     expect(changes('child')).toEqual([]);
     expect(changes('ended')).toEqual([{ type: 'child.ended', child: 'ended' }, started('child')]);
@@ -70,7 +64,7 @@ describe('a recorded run', () => {
   });
 
   it('S1.54 never counts if it is one of the loop or has the name of a loop, whatever its record says', () => {
-    const pgid = startGroup();
+    const { pgid } = startGroup();
     put('0001', child(pgid));
     put('0012.3', child(pgid));
     put('mine', child(pgid).replace('run_id: x', 'run_id: it-12345678.1.1'));
@@ -89,7 +83,7 @@ describe('a recorded run', () => {
   });
 
   it('S1.55 S1.57 is a problem if it cannot be judged, and counts as alive while the loop waits for it', () => {
-    const pgid = startGroup();
+    const { pgid } = startGroup();
     put('a', child(0));
     put('b', 'garbage: [');
     put('c', child(pgid));
@@ -117,7 +111,7 @@ describe('a recorded run', () => {
   });
 
   it('with a name that cannot be shown, or among too many, is a problem and not an active child', () => {
-    const pgid = startGroup();
+    const { pgid } = startGroup();
     put('a\u001b[31mb', child(pgid));
     const { active, problem } = recordedChildren(folder);
     expect(active).toEqual([]);

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { heldLock } from '../../test/rig/held-lock.ts';
 import {
   closed,
   isOpen,
@@ -159,14 +160,12 @@ describe('closing a record of another program', () => {
 
   it('S1.63 waits for the lock of another process, and gives up after a while', async () => {
     writeFileSync(path(), text);
-    const holder = spawn('flock', [path('run-info.yaml.lock'), 'sh', '-c', 'echo locked; read line']);
-    onTestFinished(() => void holder.kill('SIGKILL'));
-    await new Promise((resolve) => holder.stdout.once('data', resolve));
+    const { release } = await heldLock(path('run-info.yaml.lock'));
     const change = () => ({ pgid: 1, changed: true });
     expect(await updateRecord(within, change, { lockWithinMs: 1 })).toBe(false);
     expect(readFileSync(path(), 'utf8')).toBe(text);
     const waiting = updateRecord(within, change);
-    holder.stdin.end('\n');
+    release();
     expect(await waiting).toBe(true);
     expect(load(readFileSync(path(), 'utf8'))).toEqual({ pgid: 1, changed: true });
   });

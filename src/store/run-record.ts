@@ -4,16 +4,15 @@
  * 1. A record is replaced as a whole by a synced file: a reader sees the old one or the new one, never a part of it.
  * 2. Ralph makes the records of its own runs from the journal and never reads them. Records of other programs are read with
  *    a limit, checked and never followed through a link; fields that Ralph does not know are kept.
- * 3. Whoever changes a record that another program has written holds the lock `run-info.yaml.lock` meanwhile.
+ * 3. Ralph changes a record of another program only under the lock `run-info.yaml.lock`.
  */
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseYaml, toYaml } from '../bus/yaml.ts';
 import { openRegular, readRegular } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { describeProblem, fields, nullable, optional, rule, string } from '../loop/shape.ts';
-import { flock } from '../process/flock.ts';
+import { flockWithin } from '../process/flock.ts';
 
 /** The fields in their order in the file; those that may be absent are left out where they are empty. */
 export interface RunRecord {
@@ -131,13 +130,7 @@ export async function updateRecord(
 ): Promise<boolean> {
   const descriptor = within((folder) => openRegular(join(folder, `${RECORD_FILE}.lock`), 'lock', 0o644));
   try {
-    const deadline = performance.now() + lockWithinMs;
-    // oxlint-disable-next-line no-await-in-loop -- another program holds the lock
-    while ((await flock(descriptor)) === false) {
-      if (performance.now() >= deadline) return false;
-      // oxlint-disable-next-line no-await-in-loop -- as above
-      await sleep(LOCK_EVERY_MS);
-    }
+    if ((await flockWithin(descriptor, lockWithinMs)) === false) return false;
     within((folder) => {
       const record = readRecord(folder);
       const changed = record === null ? null : change(record);
@@ -150,4 +143,3 @@ export async function updateRecord(
 }
 
 const LOCK_WITHIN_MS = 5000;
-const LOCK_EVERY_MS = 50;

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readMessages } from '../../src/bus/bus.ts';
 import { busAt } from '../../src/bus/bus-file.ts';
 import type { Message } from '../../src/bus/message.ts';
@@ -9,6 +7,7 @@ import type { LoopEvent } from '../../src/loop/event.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { BusPosts } from '../../src/projections/bus-posts.ts';
 import { LoopFolder } from '../../src/store/store.ts';
+import { heldLock } from '../rig/held-lock.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const conductor = ['-p', 'work', '--preset', 'conductor', '--restart-delay', '0'];
@@ -34,23 +33,8 @@ const expected = (stage: Stage): readonly string[] => {
 const posted = (stage: Stage): readonly string[] =>
   onTask(stage).map(({ meta, type, body }) => `${meta['ralph_event']} ${type} ${body.split('\n')[0]}`);
 
-/** Another process has the lock of the bus until `release` is called. */
-const holdLock = async (stage: Stage): Promise<() => void> => {
-  mkdirSync(stage.file(''), { recursive: true });
-  const holder = spawn('flock', [stage.file('TASK-MESSAGE-BUS.md'), 'sh', '-c', 'echo taken; read line'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const ended = once(holder, 'exit');
-  onTestFinished(async () => {
-    holder.stdin.end('\n');
-    await ended;
-  });
-  await once(holder.stdout, 'data');
-  return () => holder.stdin.end('\n');
-};
-
 describe('a conductor loop posts', () => {
-  it('S1.13 S1.51 S1.73 its runs and failures, with the end of stderr and without secrets (T003 T011 T017)', async () => {
+  it('S1.28 S1.51 S1.73 its runs and failures, with the end of stderr and without secrets (T003 T011 T017)', async () => {
     const stage = openStage();
     stage.env['OPENAI_API_KEY'] = 'sk-secret-0123456789abcdef';
     stage.plans(1, `seq 1 60 >&2; echo "key $OPENAI_API_KEY" >&2; exit 3`);
@@ -132,7 +116,8 @@ describe('a conductor loop posts', () => {
     stage.plans(1, 'exit 1');
     stage.plans(2, waitFor());
     stage.plans(3, createsDone);
-    const release = await holdLock(stage);
+    mkdirSync(stage.file(''), { recursive: true });
+    const { release } = await heldLock(stage.file('TASK-MESSAGE-BUS.md'));
     const first = stage.starts(...conductor);
     await stage.waitForCall(2);
     first.signal('SIGKILL');

@@ -76,6 +76,16 @@ describe('ralph bus', () => {
     expect(await bus('post', '--loop', 'other', 'to other')).toMatchObject({ code: 0 });
     expect((await bus('read', 'it')).stdout).toMatch(/\(INFO\) to it\n$/);
     expect((await bus('read', 'other')).stdout).toMatch(/\(INFO\) to other\n$/);
+    const run = stage.path('.ralph/loops/it/runs/0001');
+    mkdirSync(run, { recursive: true });
+    expect(await bus('post', '--cwd', run, 'from its run')).toMatchObject({ code: 0 });
+    expect(JSON.parse((await bus('read', 'it', '--json', '--tail', '1')).stdout)).toMatchObject({
+      body: 'from its run',
+      projectId: 'workspace',
+      taskId: 'it',
+    });
+    mkdirSync(stage.path('sub'));
+    expect((await bus('read', '--cwd', 'sub')).stdout).toMatch(/\(INFO\) text\n$/);
     expect((await bus('discover', '--from', '.')).stdout).toBe(
       `${stage.path('.ralph/PROJECT-MESSAGE-BUS.md')}\n`,
     );

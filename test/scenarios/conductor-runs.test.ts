@@ -1,12 +1,13 @@
 /** The task folder of document 000: run folders, records, environment and prompts, and children that other programs have recorded. */
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runLoop } from '../../src/index.ts';
 import { isGroupAlive } from '../../src/process/group.ts';
 import { openLibraryFolder } from '../rig/library-folder.ts';
+import { ownPosts } from '../rig/own-posts.ts';
+import { NO_GROUP, startGroup } from '../rig/process-group.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const SLOW = { timeout: 60_000 };
@@ -25,7 +26,7 @@ const variables = (text: string): ReadonlyMap<string, string> =>
 
 describe('two runs of a task', () => {
   it(
-    'S1.59 S1.62 S1.64 S1.68 S1.70 S1.71 leave their folders, records, prompts and output (T013 T017)',
+    'S1.59 S1.61 S1.62 S1.64 S1.68 S1.69 S1.70 S1.71 leave their folders, records, prompts and output (T013 T017)',
     SLOW,
     async () => {
       const stage = openStage();
@@ -46,6 +47,7 @@ describe('two runs of a task', () => {
       expect(readFileSync(onDesk(stage, 'TASK.md'), 'utf8')).toBe('work\n');
 
       const id = variables(stage.given(1, 'env')).get('JRUN_ID');
+      expect(id).toMatch(/^it-[0-9a-f]{8}\.1\.1$/);
       expect(record(stage, '0001')).toMatchObject({
         run_id: id,
         project_id: 'workspace',
@@ -70,20 +72,6 @@ describe('two runs of a task', () => {
       expect(prompt).toContain(`\nWrite output.md to ${onDesk(stage, 'runs/0002/output.md')}\n`);
       expect(prompt).toContain(`\nWhen done, create: ${onDesk(stage, 'DONE')}\n`);
       expect(stage.given(1, 'stdin').split('\n---\n')[1]).toBe('\nwork');
-    },
-  );
-
-  it(
-    'S1.43 have the status `stopped` after a hand-over by exit code or marker file (T009)',
-    SLOW,
-    async () => {
-      const stage = openStage();
-      stage.plans(1, 'exit 42');
-      stage.plans(2, ': > "$TASK_FOLDER/WAIT_WITHOUT_RESTART"; exit 1');
-      expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
-      expect(record(stage, '0001')).toMatchObject({ status: 'stopped', exit_code: 42 });
-      expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
-      expect(record(stage, '0001')).toMatchObject({ status: 'stopped', exit_code: 1 });
     },
   );
 
@@ -181,14 +169,6 @@ describe('the environment of an agent', () => {
   });
 });
 
-/** Starts a process group of another program, which lives until the test ends or `end` is called. */
-function startGroup(): { readonly pgid: number; readonly end: () => void } {
-  const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
-  const end = (): void => void child.kill('SIGKILL');
-  onTestFinished(end);
-  return { pgid: child.pid ?? 0, end };
-}
-const NO_GROUP = 2 ** 31 - 1;
 const recordOf = (pgid: number): string =>
   `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\nexit_code: 0\nstatus: running\n`;
 /** Records a run on the desk of a loop that does not exist yet, and says that its task is done. */
@@ -202,7 +182,7 @@ function prepare(desk: string, records: Readonly<Record<string, string>>): void 
 }
 
 describe('a run that another program has recorded', () => {
-  it('S1.23 S1.54 is waited for after DONE until its processes are gone (T022)', SLOW, async () => {
+  it('S1.23 S1.51 S1.54 is waited for after DONE until its processes are gone (T022)', SLOW, async () => {
     const stage = openStage();
     const { pgid, end } = startGroup();
     prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
@@ -217,18 +197,20 @@ describe('a run that another program has recorded', () => {
       { type: 'child.ended', child: 'x' },
     ]);
     expect(stage.journal.at(-1)).toMatchObject({ outcome: { type: 'done', childrenLeft: [] } });
-    const bus = readFileSync(onDesk(stage, 'TASK-MESSAGE-BUS.md'), 'utf8');
-    expect(bus).toContain('\nwaiting for 1 children to complete: [x]\n');
-    expect(bus).toContain('\ntask completed (all children finished)\n');
+    expect(ownPosts(stage.path('.ralph/loops/it'))).toEqual([
+      'INFO waiting for 1 children to complete: [x]',
+      'INFO task completed (all children finished)',
+    ]);
   });
 
   it(
-    'S1.52 outlives the wait and is left alone; cancelling the wait is no success (T024)',
+    'S1.51 S1.52 outlives the wait and is left alone; cancelling the wait is no success (T024)',
     SLOW,
     async () => {
       const workspace = openLibraryFolder();
       const { pgid } = startGroup();
-      prepare(join(workspace, '.ralph', 'loops', 'it'), { x: recordOf(pgid) });
+      const desk = join(workspace, '.ralph', 'loops', 'it');
+      prepare(desk, { x: recordOf(pgid) });
       const { outcome } = await runLoop({
         workspace,
         name: 'it',
@@ -239,6 +221,7 @@ describe('a run that another program has recorded', () => {
       });
       expect(outcome).toMatchObject({ type: 'done', childrenLeft: ['x'] });
       expect(isGroupAlive(pgid)).toBe(true);
+      expect(ownPosts(desk).at(-1)).toBe('WARNING timeout waiting for children after 100ms: [x]');
 
       const stage = openStage();
       prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
@@ -247,11 +230,14 @@ describe('a run that another program has recorded', () => {
       ralph.signal('SIGINT');
       expect((await ralph.ended).code).toBe(130);
       expect(isGroupAlive(pgid)).toBe(true);
+      expect(ownPosts(stage.path('.ralph/loops/it')).at(-1)).toBe(
+        'ERROR failed waiting for children: cancelled by SIGINT',
+      );
     },
   );
 
   it(
-    'S1.55 S1.56 is closed as failed if it is dead, and a damaged record is a warning (T025)',
+    'S1.51 S1.55 S1.56 is closed as failed if it is dead, and a damaged record is a warning (T025)',
     SLOW,
     async () => {
       const stage = openStage();
@@ -260,6 +246,9 @@ describe('a run that another program has recorded', () => {
       expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
       expect(stderr).toContain('warning: failed to enumerate children: runs/x/run-info.yaml: ');
       expect(stderr).not.toContain('waiting for');
+      expect(ownPosts(stage.path('.ralph/loops/it'))[0]).toMatch(
+        /^WARNING failed to enumerate children: runs\/x\/run-info\.yaml: /,
+      );
       expect(record(stage, 'dead')).toMatchObject({
         status: 'failed',
         exit_code: -1,

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { ownPosts } from '../rig/own-posts.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const conductor = ['-p', 'work', '--preset', 'conductor', '--restart-delay', '0'];
 const createsDone = ': > "$TASK_FOLDER/DONE"';
-const iterations = ({ journal }: Stage) =>
-  journal.flatMap((event) => (event.type === 'iteration.started' ? [event['iteration']] : []));
+/** What the loop said, without its prefix. */
+const linesOf = (stderr: string): readonly string[] =>
+  stderr.split('\n').flatMap((line) => /^(?:\[.*?\] )?\[ralph\] it: (.*)$/.exec(line)?.[1] ?? []);
 const at = ({ journal }: Stage, type: string) =>
   journal.flatMap((event) => (event.type === type ? [event.at] : []));
 
@@ -17,13 +19,19 @@ function prepareMarker(stage: Stage): string {
 }
 
 describe('restarts', () => {
-  it('S1.1 S1.11 S1.12 S1.29 end with an error at the limit if the agent only ever exits 0 (T001)', async () => {
+  it('S1.1 S1.8 S1.11 S1.12 S1.14 S1.29 end with an error at the limit if the agent only ever exits 0 (T001)', async () => {
     const stage = openStage();
     const { code, stderr } = await stage.run(...conductor, '-m', '3');
     expect(code).toBe(1);
     expect(stderr).toContain('max restarts exceeded');
     expect(stage.calls).toBe(3);
-    expect(iterations(stage)).toEqual([1, 2, 3]);
+    const steps = stage.journal.flatMap(({ type, phase }) =>
+      ['probe.finished', 'run.started', 'timer.fired', 'loop.ended'].includes(type)
+        ? [typeof phase === 'string' ? `DONE? ${phase}` : type]
+        : [],
+    );
+    const turn = ['DONE? before', 'run.started', 'DONE? after', 'timer.fired'];
+    expect(steps).toEqual([...turn, ...turn, ...turn, 'DONE? before', 'loop.ended']);
     expect(stage.state['status']).toBe('stopped');
   });
 
@@ -46,11 +54,18 @@ describe('restarts', () => {
     expect(stage.state).toMatchObject({ total_failures: 3, consecutive_failures: 0 });
   });
 
-  it('S1.27 end when a run creates DONE, whatever its exit code (T003)', async () => {
+  it('S1.13 S1.27 S1.31 S1.51 end when a run creates DONE, whatever its exit code, and none is announced (T003)', async () => {
     const stage = openStage();
     stage.plans(1, `${createsDone}; exit 1`);
-    const { code } = await stage.run(...conductor);
+    const { code, stderr } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stderr).toContain('WARNING: agent failed on restart #0: agent exited with code 1');
+    expect(stderr).not.toContain('restarting');
+    expect(ownPosts(stage.file(''))).toEqual([
+      'INFO starting root agent (restart #0)',
+      'WARNING root agent failed on restart #0: agent exited with code 1',
+      'INFO task completed (DONE marker present, no active children)',
+    ]);
   });
 
   it('S1.15 S1.16 wait for the delay after every run, and once more before giving up (T006)', async () => {
@@ -76,11 +91,14 @@ describe('restarts', () => {
 });
 
 describe('the DONE marker', () => {
-  it('S1.20 S1.26 that exists beforehand is a success without a run, whatever its content (T004)', async () => {
+  it('S1.20 S1.24 S1.26 that exists beforehand is a success without a run, whatever its content (T004)', async () => {
     const stage = openStage();
     writeFileSync(prepareMarker(stage), 'not done at all');
     const { code } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
+    expect(ownPosts(stage.file(''))).toEqual([
+      'INFO task completed (DONE marker present, no active children)',
+    ]);
   });
 
   it('S1.21 that is a folder is an error, and no agent runs (T005)', async () => {
@@ -136,28 +154,17 @@ describe('a conductor loop', () => {
     expect(stderr).toContain('cancelled by SIGINT');
   });
 
-  it('S1.42 hands over to a person on exit code 42 (T009)', async () => {
-    const stage = openStage();
-    stage.plans(1, 'exit 42');
-    const { code, stderr } = await stage.run(...conductor);
-    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
-    expect(stderr).toContain('Wait-without-restart signal detected');
-    expect(stage.state).toMatchObject({ status: 'stopped', total_failures: 0 });
-  });
-
-  it('S1.42 hands over to a person when a run creates WAIT_WITHOUT_RESTART (T009)', async () => {
-    const stage = openStage();
-    stage.plans(1, ': > "$TASK_FOLDER/WAIT_WITHOUT_RESTART"');
-    const { code, stderr } = await stage.run(...conductor);
-    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
-    expect(stderr).toContain('Wait-without-restart signal detected');
-    expect(stage.state['status']).toBe('stopped');
-  });
-
-  it('S1.41 S1.43 hands over to a person when a run posts a message of the type wait_without_restart (T009)', async () => {
+  it.each([
+    ['exits with 42', 'exit 42'],
+    ['creates WAIT_WITHOUT_RESTART', ': > "$TASK_FOLDER/WAIT_WITHOUT_RESTART"; exit 1'],
+    [
+      'posts a message of the type wait_without_restart',
+      '$RALPH bus post --type wait_without_restart "a person"',
+    ],
+  ])('S1.41 S1.42 S1.43 hands over to a person when a run %s (T009)', async (_, script) => {
     const stage = openStage();
     stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
-    stage.plans(1, '$RALPH bus post --type wait_without_restart "waiting for user input"');
+    stage.plans(1, script);
     const { code, stderr } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
     expect(stderr).toContain('Wait-without-restart signal detected');
@@ -165,7 +172,7 @@ describe('a conductor loop', () => {
     expect(stage.read('.ralph/loops/it/runs/0001/run-info.yaml')).toContain('status: stopped\n');
   });
 
-  it('is done, without a hand-over, when a run exits 42 and creates DONE (T014)', async () => {
+  it('S1.8 S1.41 is done, without a hand-over, when a run exits 42 and creates DONE (T014)', async () => {
     const stage = openStage();
     stage.plans(1, `${createsDone}; exit 42`);
     const { code, stderr } = await stage.run(...conductor);
@@ -174,7 +181,7 @@ describe('a conductor loop', () => {
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });
   });
 
-  it('S1.44 S1.45 ends with a fatal error when the agent command disappears or is no longer executable (T010)', async () => {
+  it('S1.44 S1.45 S1.46 ends with a fatal error when the agent command disappears or is no longer executable (T010)', async () => {
     const stage = openStage();
     stage.plans('default', `rm "${stage.agent}"`);
     const gone = await stage.run(...conductor);
@@ -191,12 +198,9 @@ describe('a conductor loop', () => {
 });
 
 describe('the console of a conductor loop', () => {
-  /** What the loop said, without its prefix. */
-  const linesOf = (stderr: string): readonly string[] =>
-    stderr.split('\n').flatMap((line) => /^(?:\[.*?\] )?\[ralph\] it: (.*)$/.exec(line)?.[1] ?? []);
   const DATED = /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[ralph\] it: Attempt 2: Agent succeeded$/m;
 
-  it('S1.13 S1.31 S1.32 S1.33 S1.46 has the attempts, their errors and restarts, and the limit (T016)', async () => {
+  it('S1.13 S1.28 S1.31 S1.32 S1.33 S1.46 S1.51 has the attempts, their errors and restarts, and the limit (T011 T016)', async () => {
     const stage = openStage();
     stage.plans(1, 'exit 1');
     stage.plans(3, 'exit 7');
@@ -215,28 +219,7 @@ describe('the console of a conductor loop', () => {
       'Transient error: agent exited with code 7',
       'Attempt 3: Max restarts exceeded, stopping',
     ]);
-  });
-
-  it('S1.40 has the timeout of a run and what follows from it (T020)', async () => {
-    const stage = openStage();
-    stage.plans(1, 'sleep 60');
-    stage.plans(2, createsDone);
-    const { stderr } = await stage.run(...conductor, '--iteration-timeout', '1s');
-    expect(linesOf(stderr).slice(1, 6)).toEqual([
-      'Agent timeout after 1s, killing process group',
-      'Process group killed, treating as failure',
-      'WARNING: agent failed on restart #0: agent timeout',
-      'Transient error: agent timeout',
-      'Restarting agent (attempt 2/100)',
-    ]);
-  });
-
-  it('S1.13 S1.31 announces no restart after a failed run that creates DONE (T003)', async () => {
-    const stage = openStage();
-    stage.plans(1, `${createsDone}; exit 1`);
-    const { stderr } = await stage.run(...conductor);
-    expect(stderr).toContain('WARNING: agent failed on restart #0: agent exited with code 1');
-    expect(stderr).not.toContain('restarting');
+    expect(ownPosts(stage.file('')).at(-1)).toBe('ERROR task failed: max restarts (3) exceeded');
   });
 });
 
@@ -293,23 +276,21 @@ describe('processes of an agent', () => {
     expect(stage.given(2, 'left').trim()).toMatch(/^(?:Z.*)?$/);
   });
 
-  it('that exceed --iteration-timeout are killed, and the run counts as failed and is retried (T020)', async () => {
+  it('S1.39 S1.40 that exceed --iteration-timeout are killed, and the run counts as failed and is retried (T020)', async () => {
     const stage = openStage();
     stage.plans(1, 'sleep 60');
     stage.plans(2, createsDone);
-    const { code } = await stage.run(...conductor, '--iteration-timeout', '500ms');
+    const { code, stderr } = await stage.run(...conductor, '--iteration-timeout', '1s');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     expect(stage.has(1, 'end')).toBe(false);
     expect(stage.state).toMatchObject({ total_failures: 1, runs: 2 });
-  });
-
-  it('S1.39 that exceed --iteration-timeout are reported as `agent timeout` (T020)', async () => {
-    const stage = openStage();
-    stage.plans(1, 'sleep 60');
-    stage.plans(2, createsDone);
-    const { code, stderr } = await stage.run(...conductor, '--iteration-timeout', '500ms');
-    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect(stderr).toContain('WARNING: agent failed on restart #0: agent timeout\n');
+    expect(linesOf(stderr).slice(1, 6)).toEqual([
+      'Agent timeout after 1s, killing process group',
+      'Process group killed, treating as failure',
+      'WARNING: agent failed on restart #0: agent timeout',
+      'Transient error: agent timeout',
+      'Restarting agent (attempt 2/100)',
+    ]);
   });
 
   it('S1.70 may close stdin before they read a prompt of 1 MB (T028)', async () => {

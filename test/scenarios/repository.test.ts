@@ -62,7 +62,9 @@ it('S2.92 every source folder has tests, and so has every feature that the docum
 it('S1.48 integration tests cover a real agent, the clean-up of the process group and the timeout', () => {
   expect(text('test/agents/one-real-agent.test.ts')).toMatch(/^it\('a real agent /m);
   expect(text('test/e2e/behaviours.test.ts')).toMatch(/it\(`S1\.36 S1\.37 is killed after the agent exits/);
-  expect(text('test/scenarios/conductor.test.ts')).toMatch(/it\('S1\.39 that exceed --iteration-timeout/);
+  expect(text('test/scenarios/conductor.test.ts')).toMatch(
+    /it\('S1\.39 S1\.40 that exceed --iteration-timeout/,
+  );
 });
 
 it('S2.3 the commands are init and run, which is the default, and a flag prints the version', async () => {

@@ -139,7 +139,7 @@ describe('a desk', () => {
   it('that came with a clone is no loop: it is ignored and mentioned, and a new loop moves it away', async () => {
     const stage = openStage();
     await stage.run(...work, '-m', '1');
-    // What the repository of somebody else may contain: a desk, and the state of a loop as an earlier version kept it.
+    // What a cloned repository may contain: a desk, and the state of a loop as an earlier version kept it.
     cpSync(stage.files('it').state, stage.files('it').desk, { recursive: true });
     stage.write('.ralph/loops/it/DONE', '');
     stage.env['XDG_STATE_HOME'] = join(stage.plan, 'another-home');
