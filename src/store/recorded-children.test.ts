@@ -51,9 +51,11 @@ describe('a recorded run', () => {
   });
 
   it('S1.54 is unknown if it has aliases, or if all records together are too long to be read', () => {
-    const pgid = startGroup();
+    const { pgid } = startGroup();
     put('alias', child(pgid, 'a: &a [1]\nb: [*a, *a]\n'));
-    expect(recordedChildren(folder)).toMatchObject({ active: [], problem: expect.stringMatching(/alias/i) });
+    const aliased = recordedChildren(folder);
+    expect(aliased.active).toEqual([]);
+    expect(aliased.problem).toMatch(/alias/i);
     rmSync(join(folder.desk.runs, 'alias'), { recursive: true });
     const long = child(pgid, `#${' '.repeat(60_000)}\n`);
     for (let at = 10; at < 30; at++) put(`long-${at}`, long);
