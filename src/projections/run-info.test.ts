@@ -190,15 +190,13 @@ describe('the record of a run', () => {
     expect(readdirSync(folder.desk.runs)).toEqual(['0001', '0002']);
   });
 
-  it('is written nowhere else if the folder of the runs is a link, and again once it is not', () => {
+  it('is not written through a link in the place of the folder of the runs, which is moved aside', () => {
     const elsewhere = join(dirname(workspace), 'elsewhere');
     mkdirSync(elsewhere);
     mkdirSync(folder.desk.path, { recursive: true });
     symlinkSync(elsewhere, folder.desk.runs);
-    const info = project([], events('conductor', ...first));
+    project([], events('conductor', ...first));
     expect(readdirSync(elsewhere)).toEqual([]);
-    rmSync(folder.desk.runs);
-    info.write();
     expect(record('0001')).toMatchObject({ status: 'running' });
   });
 
