@@ -86,7 +86,7 @@ export async function answer(
   const text = wordsOrStdin(words);
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
-  refuseEnded(loop);
+  refuseDone(loop);
   const question = questionFor(loop.state, options.question ?? null);
   if (question === undefined) {
     const open = loop.state.questions.map(({ id }) => id);
@@ -146,11 +146,14 @@ function parseSetting(text: string): SetLimits {
   return parse(key, text.slice(at + 1));
 }
 
-function refuseEnded({ spec: { name }, state: { outcome } }: LoopReading): void {
-  if (outcome === null) return;
-  throw new UserError(
-    outcome.type === 'done'
-      ? `loop ${name} is already done; start it again with: ralph run --name ${name} …`
-      : `loop ${name} has ended; resume it with: ralph resume ${name}`,
-  );
+function refuseEnded(loop: LoopReading): void {
+  refuseDone(loop);
+  const { name } = loop.spec;
+  if (loop.state.outcome !== null)
+    throw new UserError(`loop ${name} has ended; resume it with: ralph resume ${name}`);
+}
+
+function refuseDone({ spec: { name }, state: { outcome } }: LoopReading): void {
+  if (outcome?.type === 'done')
+    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
 }
