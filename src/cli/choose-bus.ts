@@ -84,7 +84,7 @@ function onlyLoop(workspace: string): ReturnType<typeof findLoop> {
       `which loop? There are ${loops.length} in ${workspace}: ${shortList(
         loops.map(({ spec }) => spec.name),
         5,
-      )}`,
+      )}; name one: ralph bus read NAME, or ralph bus post --loop NAME "text"`,
     );
   return only;
 }
