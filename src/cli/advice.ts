@@ -1,3 +1,5 @@
+import type { Command, CommanderError } from 'commander';
+
 /** Advice for a command line that cannot be parsed; null if the parser's own message is enough. */
 export function adviceOn(code: string, words: readonly string[], hasCommand: boolean): string | null {
   const [name, ...rest] = words;
@@ -12,6 +14,32 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   if ((!hasExtraWords && code !== 'commander.optionMissingArgument') || hasCommand) return null;
   const advice = hasExtraWords ? 'Quote a task of several words, and put' : 'Put';
   return `(${advice} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
+}
+
+/** What the named command expects, where the parser's own message only says what is wrong; null where it says more. */
+export function usageFor(
+  { code, message }: CommanderError,
+  program: Command,
+  words: readonly string[],
+): string | null {
+  if (message.includes('(Did you mean')) return null;
+  let [command, path] = [program, 'ralph'];
+  for (const word of words) {
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) break;
+    [command, path] = [next, `${path} ${word}`];
+  }
+  switch (code) {
+    case 'commander.missingArgument':
+    case 'commander.excessArguments':
+      return `(Usage: ${path} ${command.usage()})`;
+    case 'commander.unknownCommand':
+      return `(List the commands with: ${path} --help)`;
+    case 'commander.unknownOption':
+      return `(List the options with: ${path} --help)`;
+    default:
+      return null;
+  }
 }
 
 /** The commands that take a task and the command of an agent. */

@@ -62,6 +62,12 @@ describe('the lines of a tool', () => {
       '[12:00:00]   ⎿  ok',
     ]);
   });
+
+  it('S1.33 have the date in the time where the lines of the loop have it', () => {
+    const dated = new AgentLines({ ...options, timestamps: true }, () => NOON);
+    dated.begin(undefined, true);
+    expect(dated.lines(start('Bash', 'x'))[0]).toMatch(/^\[2026-01-01 12:00:00\] /);
+  });
 });
 
 describe('a run that an earlier owner began', () => {

@@ -25,6 +25,8 @@ export interface LineOptions {
 export class AgentLines {
   readonly #options: LineOptions;
   readonly #now: () => number;
+  /** Whether the time in front of a line has its date. */
+  #isDated = false;
   readonly #tools = new Map<string, string>();
   #message: string | null = null;
   #atLineStart = true;
@@ -41,7 +43,8 @@ export class AgentLines {
   }
 
   /** Resets the counters for a new run. */
-  begin(startedAt: number = this.#now()): void {
+  begin(startedAt: number = this.#now(), isDated: boolean = this.#isDated): void {
+    this.#isDated = isDated;
     this.#tools.clear();
     // The words of the new run must not continue an unfinished line of the last one.
     this.#message = this.#atLineStart ? null : 'another run';
@@ -145,7 +148,7 @@ export class AgentLines {
   }
 
   #stamp(): string {
-    return stamp(this.#now());
+    return stamp(this.#now(), this.#isDated);
   }
 
   #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): readonly string[] {

@@ -22,7 +22,7 @@ export interface PostOptions extends BusOptions {
 
 /** `ralph bus post`: appends a message and prints its id. */
 export async function postMessage(words: readonly string[], options: PostOptions): Promise<number> {
-  const type = options.type ?? 'INFO';
+  const type = typeOf(options);
   const meta = questionMeta(type, options);
   const { bus, projectId, taskId, runId } = chooseBus(options.loop ?? null, options);
   const body = bodyFrom(words, options);
@@ -30,6 +30,12 @@ export async function postMessage(words: readonly string[], options: PostOptions
   const id = await post(bus, draft({ type, projectId, taskId, runId, parents, meta, body }));
   print(`msg_id: ${id}\n`);
   return 0;
+}
+
+function typeOf({ type = 'INFO' }: PostOptions): string {
+  if (!/^[^\s\p{Cc}]{1,100}$/u.test(type))
+    throw new UserError(`--type must be one word such as FACT or QUESTION, got ${JSON.stringify(type)}`);
+  return type;
 }
 
 /** The default answer of a question, and when it applies. */

@@ -101,7 +101,7 @@ function onlyLoop(loops: readonly LoopReading[], workspace: string): LoopReading
       `which loop? There are ${loops.length} in ${workspace}: ${shortList(
         loops.map(({ spec }) => spec.name),
         5,
-      )}`,
+      )}; name one: ralph bus read NAME, or ralph bus post --loop NAME "text"`,
     );
   return only;
 }

@@ -98,11 +98,12 @@ export class Console implements LoopObserver {
     this.#state = state;
     this.#report = report;
     if (event.type === 'run.started') {
-      this.#lines.begin(event.at);
+      this.#lines.begin(event.at, state.policy.wording.datedStamps);
       this.#provider.begin();
     }
     // The time of a run that an earlier owner began counts from there.
-    if (event.type === 'owner.changed') this.#lines.begin(openRun(state)?.plannedAt);
+    if (event.type === 'owner.changed')
+      this.#lines.begin(openRun(state)?.plannedAt, state.policy.wording.datedStamps);
     if (event.type === 'run.ended' && this.#events > 0) {
       this.detail(`stream stats: ${this.#events} events, ${this.#unparsed} errors`);
     }
@@ -210,8 +211,8 @@ export class Console implements LoopObserver {
 }
 
 /** As document 001 prescribes: without the name of the loop, since some come before there is one. */
-export function detailLine(line: string, options: ViewOptions): string {
-  return `${stampIf(options)}${detail(line)}`;
+export function detailLine(line: string, options: ViewOptions, isDated?: boolean): string {
+  return `${stampIf(options, isDated)}${detail(line)}`;
 }
 
 function detail(line: string): string {

@@ -87,7 +87,7 @@ export async function answer(
   const text = wordsOrStdin(words);
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
-  refuseEnded(loop);
+  refuseDone(loop);
   const answered = queuedControls(loop.folder.inbox).map((one) =>
     one.type === 'answer' ? one.question : null,
   );
@@ -151,11 +151,14 @@ function parseSetting(text: string): SetLimits {
   return parse(key, text.slice(at + 1));
 }
 
-function refuseEnded({ spec: { name }, state: { outcome } }: LoopReading): void {
-  if (outcome === null) return;
-  throw new UserError(
-    outcome.type === 'done'
-      ? `loop ${name} is already done; start it again with: ralph run --name ${name} …`
-      : `loop ${name} has ended; resume it with: ralph resume ${name}`,
-  );
+function refuseEnded(loop: LoopReading): void {
+  refuseDone(loop);
+  const { name } = loop.spec;
+  if (loop.state.outcome !== null)
+    throw new UserError(`loop ${name} has ended; resume it with: ralph resume ${name}`);
+}
+
+function refuseDone({ spec: { name }, state: { outcome } }: LoopReading): void {
+  if (outcome?.type === 'done')
+    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
 }

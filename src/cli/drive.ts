@@ -43,7 +43,10 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     for (const note of loop.notes) view.status(note);
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
-    if (options.quiet !== true) view.line(detailLine(`Agent command: ${loop.shownCommand}`, options));
+    if (options.quiet !== true) {
+      const { datedStamps } = loop.state.policy.wording;
+      view.line(detailLine(`Agent command: ${loop.shownCommand}`, options, datedStamps));
+    }
     const { sandbox, host } = loop.state.policy;
     if (host === 'tmux') view.status(`the agent's terminal: ralph attach ${loop.spec.name}`);
     if (sandbox !== null) {

@@ -263,8 +263,8 @@ function ownerLines(state: LoopState): readonly string[] {
   if (state.control.paused && run === null) return [];
   const iteration = ofLimit(state.iteration, state.policy.limits.iterations);
   if (run !== null) return [`reattached to the agent of iteration ${iteration}`];
-  const waiting = waitText(state);
-  return [`continuing at iteration ${iteration}${waiting === null ? '' : `, ${waiting}`}`];
+  const waiting = waitText(state) ?? childrenWaitLines(state)[0];
+  return [`continuing at iteration ${iteration}${waiting === undefined ? '' : `, ${waiting}`}`];
 }
 
 function endLines(

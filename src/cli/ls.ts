@@ -116,7 +116,7 @@ export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean
         owner === null ? '-' : String(owner),
         ...(withTags ? [(loop.spec.tags ?? []).join(',')] : []),
         ...(withWorkspace ? [workspace] : []),
-        [waiting ?? reason ?? [], warning ?? []].flat().join('; '),
+        [waiting === null ? (reason ?? []) : `waiting: ${waiting}`, warning ?? []].flat().join('; '),
       ];
     }),
   ];

@@ -3,7 +3,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { closest } from '../config/closest.ts';
 import { jsonFilesIn } from '../store/state-folder.ts';
 import { loopsFolder } from '../store/store.ts';
-import { adviceOn, FIRST_STEPS, wrongTask } from './advice.ts';
+import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
 import { backgroundCommands } from './program-background.ts';
@@ -33,7 +33,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      const advice = adviceOn(error.code, words, command.length > 0);
+      const advice = adviceOn(error.code, words, command.length > 0) ?? usageFor(error, program, words);
       if (advice !== null) warn(`${advice}\n`);
       return codeFor(words, 2);
     }

@@ -132,11 +132,11 @@ export function explain(
 ): string {
   switch (outcome.type) {
     case 'done':
-      if (!outcome.verified) return 'done, unverified: the agent claimed to be done and no check verified it';
+      if (!outcome.verified) return "done, unverified: no check verified the agent's claim";
       // If passed checks alone are enough, there may be no claim.
       return until === 'checks'
         ? 'done: every check passed after the last run'
-        : 'done: the claim was accepted and every check passed after the last run';
+        : 'done: claim accepted, and every check passed after the last run';
     case 'waiting':
       return 'the agent asked to wait for a person';
     case 'iterations-exhausted':

@@ -79,7 +79,9 @@ export async function lookAtPlan(loop: StartedLoop, effect: EffectOf<'probe'>): 
     return found;
   }
   // If the plan could not be read before this iteration, the last one in which it could counts.
-  const ticked = before === null ? [] : tickedItems(before.items, plan);
+  // An item that an earlier run removed was open when it went, so that one which is back as done was ticked.
+  const gone = before === null || start === null ? [] : missingItems(start.items, before);
+  const ticked = before === null ? [] : tickedItems([...before.items, ...gone], plan);
   if (before === null || ticked.length === 0) return found;
   return {
     ...found,

@@ -18,8 +18,12 @@ export function promptFromTaskFile(
   { taskFolder }: Policy,
 ): PromptSource {
   if (!taskFolder) throw new UserError(NO_PROMPT);
-  const text = name === null || problemWithName(name) !== null ? null : readTask(new Desk(workspace, name));
-  if (text === null) throw new UserError('TASK.md not found and no prompt provided');
+  const desk = name === null || problemWithName(name) !== null ? null : new Desk(workspace, name);
+  const text = desk === null ? null : readTask(desk);
+  if (text === null) {
+    const where = desk === null ? 'name the loop of a TASK.md with --name' : `write ${desk.taskFile}`;
+    throw new UserError(`TASK.md not found and no prompt provided; pass a task, or ${where}`);
+  }
   // The newline that was added to the prompt when the file was made.
   return { text: text.replace(/\n$/, '') };
 }

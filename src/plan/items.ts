@@ -21,6 +21,11 @@ export interface KnownItem {
   readonly isDone: boolean;
 }
 
+/** A plan as far as its items are compared. */
+interface KnownItems {
+  readonly items: readonly KnownItem[];
+}
+
 /** The name of an item for people: `US-001 Add the table`. */
 export function nameOf({ id, title }: Pick<KnownItem, 'id' | 'title'>): string {
   return id === null ? title : `${id} ${title}`;
@@ -45,7 +50,7 @@ export function nextItem(plan: Plan): PlanItem | null {
  * The items that were open and are gone: an item is recognised by its id, or by its title if it has none. Of items with the
  * same title, as many are missing as there are fewer now.
  */
-export function missingItems(before: readonly KnownItem[], { items }: Plan): readonly KnownItem[] {
+export function missingItems(before: readonly KnownItem[], { items }: KnownItems): readonly KnownItem[] {
   const known = counts(before);
   const now = counts(items);
   const left = new Map([...known].map(([key, count]) => [key, count - (now.get(key) ?? 0)]));
@@ -53,7 +58,7 @@ export function missingItems(before: readonly KnownItem[], { items }: Plan): rea
 }
 
 /** The items that were open before and are done now. */
-export function tickedItems(before: readonly KnownItem[], { items }: Plan): readonly KnownItem[] {
+export function tickedItems(before: readonly KnownItem[], { items }: KnownItems): readonly KnownItem[] {
   const isDone = (item: KnownItem): boolean => item.isDone;
   const earlier = counts(before.filter(isDone));
   const done = counts(items.filter(isDone));

@@ -31,7 +31,7 @@ describe('a question on the bus', () => {
     await program.says('the agent asks: Which database?');
     await program.says('answer with: ralph answer a "…"');
     const status = await rig.does('status', 'a');
-    expect(status.stdout).toContain('Waiting: answer (Which database?)\n');
+    expect(status.stdout).toContain('Waiting: answer to "Which database?"\n');
     expect(JSON.parse((await rig.does('status', 'a', '--json')).stdout)).toMatchObject({
       questions: [{ text: 'Which database?', default: null, until: null }],
     });
@@ -82,6 +82,24 @@ describe('a question on the bus', () => {
     await claims(next);
     exits(await second.ended, 0);
     expect(rig.loop('a').all('question.asked')).toHaveLength(1);
+  });
+
+  it('can be answered after the loop was stopped; the answer counts when the loop is resumed', async () => {
+    const { program, turn } = await firstTurn(rig);
+    await ask(turn, 'Continue?');
+    await turn.exits(0);
+    await program.says('the agent asks: Continue?');
+    await rig.does('stop', 'a');
+    exits(await program.ended, 130);
+    expect(await rig.does('answer', 'a', 'yes')).toMatchObject({
+      code: 0,
+      stdout: 'queued for a: the loop is not running; it takes effect with: ralph resume a\n',
+    });
+    const second = rig.ralph(['resume', 'a']);
+    const next = await rig.nextTurn();
+    expect(next.prompt).toContain('You asked: Continue?\nThe answer: yes');
+    await claims(next);
+    exits(await second.ended, 0);
   });
 
   it('continues with its default if no answer comes in time', async () => {

@@ -88,7 +88,17 @@ describe('the command line', () => {
       [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
       [['resum', 'it'], 'Did you mean resume?'],
       [['run', '-p'], "option '-p, --prompt <text>' argument missing"],
-      [['pause'], "missing required argument 'name'"],
+      [['pause'], /missing required argument 'name'\n\(Usage: ralph pause \[options\] <name>\)\n$/],
+      [
+        ['answer', 'it'],
+        /missing required argument 'words'\n\(Usage: ralph answer .*<name> <words\.\.\.>\)\n$/,
+      ],
+      [['mcp', 'it'], /too many arguments.*\n\(Usage: ralph mcp \[options\]\)\n$/],
+      [['bus', 'zzz'], /unknown command 'zzz'\n\(List the commands with: ralph bus --help\)\n$/],
+      [
+        ['plan', 'show', '--zzz'],
+        /unknown option '--zzz'\n\(List the options with: ralph plan show --help\)\n$/,
+      ],
     ];
     expect(await wrongAnswers(openStage(), cases)).toEqual([]);
   });

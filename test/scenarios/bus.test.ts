@@ -72,7 +72,9 @@ describe('ralph bus', () => {
     await withLoop();
     expect(await bus('post', 'to it')).toMatchObject({ code: 0 });
     await stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent).ended;
-    expect(await refused('post', 'text')).toContain('which loop? There are 2 in');
+    expect(await refused('post', 'text')).toMatch(
+      /which loop\? There are 2 in .*: it, other; name one: ralph bus read NAME/,
+    );
     expect(await bus('post', '--loop', 'other', 'to other')).toMatchObject({ code: 0 });
     expect((await bus('read', 'it')).stdout).toMatch(/\(INFO\) to it\n$/);
     expect((await bus('read', 'other')).stdout).toMatch(/\(INFO\) to other\n$/);
@@ -103,6 +105,10 @@ describe('ralph bus', () => {
       [[...question, '--default', 'x'], '--default needs --timeout'],
       [[...question, '--timeout', '1m'], '--timeout needs --default'],
       [['post', 'x', '--default', 'x', '--timeout', '1m'], 'are for --type QUESTION, got "INFO"'],
+      [
+        ['post', 'x', '--type', 'two words'],
+        '--type must be one word such as FACT or QUESTION, got "two words"',
+      ],
       [['post', 'x', '--body', 'y'], 'either with --body or as words'],
       [['post'], 'the message is empty'],
       [['read', '--since', 'MSG-1'], 'no message MSG-1 on'],

@@ -28,7 +28,7 @@ const ended = (stage: Stage, name: string): unknown => stage.journalOf(name).at(
 
 describe('a child loop', () => {
   it(
-    'S1.23 S1.51 outlives the run that started it, and its parent waits for it after DONE',
+    'S1.23 S1.51 outlives the run that started it, and its parent waits for it after DONE, also if it was killed',
     SLOW,
     async () => {
       const stage = openStage();
@@ -40,9 +40,15 @@ describe('a child loop', () => {
       const { stdout } = await stage.ralph('status', 'it').ended;
       expect(stdout).toContain('Child: kid: running, iteration 1/1\n');
       expect(stdout).toContain('Waiting: 1 child loop (kid)\n');
-      expect((await stage.ralph('ls', '--tree').ended).stdout).toMatch(/^it +running.*\n {2}kid +running/m);
+      expect((await stage.ralph('ls', '--tree').ended).stdout).toMatch(
+        /^it +running.* waiting: 1 child loop \(kid\)\n {2}kid +running/m,
+      );
+      parent.signal('SIGKILL');
+      await parent.ended;
+      const resumed = stage.ralph('resume', 'it');
+      await resumed.until('continuing at iteration 1/2, waiting for 1 child loop to complete: kid');
       stage.release();
-      const { code, stderr } = await parent.ended;
+      const { code, stderr } = await resumed.ended;
       expect({ code, stderr }).toMatchObject({ code: 0 });
       expect(stderr).toContain('children    kid (iterations-exhausted)');
       const [started, end, more] = stage.journal.filter(({ type }) => type.startsWith('child.'));

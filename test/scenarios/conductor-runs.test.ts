@@ -107,7 +107,7 @@ describe('the task', () => {
     const missing = await stage.run(...conductor);
     expect(missing).toMatchObject({
       code: 2,
-      stderr: 'ralph: error: TASK.md not found and no prompt provided\n',
+      stderr: `ralph: error: TASK.md not found and no prompt provided; pass a task, or write ${stage.path('.ralph/loops/it/TASK.md')}\n`,
     });
     stage.write('.ralph/loops/it/TASK.md', 'from the file\n');
     expect((await stage.run(...conductor)).code).toBe(0);

@@ -206,6 +206,7 @@ describe('the console of a conductor loop', () => {
     stage.plans(3, 'exit 7');
     const { stderr } = await stage.run(...conductor, '-m', '3', '--timestamps');
     expect(stderr).toMatch(DATED);
+    expect(stderr).toMatch(/^\[\d{4}-.{14}\] \[ralph\] Agent command: /);
     expect(linesOf(stderr).filter((line) => !line.startsWith('iteration 2 completed'))).toEqual([
       'starting iteration 1/3',
       'WARNING: agent failed on restart #0: agent exited with code 1',

@@ -143,6 +143,15 @@ describe('a loop with a plan', () => {
     expect(stderr).toContain('  ticked      without a change in the tree: one, two\n');
   });
 
+  it('names an item that one run removed and the next put back as done', async () => {
+    const stage = stageWith('- [ ] one\n- [ ] two\n');
+    stage.plans(1, 'echo "- [ ] one" >PLAN.md');
+    stage.plans(2, `printf -- '- [x] one\\n- [x] two\\n' >PLAN.md; ${DONE}`);
+    const { code, stderr } = await stage.run('-p', 'work', '--plan', 'PLAN.md');
+    expect(code).toBe(0);
+    expect(stderr).toContain('  ticked      without a change in the tree: one, two\n');
+  });
+
   it('outside of git says nothing about changes', async () => {
     const stage = openStage();
     stage.write('PLAN.md', '- [ ] one\n');

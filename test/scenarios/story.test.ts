@@ -38,7 +38,7 @@ describe('ralph story', () => {
       'check passed: test -e fixed (exit 0, #s)',
       'the agent claims to be done (promise-tag: <promise>DONE</promise>)',
       'claim accepted: every check passed',
-      'ended after #s: done: the claim was accepted and every check passed after the last run (exit code 0)',
+      'ended after #s: done: claim accepted, and every check passed after the last run (exit code 0)',
     ]);
   });
 
