@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
+import { ownPosts } from '../../test/rig/own-posts.ts';
+import { startGroup } from '../../test/rig/process-group.ts';
+import { recordOf, recordRuns } from '../../test/rig/recorded-runs.ts';
 import { createLoop, resumeLoop, runLoop } from './library.ts';
 import type { AgentContext } from './function-agent.ts';
 
@@ -14,6 +17,26 @@ const untilAborted = async ({ signal }: AgentContext): Promise<never> => {
   if (!signal.aborted) await once(signal, 'abort');
   throw new Error('aborted');
 };
+
+describe('a loop that is done', () => {
+  it('S1.51 S1.52 succeeds and warns if a recorded child outlives the wait, and leaves it alone (T024)', async () => {
+    const workspace = openLibraryFolder();
+    const { pgid } = startGroup();
+    const desk = join(workspace, '.ralph', 'loops', 'it');
+    recordRuns(desk, { x: recordOf(pgid) });
+    const { outcome } = await runLoop({
+      workspace,
+      name: 'it',
+      preset: 'conductor',
+      prompt: 'work',
+      agent: () => DONE,
+      policy: { children: { waitMs: 100, pollMs: 10 } },
+    });
+    expect(outcome).toMatchObject({ type: 'done', childrenLeft: ['x'] });
+    expect(() => process.kill(pgid, 0)).not.toThrow();
+    expect(ownPosts(desk).at(-1)).toBe('WARNING timeout waiting for children after 100ms: [x]');
+  });
+});
 
 describe('a function as an agent', () => {
   it('S3.42 S3.43 S3.54 returns a result with every iteration', async () => {

@@ -24,6 +24,17 @@ function agentThat(stage: Stage, script: string): string {
   return path;
 }
 
+/** A loop that is done and waits for its child, which runs until the test releases it. */
+async function waitsForKid(): Promise<{ stage: Stage; parent: ReturnType<Stage['shell']> }> {
+  const stage = openStage();
+  stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
+  stage.plans(2, waitFor());
+  const parent = starts(stage, '--preset conductor -m 2');
+  await parent.until('waiting for 1 child loop to complete: kid');
+  await stage.waitForCall(2);
+  return { stage, parent };
+}
+
 const ended = (stage: Stage, name: string): unknown => stage.journalOf(name).at(-1)?.['outcome'];
 
 describe('a child loop', () => {
@@ -31,12 +42,7 @@ describe('a child loop', () => {
     'S1.23 S1.51 outlives the run that started it, and its parent waits for it after DONE, also if it was killed',
     SLOW,
     async () => {
-      const stage = openStage();
-      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
-      stage.plans(2, waitFor());
-      const parent = starts(stage, '--preset conductor -m 2');
-      await parent.until('waiting for 1 child loop to complete: kid');
-      await stage.waitForCall(2);
+      const { stage, parent } = await waitsForKid();
       const { stdout } = await stage.ralph('status', 'it').ended;
       expect(stdout).toContain('Child: kid: running, iteration 1/1\n');
       expect(stdout).toContain('Waiting: 1 child loop (kid)\n');
@@ -74,12 +80,7 @@ describe('a child loop', () => {
     'S1.52 keeps running if its parent is stopped while it waits, which is no success of the parent',
     SLOW,
     async () => {
-      const stage = openStage();
-      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
-      stage.plans('default', waitFor());
-      const parent = starts(stage, '--preset conductor -m 2');
-      await parent.until('waiting for 1 child loop to complete: kid');
-      await stage.waitForCall(2);
+      const { stage, parent } = await waitsForKid();
       await stage.ralph('stop', 'it').ended;
       expect((await parent.ended).code).toBe(130);
       expect(stage.has(2, 'end')).toBe(false);
@@ -118,12 +119,7 @@ describe('a child loop', () => {
     'S1.57 is active although the daemon has died, and is taken up again while its parent waits',
     SLOW,
     async () => {
-      const stage = openStage();
-      stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
-      stage.plans(2, waitFor());
-      const parent = starts(stage, '--preset conductor -m 2');
-      await parent.until('waiting for 1 child loop to complete: kid');
-      await stage.waitForCall(2);
+      const { stage, parent } = await waitsForKid();
       const daemon = new RiggedDaemon(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
       const died = await daemon.runs();
       await daemon.crashes();

@@ -1,13 +1,12 @@
 /** The task folder of document 000: run folders, records, environment and prompts, and children that other programs have recorded. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { runLoop } from '../../src/index.ts';
 import { isGroupAlive } from '../../src/process/group.ts';
-import { openLibraryFolder } from '../rig/library-folder.ts';
 import { ownPosts } from '../rig/own-posts.ts';
 import { NO_GROUP, startGroup } from '../rig/process-group.ts';
+import { recordOf, recordRuns } from '../rig/recorded-runs.ts';
 import { openStage, waitFor, type Stage } from './stage.ts';
 
 const SLOW = { timeout: 60_000 };
@@ -169,23 +168,11 @@ describe('the environment of an agent', () => {
   });
 });
 
-const recordOf = (pgid: number): string =>
-  `run_id: x\nparent_run_id: p\npgid: ${pgid}\nend_time: 0001-01-01T00:00:00Z\nexit_code: 0\nstatus: running\n`;
-/** Records a run on the desk of a loop that does not exist yet, and says that its task is done. */
-function prepare(desk: string, records: Readonly<Record<string, string>>): void {
-  for (const [name, text] of Object.entries(records)) {
-    mkdirSync(join(desk, 'runs', name), { recursive: true });
-    writeFileSync(join(desk, 'runs', name, 'run-info.yaml'), text);
-  }
-  mkdirSync(desk, { recursive: true });
-  writeFileSync(join(desk, 'DONE'), '');
-}
-
 describe('a run that another program has recorded', () => {
   it('S1.23 S1.51 S1.54 is waited for after DONE until its processes are gone (T022)', SLOW, async () => {
     const stage = openStage();
     const { pgid, end } = startGroup();
-    prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
+    recordRuns(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
     const ralph = stage.starts('-p', 'work', ...conductor);
     await ralph.until('waiting for 1 child to complete: x');
     expect((await stage.ralph('status', 'it').ended).code).toBe(0);
@@ -203,45 +190,26 @@ describe('a run that another program has recorded', () => {
     ]);
   });
 
-  it(
-    'S1.51 S1.52 outlives the wait and is left alone; cancelling the wait is no success (T024)',
-    SLOW,
-    async () => {
-      const workspace = openLibraryFolder();
-      const { pgid } = startGroup();
-      const desk = join(workspace, '.ralph', 'loops', 'it');
-      prepare(desk, { x: recordOf(pgid) });
-      const { outcome } = await runLoop({
-        workspace,
-        name: 'it',
-        preset: 'conductor',
-        prompt: 'work',
-        agent: { run: () => ({ text: '' }) },
-        policy: { children: { waitMs: 100, pollMs: 10 } },
-      });
-      expect(outcome).toMatchObject({ type: 'done', childrenLeft: ['x'] });
-      expect(isGroupAlive(pgid)).toBe(true);
-      expect(ownPosts(desk).at(-1)).toBe('WARNING timeout waiting for children after 100ms: [x]');
-
-      const stage = openStage();
-      prepare(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
-      const ralph = stage.starts('-p', 'work', ...conductor);
-      await ralph.until('waiting for 1 child to complete: x');
-      ralph.signal('SIGINT');
-      expect((await ralph.ended).code).toBe(130);
-      expect(isGroupAlive(pgid)).toBe(true);
-      expect(ownPosts(stage.path('.ralph/loops/it')).at(-1)).toBe(
-        'ERROR failed waiting for children: cancelled by SIGINT',
-      );
-    },
-  );
+  it('S1.51 S1.52 outlives a cancelled wait for it, which is no success (T024)', SLOW, async () => {
+    const { pgid } = startGroup();
+    const stage = openStage();
+    recordRuns(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
+    const ralph = stage.starts('-p', 'work', ...conductor);
+    await ralph.until('waiting for 1 child to complete: x');
+    ralph.signal('SIGINT');
+    expect((await ralph.ended).code).toBe(130);
+    expect(isGroupAlive(pgid)).toBe(true);
+    expect(ownPosts(stage.path('.ralph/loops/it')).at(-1)).toBe(
+      'ERROR failed waiting for children: cancelled by SIGINT',
+    );
+  });
 
   it(
     'S1.51 S1.55 S1.56 is closed as failed if it is dead, and a damaged record is a warning (T025)',
     SLOW,
     async () => {
       const stage = openStage();
-      prepare(stage.path('.ralph/loops/it'), { dead: recordOf(NO_GROUP), x: 'garbage: [' });
+      recordRuns(stage.path('.ralph/loops/it'), { dead: recordOf(NO_GROUP), x: 'garbage: [' });
       const { code, stderr } = await stage.run('-p', 'work', ...conductor);
       expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
       expect(stderr).toContain('warning: failed to enumerate children: runs/x/run-info.yaml: ');
@@ -261,7 +229,7 @@ describe('a run that another program has recorded', () => {
 
   it('S1.57 cannot be looked for if `runs` is a file: a warning, and the loop is done', SLOW, async () => {
     const stage = openStage();
-    prepare(stage.path('.ralph/loops/it'), {});
+    recordRuns(stage.path('.ralph/loops/it'), {});
     writeFileSync(onDesk(stage, 'runs'), '');
     const { code, stderr } = await stage.run('-p', 'work', ...conductor);
     expect(code).toBe(0);

@@ -101,23 +101,10 @@ describe('ralph loop', () => {
     expect((await loop(stage, ...config, '--max-iterations', '1')).stderr).toContain('max 1 iterations');
     stage.write('ralph.yaml', 'ralph:\n  max_iterations: 3\n  max_time: 600\n');
     expect((await loop(stage, ...config)).stderr).toContain('max 3 iterations');
-    for (const [content, message] of [
-      ['ralph_loop:\n  max_iterations: 0\n', 'max_iterations must be a whole number from 1 to 100, got 0'],
-      [
-        'ralph_loop:\n  max_iterations: 101\n',
-        'max_iterations must be a whole number from 1 to 100, got 101',
-      ],
-      ['ralph_loop:\n  max_cost: -1\n', 'max_cost must be an amount of dollars >= 0, got -1'],
-      ['ralph_loop:\n  max_iteration: 3\n', '"ralph_loop.max_iteration" (did you mean max_iterations?)'],
-      ['ralph_loop: 7\n', 'ralph_loop must be a mapping, got 7'],
-      ['ralph_loop:\n  - [\n', 'ralph.yaml is not valid YAML'],
-    ] as const) {
-      stage.write('ralph.yaml', content);
-      // oxlint-disable-next-line no-await-in-loop -- one file for all
-      const { code, stderr } = await loop(stage, ...config);
-      expect({ content, code }).toEqual({ content, code: 2 });
-      expect(stderr).toContain(message);
-    }
+    stage.write('ralph.yaml', 'ralph_loop:\n  max_iterations: 0\n');
+    const { code, stderr } = await loop(stage, ...config);
+    expect(code).toBe(2);
+    expect(stderr).toContain('max_iterations must be a whole number from 1 to 100, got 0');
   });
 
   it('S3.10 S3.11 uses the named agent or the first installed one, and --model overrides the file', async () => {

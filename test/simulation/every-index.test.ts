@@ -18,7 +18,8 @@ it(
           crashes += simulate({ ...calm, crashesBefore: [index] }).restarts;
         }
       }),
-      { numRuns: 50, ...replay },
+      // `histories-1.test.ts` crashes at random indices of thousands of histories.
+      { numRuns: 30, ...replay },
     );
     expect(crashes).toBeGreaterThan(0);
   },
