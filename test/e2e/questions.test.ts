@@ -23,6 +23,11 @@ function ask(turn: Turn, body: string, meta: Record<string, string> = {}): Promi
   return post(busAt(bus(turn)), draft({ type: 'QUESTION', projectId: 'p', body, meta }));
 }
 
+/** The question is known during the run; the loop waits before the next one. */
+async function waits(): Promise<void> {
+  await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'before', 2);
+}
+
 describe('a question on the bus', () => {
   it('makes the loop wait; the answer is in the next prompt', async () => {
     const { program, turn } = await firstTurn(rig);
@@ -30,6 +35,7 @@ describe('a question on the bus', () => {
     await turn.exits(0);
     await program.says('the agent asks: Which database?');
     await program.says('answer with: ralph answer a "…"');
+    await waits();
     const status = await rig.does('status', 'a');
     expect(status.stdout).toContain('Waiting: answer to "Which database?"\n');
     expect(JSON.parse((await rig.does('status', 'a', '--json')).stdout)).toMatchObject({
@@ -55,7 +61,7 @@ describe('a question on the bus', () => {
       timeout_ms: String(Number.MAX_SAFE_INTEGER),
     });
     await turn.exits(0);
-    await program.says('the agent asks: Really?');
+    await waits();
     const { stdout } = await rig.does('status', 'a');
     expect(stdout).toMatch(/^Waiting: answer until \d{4}-.* \(Really\? Status: done — x\)$/m);
     expect(stdout).toMatch(/^Question: Really\?\n {2}Status: done — x — answer with: .*"a\\nb" at /m);
