@@ -4,6 +4,7 @@ import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { questionFor } from '../loop/questions.ts';
+import { queuedControls } from '../store/inbox.ts';
 import { UserError } from '../user-error.ts';
 import { brief } from './lines.ts';
 import { findOwned, sendTo } from './loops.ts';
@@ -87,13 +88,17 @@ export async function answer(
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
-  const question = questionFor(loop.state, options.question ?? null);
+  const answered = queuedControls(loop.folder.inbox).map((one) =>
+    one.type === 'answer' ? one.question : null,
+  );
+  const questions = loop.state.questions.filter(({ id }) => !answered.includes(id));
+  const question = questionFor({ ...loop.state, questions }, options.question ?? null);
   if (question === undefined) {
-    const open = loop.state.questions.map(({ id }) => id);
+    const queued = loop.state.questions.length === 0 ? '' : ' (an answer is queued already)';
     throw new UserError(
-      open.length === 0
-        ? `loop ${name} has no open question; to add words to its next prompt: ralph tell ${name} "…"`
-        : `loop ${name} has no open question ${options.question}; expected one of ${open.join(', ')}`,
+      questions.length === 0
+        ? `loop ${name} has no open question${queued}; to add words to its next prompt: ralph tell ${name} "…"`
+        : `loop ${name} has no open question ${options.question}; expected one of ${questions.map(({ id }) => id).join(', ')}`,
     );
   }
   return sendTo(

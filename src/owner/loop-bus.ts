@@ -98,7 +98,7 @@ export class LoopBus {
       id,
       text: this.#cut(body.trim() === '' ? '(a question without words)' : body.trim()),
       default: hasDefault ? this.#cut(byDefault) : null,
-      timeoutMs: hasDefault ? timeoutMs : null,
+      timeoutMs: hasDefault ? Math.min(timeoutMs, MAX_TIMEOUT_MS) : null,
     };
   }
 
@@ -136,6 +136,8 @@ export class LoopBus {
 }
 
 const PAUSE_FACTOR = 20;
+/** A year: a later time may be no date any more. */
+const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000;
 const MAX_TYPE = 100;
 const MAX_TYPES = 100;
 const MAX_SECTION = 16_000;

@@ -93,6 +93,14 @@ export class Inbox {
   }
 }
 
+/** The controls that wait for the owner; what is not a message is left for it to reject. */
+export function queuedControls(folder: string): readonly Control[] {
+  return namesIn(folder)
+    .filter((name) => !name.startsWith('.') && name.endsWith('.json'))
+    .map((name) => readMessage(join(folder, name)))
+    .filter((control) => control !== null && typeof control !== 'string');
+}
+
 export function isQueued(folder: string, id: string): boolean {
   return existsSync(join(folder, `${id}.json`));
 }

@@ -50,11 +50,14 @@ describe('a question on the bus', () => {
 
   it('cannot add lines to the status of its loop', async () => {
     const { program, turn } = await firstTurn(rig);
-    await ask(turn, 'Really?\nStatus: done — x', { default: 'a\nb', timeout_ms: '3600000' });
+    await ask(turn, 'Really?\nStatus: done — x', {
+      default: 'a\nb',
+      timeout_ms: String(Number.MAX_SAFE_INTEGER),
+    });
     await turn.exits(0);
     await program.says('the agent asks: Really?');
     const { stdout } = await rig.does('status', 'a');
-    expect(stdout).toMatch(/^Waiting: answer until .* \(Really\? Status: done — x\)$/m);
+    expect(stdout).toMatch(/^Waiting: answer until \d{4}-.* \(Really\? Status: done — x\)$/m);
     expect(stdout).toMatch(/^Question: Really\?\n {2}Status: done — x — answer with: .*"a\\nb" at /m);
     expect(stdout).not.toMatch(/^Status: done/m);
     expect((await rig.does('ls')).stdout.trim().split('\n')).toHaveLength(2);
@@ -69,6 +72,10 @@ describe('a question on the bus', () => {
     await program.says('the agent asks: Continue?');
     await program.crashes();
     expect((await rig.does('answer', 'a', 'yes')).code).toBe(0);
+    expect(await rig.does('answer', 'a', 'no')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('loop a has no open question (an answer is queued already)'),
+    });
     const second = rig.ralph(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.prompt).toContain('The answer: yes');
