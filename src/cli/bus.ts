@@ -111,9 +111,10 @@ export async function readBus(name: string | null, options: ReadBusOptions): Pro
 
 /** Returns whether there is still a reader. */
 function showMessage(message: Message, { hide }: ChosenBus, { json }: ReadBusOptions): boolean {
-  if (json === true) return printJson({ ...message, body: hide(message.body) });
-  const [first = '', ...more] = hide(message.body).trimEnd().split('\n').map(visible);
-  const head = `[${timeOf(message)}] (${visible(message.type)}) ${first}`;
+  const shown = hide(message);
+  if (json === true) return printJson(shown);
+  const [first = '', ...more] = shown.body.trimEnd().split('\n').map(visible);
+  const head = `[${timeOf(shown)}] (${visible(shown.type)}) ${first}`;
   // Indented, so that no line of a body looks like a message.
   return print([head, ...more.map((line) => `  ${line}`), ''].join('\n'));
 }

@@ -8,10 +8,12 @@
  */
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { busAt, nearestBus, pathOf, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
+import type { Message } from '../bus/message.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
-import { maskOf } from '../store/mask.ts';
+import { Mask, maskOf } from '../store/mask.ts';
 import { projectId } from '../store/names.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { shortList } from '../store/short-list.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
@@ -29,8 +31,8 @@ export interface ChosenBus {
   readonly projectId: string;
   readonly taskId: string;
   readonly runId: string;
-  /** Hides the secrets of the loop. */
-  readonly hide: (text: string) => string;
+  /** Hides the secrets of the loop in all texts of a message. */
+  readonly hide: (message: Message) => Message;
 }
 
 export function chooseBus(
@@ -43,17 +45,20 @@ export function chooseBus(
   if (given !== null) return fromEnvironment(given, options, env);
   const workspace = workspaceOf(options);
   const project = { projectId: projectId(workspace), runId: '' };
-  if (options.project === true && name === null)
-    return { ...project, bus: projectBus(workspace), taskId: '', hide: (text) => text };
+  if (options.project === true && name === null) {
+    const own = new Mask(startersEnvironment(process.env));
+    return { ...project, bus: projectBus(workspace), taskId: '', hide: (message) => own.value(message) };
+  }
   const loops = name === null ? readLoops(workspace) : [];
   const near = name === null && loops.length === 0 ? nearestBus(workspace) : null;
   if (near !== null) return nearby(near, options);
   const { folder, spec } = name === null ? onlyLoop(loops, workspace) : findLoop(workspace, name);
+  const mask = maskOf(spec);
   return {
     ...project,
     bus: options.project === true ? projectBus(workspace) : taskBus(folder.desk),
     taskId: spec.name,
-    hide: (text) => maskOf(spec).text(text),
+    hide: (message) => mask.value(message),
   };
 }
 
@@ -81,7 +86,7 @@ function fromEnvironment(path: string, options: BusOptions, env: NodeJS.ProcessE
     projectId: env['JRUN_PROJECT_ID'] || projectId(task.parts.length > 0 ? task.root : folder),
     taskId: env['JRUN_TASK_ID'] || env['RALPH_LOOP'] || basename(dirname(path)),
     runId: env['JRUN_ID'] ?? '',
-    hide: (text) => text,
+    hide: (message) => message,
   };
 }
 

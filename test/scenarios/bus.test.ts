@@ -151,15 +151,18 @@ describe('ralph bus', () => {
     stage.env['OPENAI_API_KEY'] = 'sk-secret-0123456789abcdef';
     stage.plans(
       1,
-      String.raw`printf 'key %s \033[31m\nend' "$OPENAI_API_KEY" | $RALPH bus post --type 'A\nB'; ${waitFor()}`,
+      String.raw`printf 'key %s \033[31m\nend' "$OPENAI_API_KEY" | $RALPH bus post --type 'A\nB'; $RALPH bus post --type QUESTION q --default "$OPENAI_API_KEY" --timeout 1h; : > asked; ${waitFor()}`,
     );
     const loop = stage.starts('-p', 'work', '-m', '1');
-    await stage.waitForFile(stage.file('TASK-MESSAGE-BUS.md'));
+    await stage.waitForFile(stage.path('asked'));
     const { stdout } = await bus('read', 'it');
+    const json = await bus('read', 'it', '--json');
     stage.release();
     await loop.ended;
     expect(stdout).not.toContain('0123456789abcdef');
     expect(stdout).not.toContain('\u001b');
-    expect(stdout.split('\n')).toHaveLength(3);
+    expect(stdout.split('\n')).toHaveLength(4);
+    expect(json.stdout).not.toContain('0123456789abcdef');
+    expect(json.stdout).toContain('"default":"<redacted>"');
   });
 });
