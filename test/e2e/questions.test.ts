@@ -72,10 +72,9 @@ describe('a question on the bus', () => {
     await program.says('the agent asks: Continue?');
     await program.crashes();
     expect((await rig.does('answer', 'a', 'yes')).code).toBe(0);
-    expect(await rig.does('answer', 'a', 'no')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('loop a has no open question (an answer is queued already)'),
-    });
+    const again = await rig.does('answer', 'a', 'no');
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('loop a has no open question (an answer is queued already)');
     const second = rig.ralph(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.prompt).toContain('The answer: yes');
