@@ -88,16 +88,15 @@ export async function answer(
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
-  const answered = queuedControls(loop.folder.inbox).map((one) =>
-    one.type === 'answer' ? one.question : null,
-  );
-  const questions = loop.state.questions.filter(({ id }) => !answered.includes(id));
+  const queued = queuedControls(loop.folder.inbox);
+  const answered = new Set(queued.map((one) => (one.type === 'answer' ? one.question : null)));
+  const questions = loop.state.questions.filter(({ id }) => !answered.has(id));
   const question = questionFor({ ...loop.state, questions }, options.question ?? null);
   if (question === undefined) {
-    const queued = loop.state.questions.length === 0 ? '' : ' (an answer is queued already)';
+    const why = loop.state.questions.length === 0 ? '' : ' (an answer is queued already)';
     throw new UserError(
       questions.length === 0
-        ? `loop ${name} has no open question${queued}; to add words to its next prompt: ralph tell ${name} "…"`
+        ? `loop ${name} has no open question${why}; to add words to its next prompt: ralph tell ${name} "…"`
         : `loop ${name} has no open question ${options.question}; expected one of ${questions.map(({ id }) => id).join(', ')}`,
     );
   }
