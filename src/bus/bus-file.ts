@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { foundAt } from '../files/files.ts';
 
@@ -24,12 +25,16 @@ export function pathOf({ root, parts, name }: BusFile): string {
   return join(root, ...parts, name);
 }
 
-/** The nearest bus in a folder or above it; null if there is none. */
+/** The nearest bus of this user in a folder or above it; null if there is none. Other users may write to a folder above. */
 export function nearestBus(from: string): BusFile | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const paths = [TASK_BUS, PROJECT_BUS, join('.ralph', PROJECT_BUS)].map((name) => join(folder, name));
-    const found = paths.find((path) => foundAt(path)?.isFile() === true);
+    const found = paths.find((path) => isOwnFile(foundAt(path)));
     if (found !== undefined) return busAt(found);
     if (dirname(folder) === folder) return null;
   }
+}
+
+function isOwnFile(found: Stats | null): boolean {
+  return found !== null && found.isFile() && found.uid === process.getuid?.();
 }

@@ -46,7 +46,7 @@ export function chooseBus(
   const workspace = workspaceOf(options);
   const project = { projectId: projectId(workspace), runId: '' };
   if (options.project === true && name === null) {
-    const own = new Mask(startersEnvironment(env));
+    const own = new Mask(startersEnvironment(process.env));
     return { ...project, bus: projectBus(workspace), taskId: '', hide: (message) => own.value(message) };
   }
   const loops = name === null ? readLoops(workspace) : [];
