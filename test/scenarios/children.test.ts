@@ -14,7 +14,7 @@ const spawn = (name: string, more = ''): string =>
 
 /** Starts a loop named `it` whose agent finds the command in `$RALPH` and itself in `$AGENT`. */
 function starts(stage: Stage, args: string, agent: string = stage.agent): ReturnType<Stage['shell']> {
-  return stage.shell(`$RALPH run --name it -p x ${args} -- '${agent}'`, { AGENT: agent });
+  return stage.shell(`exec $RALPH run --name it -p x ${args} -- '${agent}'`, { AGENT: agent });
 }
 
 /** Writes an agent that is another program than the one that follows the plan, whose calls are counted one by one. */
