@@ -122,14 +122,14 @@ function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect
     outage: error?.message ?? null,
     backoff: error?.message ?? null,
     delay: null,
-    answer: null,
+    answer: questions[0]?.text ?? null,
   };
   const words = {
     'usage-limit': 'usage limit',
     outage: 'provider outage',
     backoff: 'backoff',
     delay: 'delay',
-    answer: `answer to ${JSON.stringify(questions[0]?.text ?? '')}`,
+    answer: 'answer',
   };
   const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
   // An agent or a provider wrote it; the status of a loop is on one line.

@@ -37,7 +37,7 @@ describe('a question on the bus', () => {
     await program.says('answer with: ralph answer a "…"');
     await waits();
     const status = await rig.does('status', 'a');
-    expect(status.stdout).toContain('Waiting: answer to "Which database?"\n');
+    expect(status.stdout).toContain('Waiting: answer (Which database?)\n');
     expect(JSON.parse((await rig.does('status', 'a', '--json')).stdout)).toMatchObject({
       questions: [{ text: 'Which database?', default: null, until: null }],
     });
