@@ -124,6 +124,13 @@ describe('an agent in a pane', () => {
     expect(said.filter((line) => line === warning)).toHaveLength(1);
   });
 
+  it('is missing in a window that was just made, even before the program of that window has exited', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `new-${index}`);
+    const made = await Promise.all(names.map((name) => ensureWindow(server, { loop: name, name })));
+    expect(made.map(({ isDead }) => isDead)).toEqual(names.map(() => true));
+    await Promise.all(names.map((name) => closeWindow(server, name)));
+  });
+
   it('gets no prompt once it has exited, which would crash tmux 3.3', async () => {
     const { loop } = stage([]);
     const { pane } = await ensureWindow(server, { loop, name: 'w' });

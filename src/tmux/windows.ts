@@ -55,7 +55,7 @@ export async function findWindow(server: TmuxServer, loop: string): Promise<Wind
   return windows.find((window) => window.loop === loop) ?? null;
 }
 
-/** The window of a loop, made if it has none: then the program in it exits at once. */
+/** The window of a loop, made if it has none: then the program in it exits at once, and counts as dead even before that. */
 export async function ensureWindow(server: TmuxServer, spec: WindowSpec): Promise<Window> {
   return inOrder(`${server.place.socket}\n${spec.loop}`, async () => {
     const found = await findWindow(server, spec.loop);
@@ -63,7 +63,7 @@ export async function ensureWindow(server: TmuxServer, spec: WindowSpec): Promis
     await create(server, spec);
     const made = await findWindow(server, spec.loop);
     if (made === null) throw new Error(`tmux has not made a window for ${spec.loop}`);
-    return made;
+    return { ...made, isDead: true };
   });
 }
 
