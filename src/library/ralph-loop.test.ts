@@ -66,14 +66,18 @@ describe('the constructor', () => {
   });
 
   it.each<[string, object]>([
-    ['waitTimeout must be a time > 0, got 0', { waitTimeout: 0 }],
-    ['pollInterval must be a time > 0, got "0s"', { pollInterval: '0s' }],
+    ['wait timeout must be positive: waitTimeout, got 0', { waitTimeout: 0 }],
+    ['poll interval must be positive: pollInterval, got "0s"', { pollInterval: '0s' }],
     ['waitTimeout must be a time such as 90, 90s, 15m or 2h, got "soon"', { waitTimeout: 'soon' }],
-    ['restartDelay must be a time >= 0, got -1', { restartDelay: -1 }],
-    ['maxRestarts must be a whole number >= 0, got -1', { maxRestarts: -1 }],
-    ['rootRunner must be a function, got undefined', Object.assign({}, { rootRunner: undefined })],
+    ['restart delay must not be negative: restartDelay, got -1', { restartDelay: -1 }],
+    ['max restarts must not be negative: maxRestarts, got -1', { maxRestarts: -1 }],
+    ['maxRestarts must be a whole number >= 0, got 1.5', { maxRestarts: 1.5 }],
     [
-      'projectTask.projectId must be a string that is not empty, got ""',
+      'root runner is nil: rootRunner must be a function, got undefined',
+      Object.assign({}, { rootRunner: undefined }),
+    ],
+    [
+      'project id is empty: projectTask must have a string for it, got ""',
       { projectTask: { projectId: '', taskId: 'x' } },
     ],
     ['unknown option maxRestart (did you mean maxRestarts?)', { maxRestart: 3 }],
@@ -89,18 +93,18 @@ describe('the constructor', () => {
       (runDir: string, bus: ReturnType<typeof openBus> = openBus()) =>
       () =>
         new RalphLoop(runDir, bus, { rootRunner });
-    expect(make('')).toThrow('RalphLoop needs the path of a run directory, got ""');
-    expect(make('.')).toThrow('RalphLoop needs the path of a run directory, got "."');
+    expect(make('')).toThrow('run directory is empty: RalphLoop needs the path of a folder, got ""');
+    expect(make('.')).toThrow('run directory is empty: RalphLoop needs the path of a folder, got "."');
     // @ts-expect-error -- possible in JavaScript
-    expect(make(folder, null)).toThrow('RalphLoop needs a message bus with an append() method, got null');
+    expect(make(folder, null)).toThrow(
+      'message bus is nil: RalphLoop needs one with an append() method, got null',
+    );
     expect(make(join(folder, 'gone'))).toThrow(
-      `cannot read the run directory ${join(folder, 'gone')}: no such file or folder`,
+      `stat run directory ${join(folder, 'gone')}: no such file or folder`,
     );
-    expect(make(join(folder, 'file'))).toThrow(
-      `the run directory ${join(folder, 'file')} is not a directory`,
-    );
+    expect(make(join(folder, 'file'))).toThrow(`run directory is not a directory: ${join(folder, 'file')}`);
     expect(make('/')).toThrow(
-      'projectTask.projectId is required: the run directory / has no name to take it from',
+      'project id is empty: the run directory / has no name to take it from; pass projectTask',
     );
   });
 
@@ -117,16 +121,16 @@ describe('the constructor', () => {
     const make = (runDir: string, bus: unknown) => () =>
       // @ts-expect-error -- what only a program without types would pass
       new RalphLoop(runDir, bus, options);
-    expect(make('', null)).toThrow('needs the path of a run directory');
-    expect(make(join(folder, 'gone'), null)).toThrow('needs a message bus');
-    expect(make(join(folder, 'gone'), openBus())).toThrow(/^cannot read the run directory/);
+    expect(make('', null)).toThrow('run directory is empty');
+    expect(make(join(folder, 'gone'), null)).toThrow('message bus is nil');
+    expect(make(join(folder, 'gone'), openBus())).toThrow(/^stat run directory/);
     for (const [problem, fix] of [
-      ['waitTimeout must be a time > 0, got 0', { waitTimeout: 1 }],
-      ['pollInterval must be a time > 0, got 0', { pollInterval: 1 }],
-      ['restartDelay must be a time >= 0, got -1', { restartDelay: 0 }],
-      ['maxRestarts must be a whole number >= 0, got -1', { maxRestarts: 0 }],
-      ['rootRunner must be a function, got undefined', { rootRunner }],
-      ['projectTask.projectId', { projectTask: { projectId: 'y', taskId: 'x' } }],
+      ['wait timeout must be positive', { waitTimeout: 1 }],
+      ['poll interval must be positive', { pollInterval: 1 }],
+      ['restart delay must not be negative', { restartDelay: 0 }],
+      ['max restarts must not be negative', { maxRestarts: 0 }],
+      ['root runner is nil', { rootRunner }],
+      ['project id is empty', { projectTask: { projectId: 'y', taskId: 'x' } }],
     ] as const) {
       expect(make(folder, openBus())).toThrow(problem);
       Object.assign(options, fix);

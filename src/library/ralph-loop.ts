@@ -67,9 +67,12 @@ export class RalphLoop {
 
   constructor(runDir: string, messageBus: MessageBus, options: RalphLoopOptions) {
     const isEmpty = typeof runDir !== 'string' || runDir.trim() === '' || normalize(runDir) === '.';
-    reject(isEmpty, `RalphLoop needs the path of a run directory, got ${shown(runDir)}`);
+    reject(isEmpty, `run directory is empty: RalphLoop needs the path of a folder, got ${shown(runDir)}`);
     const hasAppend = typeof messageBus?.append === 'function';
-    reject(!hasAppend, `RalphLoop needs a message bus with an append() method, got ${shown(messageBus)}`);
+    reject(
+      !hasAppend,
+      `message bus is nil: RalphLoop needs one with an append() method, got ${shown(messageBus)}`,
+    );
     this.runDir = resolve(runDir);
     rejectNoFolder(this.runDir);
     rejectUnknown(options, OPTIONS);
@@ -81,17 +84,22 @@ export class RalphLoop {
     this.restartDelay = seconds('restartDelay', restartDelay);
     this.rootRunner = options.rootRunner;
     const { projectId, taskId } = options.projectTask ?? idsFrom(this.runDir);
-    reject(!(this.waitTimeout > 0), `waitTimeout must be a time > 0, got ${shown(waitTimeout)}`);
-    reject(!(this.pollInterval > 0), `pollInterval must be a time > 0, got ${shown(pollInterval)}`);
-    reject(!(this.restartDelay >= 0), `restartDelay must be a time >= 0, got ${shown(restartDelay)}`);
+    const got = (value: unknown): string => `got ${shown(value)}`;
+    reject(!(this.waitTimeout > 0), `wait timeout must be positive: waitTimeout, ${got(waitTimeout)}`);
+    reject(!(this.pollInterval > 0), `poll interval must be positive: pollInterval, ${got(pollInterval)}`);
+    reject(
+      !(this.restartDelay >= 0),
+      `restart delay must not be negative: restartDelay, ${got(restartDelay)}`,
+    );
     const isCount = Number.isInteger(maxRestarts) && maxRestarts >= 0;
-    reject(!isCount, `maxRestarts must be a whole number >= 0, got ${shown(maxRestarts)}`);
+    reject(maxRestarts < 0, `max restarts must not be negative: maxRestarts, ${got(maxRestarts)}`);
+    reject(!isCount, `maxRestarts must be a whole number >= 0, ${got(maxRestarts)}`);
     reject(
       typeof this.rootRunner !== 'function',
-      `rootRunner must be a function, got ${shown(this.rootRunner)}`,
+      `root runner is nil: rootRunner must be a function, ${got(this.rootRunner)}`,
     );
-    this.projectId = required('projectTask.projectId', projectId, this.runDir);
-    this.taskId = required('projectTask.taskId', taskId, this.runDir);
+    this.projectId = required('project id', projectId, this.runDir);
+    this.taskId = required('task id', taskId, this.runDir);
   }
 
   /** Warnings about values that the document advises against. */
@@ -217,9 +225,9 @@ function rejectNoFolder(path: string): void {
   try {
     found = statSync(path);
   } catch (error) {
-    throw new UserError(`cannot read the run directory ${path}: ${reasonOf(error)}`, 2, { cause: error });
+    throw new UserError(`stat run directory ${path}: ${reasonOf(error)}`, 2, { cause: error });
   }
-  reject(!found.isDirectory(), `the run directory ${path} is not a directory`);
+  reject(!found.isDirectory(), `run directory is not a directory: ${path}`);
 }
 
 function seconds(what: string, time: Time): number {
@@ -236,8 +244,8 @@ function required(name: string, id: string | null, runDir: string): string {
   if (typeof id === 'string' && id !== '') return id;
   throw new UserError(
     id === null
-      ? `${name} is required: the run directory ${runDir} has no name to take it from`
-      : `${name} must be a string that is not empty, got ${shown(id)}`,
+      ? `${name} is empty: the run directory ${runDir} has no name to take it from; pass projectTask`
+      : `${name} is empty: projectTask must have a string for it, got ${shown(id)}`,
   );
 }
 
