@@ -3,8 +3,9 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { nearestBus, pathOf } from '../bus/bus-file.ts';
 import { MAX_BODY_BYTES, post, readMessages, watchMessages } from '../bus/bus.ts';
 import { draft, type Message } from '../bus/message.ts';
+import { metaOfDefault } from '../bus/question.ts';
 import { parseDuration, parseWhole } from '../config/values.ts';
-import { localTime } from '../journal/times.ts';
+import { postedAt } from '../store/loop-bus.ts';
 import { UserError } from '../user-error.ts';
 import { chooseBus, type BusOptions, type ChosenBus } from './choose-bus.ts';
 import { print, printJson } from './print.ts';
@@ -48,7 +49,7 @@ function questionMeta(type: string, options: PostOptions): Readonly<Record<strin
   if (answer === undefined)
     throw new UserError('--timeout needs --default: which answer applies when the time is over?');
   if (answer.trim() === '') throw new UserError('--default must not be empty');
-  return { default: answer, timeout_ms: String(parseDuration('--timeout', timeout)) };
+  return metaOfDefault({ text: answer, afterMs: parseDuration('--timeout', timeout) });
 }
 
 function bodyFrom(words: readonly string[], { body }: PostOptions): string {
@@ -120,14 +121,9 @@ function showMessage(message: Message, { hide }: ChosenBus, { json }: ReadBusOpt
   const shown = hide(message);
   if (json === true) return printJson(shown);
   const [first = '', ...more] = shown.body.trimEnd().split('\n').map(visible);
-  const head = `[${timeOf(shown)}] (${visible(shown.type)}) ${first}`;
+  const head = `[${postedAt(shown) ?? visible(shown.ts)}] (${visible(shown.type)}) ${first}`;
   // Indented, so that no line of a body looks like a message.
   return print([head, ...more.map((line) => `  ${line}`), ''].join('\n'));
-}
-
-function timeOf({ ts }: Message): string {
-  const moment = Date.parse(ts);
-  return Number.isNaN(moment) ? visible(ts) : localTime(moment).replace('T', ' ');
 }
 
 /** `ralph bus discover`: prints the path of the bus that a post from here goes to. */

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { messagesAfter, post, readMessages } from '../bus/bus.ts';
 import { pathOf, type BusFile } from '../bus/bus-file.ts';
 import { draft, type Message } from '../bus/message.ts';
+import { metaOfDefault } from '../bus/question.ts';
 import { parseDuration } from '../config/values.ts';
 import { watchUntil } from '../process/watch.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
@@ -76,7 +77,7 @@ export function busTools(own: OwnLoop): readonly Tool[] {
         const meta =
           otherwise === undefined || timeout === undefined
             ? {}
-            : { default: otherwise, timeout_ms: String(parseDuration('timeout', timeout)) };
+            : metaOfDefault({ text: otherwise, afterMs: parseDuration('timeout', timeout) });
         const id = await posted(own, { type: 'QUESTION', body: question, meta });
         return {
           text: `Asked as ${id}. Wait for the answer with wait_for_answer, or end your run: the loop waits for it.`,

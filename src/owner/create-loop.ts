@@ -14,7 +14,7 @@ import type { Performer } from '../hosts/function-call.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
-import { refuseChild, takePlace, withDepth, withinParent } from '../store/child-limits.ts';
+import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
@@ -103,8 +103,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
 function asChild({ parent, policy }: LoopRequest): Pick<LoopRequest, 'parent' | 'policy'> {
   if (parent === null) return { parent, policy };
   // Asked again when the place is taken; until then nothing is changed for a child that is refused.
-  refuseChild(parent);
-  return { parent: withDepth(parent), policy: withinParent(policy, parent) };
+  return termsOfChild(parent, policy);
 }
 
 async function refuseRequest(request: LoopRequest): Promise<void> {

@@ -1,37 +1,23 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { post } from '../bus/bus.ts';
 import { draft, type Draft } from '../bus/message.ts';
 import { INITIAL } from '../loop/evolve.ts';
 import { taskBus } from '../store/loop-bus.ts';
-import type { Spec } from '../store/spec.ts';
-import { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { makeLoopFolder, removeLoopFolder, specFor } from '../../test/rig/loop-folder.ts';
 import { LoopBus } from './loop-bus.ts';
 
 let folder: LoopFolder;
 let said: string[];
 beforeEach(() => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-loop-bus-')));
-  const workspace = join(root, 'w');
-  mkdirSync(workspace);
-  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+  folder = makeLoopFolder();
   said = [];
 });
-afterEach(() => rmSync(dirname(folder.desk.workspace), { recursive: true, force: true }));
+afterEach(() => removeLoopFolder(folder));
 
 function busOf(created = new Date(0)): LoopBus {
-  const spec: Spec = {
-    version: 1,
-    id: 'it-12345678',
-    name: 'it',
-    workspace: folder.desk.workspace,
-    created: created.toISOString(),
-    agent: { kind: 'custom', argv: ['agent'] },
-    prompt: { text: 'x' },
-    parent: null,
-  };
+  const spec = specFor(folder, { created: created.toISOString() });
   return new LoopBus({ spec, folder, env: { API_TOKEN: 'hush-hush-hush' } }, (line) => said.push(line));
 }
 

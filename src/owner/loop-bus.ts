@@ -9,13 +9,13 @@
  */
 import { messagesAfter } from '../bus/bus.ts';
 import type { Message } from '../bus/message.ts';
+import { defaultIn } from '../bus/question.ts';
 import { foundAt } from '../files/files.ts';
-import { localTime } from '../journal/times.ts';
 import type { Happening, Probe } from '../loop/event.ts';
 import { excerpt, type Excerpt } from '../loop/excerpt.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
-import { taskBus } from '../store/loop-bus.ts';
+import { postedAt, taskBus } from '../store/loop-bus.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { reasonOf } from '../user-error.ts';
@@ -32,7 +32,7 @@ export class LoopBus {
   #hasWarned = false;
   /** The last message that was looked at for questions, and the file as it was then. */
   #asked: { readonly last: string | null; readonly stamp: string } | null = null;
-
+  /** When `newQuestions` looks again. */
   #notBefore = 0;
 
   constructor(loop: StartedLoop, say: (line: string) => void) {
@@ -89,22 +89,21 @@ export class LoopBus {
     return found.filter(({ type }) => type === 'QUESTION').map((message) => this.#question(message));
   }
 
-  #question({ id, body, meta }: Message): Happening {
-    const timeoutMs = Number(meta['timeout_ms']);
-    const byDefault = meta['default'];
-    const hasDefault = byDefault !== undefined && Number.isSafeInteger(timeoutMs) && timeoutMs > 0;
+  #question(message: Message): Happening {
+    const { id, body } = message;
+    const byDefault = defaultIn(message);
     return {
       type: 'question.asked',
       id,
       text: this.#cut(body.trim() === '' ? '(a question without words)' : body.trim()),
-      default: hasDefault ? this.#cut(byDefault) : null,
-      timeoutMs: hasDefault ? Math.min(timeoutMs, MAX_TIMEOUT_MS) : null,
+      default: byDefault === null ? null : this.#cut(byDefault.text),
+      timeoutMs: byDefault === null ? null : Math.min(byDefault.afterMs, MAX_TIMEOUT_MS),
     };
   }
 
-  #shown({ ts, type, runId, body }: Message): string {
-    const at = Date.parse(ts);
-    const when = Number.isNaN(at) ? 'unknown time' : localTime(at).replace('T', ' ');
+  #shown(message: Message): string {
+    const { type, runId, body } = message;
+    const when = postedAt(message) ?? 'unknown time';
     const from = runId === '' ? '' : ` ${runId}`;
     return `[${when}] ${masked(`(${type})${from}`, this.#loop.env)}\n${this.#cut(body.trimEnd())}`;
   }

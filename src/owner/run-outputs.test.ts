@@ -1,41 +1,18 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LoopFolder } from '../store/store.ts';
-import type { Spec } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { makeLoopFolder, removeLoopFolder, specFor } from '../../test/rig/loop-folder.ts';
 import { RunOutputs } from './run-outputs.ts';
 
-let workspace: string;
 let folder: LoopFolder;
 beforeEach(() => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-outputs-')));
-  workspace = join(root, 'w');
-  mkdirSync(workspace);
-  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+  folder = makeLoopFolder();
 });
-afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+afterEach(() => removeLoopFolder(folder));
 
 const outputsOf = (kind: string, run: () => string | null = () => '1.1'): RunOutputs => {
-  const spec: Spec = {
-    version: 1,
-    id: 'it-12345678',
-    name: 'it',
-    workspace,
-    created: '',
-    agent: { kind, argv: [kind] },
-    prompt: { text: 'x' },
-    parent: null,
-  };
+  const spec = specFor(folder, { agent: { kind, argv: [kind] } });
   return new RunOutputs({ folder, spec }, run);
 };
 const logs = (run: string, stdout: string): void => {
@@ -67,9 +44,9 @@ describe('the output of a run', () => {
     outputsOf('custom').write('1.1');
     expect(read('1.1', 'output.md')).toBe('mine\n');
     rmSync(folder.desk.output('1.1'));
-    symlinkSync(join(workspace, 'none'), folder.desk.output('1.1'));
+    symlinkSync(join(folder.workspace, 'none'), folder.desk.output('1.1'));
     outputsOf('custom').write('1.1');
-    expect(existsSync(join(workspace, 'none'))).toBe(false);
+    expect(existsSync(join(folder.workspace, 'none'))).toBe(false);
   });
 
   it.each([

@@ -1,35 +1,22 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Happening, LoopEvent, RunClass, RunEnding } from '../loop/event.ts';
 import { presets } from '../loop/presets.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
-import { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { makeLoopFolder, removeLoopFolder } from '../../test/rig/loop-folder.ts';
 import { iteration, planned, started } from '../../test/rig/given.ts';
 import { RunInfo, type RunFacts } from './run-info.ts';
 
-let workspace: string;
 let folder: LoopFolder;
 let outputs: string[] = [];
 beforeEach(() => {
   outputs = [];
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-run-info-')));
-  workspace = join(root, 'w');
-  mkdirSync(workspace);
-  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+  folder = makeLoopFolder();
 });
-afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+afterEach(() => removeLoopFolder(folder));
 
 const facts: RunFacts = {
   ids: { project: 'w', task: 'it', parent: 'root-12345678.1.1' },
@@ -191,7 +178,7 @@ describe('the record of a run', () => {
   });
 
   it('is not written through a link in the place of the folder of the runs, which is moved aside', () => {
-    const elsewhere = join(dirname(workspace), 'elsewhere');
+    const elsewhere = join(dirname(folder.workspace), 'elsewhere');
     mkdirSync(elsewhere);
     mkdirSync(folder.desk.path, { recursive: true });
     symlinkSync(elsewhere, folder.desk.runs);

@@ -33,7 +33,10 @@ export async function takePlace(parent: ParentRun, child: LoopFolder): Promise<v
 
 /** Throws if a loop may not have another child now; `child` does not count. */
 export function refuseChild(parent: ParentRun, child: string | null = null): void {
-  const { folder, spec, state } = readParent(parent);
+  refuseBelow(readParent(parent), child);
+}
+
+function refuseBelow({ folder, spec, state }: LoopReading, child: string | null): void {
   const { name } = spec;
   if (state.outcome !== null || state.control.stop !== null) {
     const why = state.outcome === null ? 'is being stopped' : 'has ended';
@@ -64,20 +67,23 @@ export function refuseUnrelated(parent: ParentRun): void {
   if (maxDepth === 0 || maxActive === 0) throw noneAllowed(spec.name, state.policy.childLimits);
 }
 
-/** The parent with the depth that its child has. */
-export function withDepth(parent: ParentRun): ParentRun {
-  return { ...parent, depth: depthOf(readParent(parent).spec) + 1 };
-}
-
-/** A policy whose limits on children are not wider than those of the parent. */
-export function withinParent(policy: Policy, parent: ParentRun): Policy {
-  const upper: ChildLimitsPolicy = readParent(parent).state.policy.childLimits;
+/**
+ * The terms of a child: its parent with the depth that the child has, and a policy whose limits on children are not wider than
+ * those of the parent. Throws if the parent may not have another child now.
+ */
+export function termsOfChild(
+  parent: ParentRun,
+  policy: Policy,
+): { readonly parent: ParentRun; readonly policy: Policy } {
+  const above = readParent(parent);
+  refuseBelow(above, null);
+  const upper = above.state.policy.childLimits;
   const own = policy.childLimits;
   const childLimits = {
     maxDepth: Math.min(own.maxDepth, upper.maxDepth),
     maxActive: Math.min(own.maxActive, upper.maxActive),
   };
-  return { ...policy, childLimits };
+  return { parent: { ...parent, depth: depthOf(above.spec) + 1 }, policy: { ...policy, childLimits } };
 }
 
 /** The registered children of a loop, once no start is in between: a loop that was stopped before gets no others. */

@@ -8,7 +8,7 @@ import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import { INITIAL } from '../loop/evolve.ts';
 import type { LoopState } from '../loop/state.ts';
 import { enlist } from './background.ts';
-import { refuseChild, takePlace, withDepth, withinParent } from './child-limits.ts';
+import { refuseChild, takePlace, termsOfChild } from './child-limits.ts';
 import { announceChild, childChanges, forgetEndedChildren, standingOf } from './children.ts';
 import { thisProcess } from './lock-owner.ts';
 import { STATE } from './state-folder.ts';
@@ -168,17 +168,18 @@ describe('the limits', () => {
     );
     write('barren', null, [limits(0, 8)]);
     expect(() => refuseChild(parentOf('barren'))).toThrow('may start no loops (children.maxDepth is 0)');
-    expect(() => refuseChild(parentOf('nobody'))).toThrow('the loop of this run cannot be read');
+    expect(() => refuseChild(parentOf('gone'))).toThrow('the loop of this run cannot be read');
   });
 
   it('are never wider for a child than for its parent, and its depth is kept if its parent is removed', () => {
     write('parent', null, [limits(2, 5)]);
     const policy = { ...DEFAULT_POLICY, childLimits: { maxDepth: 9, maxActive: 1 } };
-    expect(withinParent(policy, parentOf('parent')).childLimits).toEqual({ maxDepth: 2, maxActive: 1 });
-    const { depth } = withDepth(parentOf('parent'));
+    const terms = termsOfChild(parentOf('parent'), policy);
+    expect(terms.policy.childLimits).toEqual({ maxDepth: 2, maxActive: 1 });
+    const { depth } = terms.parent;
     write('kid', { ...parentOf('parent'), depth: depth ?? 0 });
     rmSync(folderOf('parent').path, { recursive: true });
-    expect(withDepth(parentOf('kid')).depth).toBe(2);
+    expect(termsOfChild(parentOf('kid'), policy).parent.depth).toBe(2);
   });
 
   it('give no place in a loop that is being stopped or has ended', () => {

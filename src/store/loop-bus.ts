@@ -1,5 +1,7 @@
-/** The message buses of a loop: its own on the desk, and that of all loops of its workspace. */
+/** The message buses of a loop, its own on the desk and that of all loops of its workspace, and the time of a message. */
 import { PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
+import type { Message } from '../bus/message.ts';
+import { localTime } from '../journal/times.ts';
 import type { Desk } from './store.ts';
 
 export function taskBus({ workspace, parts }: Desk): BusFile {
@@ -8,4 +10,10 @@ export function taskBus({ workspace, parts }: Desk): BusFile {
 
 export function projectBus(workspace: string): BusFile {
   return { root: workspace, parts: ['.ralph'], name: PROJECT_BUS };
+}
+
+/** When a message was posted, in local time: `2026-02-05 10:00:00`; null if it does not say. */
+export function postedAt({ ts }: Pick<Message, 'ts'>): string | null {
+  const moment = Date.parse(ts);
+  return Number.isNaN(moment) ? null : localTime(moment).replace('T', ' ');
 }

@@ -1,30 +1,19 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeLoopFolder, removeLoopFolder } from '../../test/rig/loop-folder.ts';
 import { NO_GROUP, startGroup } from '../../test/rig/process-group.ts';
 import { INITIAL } from '../loop/evolve.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from './recorded-children.ts';
-import { LoopFolder } from './store.ts';
+import type { LoopFolder } from './store.ts';
 
-let workspace: string;
 let folder: LoopFolder;
 beforeEach(() => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-children-')));
-  workspace = join(root, 'workspace');
-  folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));
+  folder = makeLoopFolder();
   mkdirSync(folder.desk.path, { recursive: true });
 });
-afterEach(() => rmSync(dirname(workspace), { recursive: true, force: true }));
+afterEach(() => removeLoopFolder(folder));
 
 function put(name: string, text: string): string {
   const path = join(folder.desk.runs, name, 'run-info.yaml');
@@ -103,7 +92,7 @@ describe('a recorded run', () => {
     expect(recordedChildren(folder).problem).toBe('runs: it is not a folder');
     expect(changes('waited-for')).toEqual([]);
     rmSync(folder.desk.runs);
-    const elsewhere = join(dirname(workspace), 'elsewhere');
+    const elsewhere = join(dirname(folder.workspace), 'elsewhere');
     mkdirSync(join(elsewhere, 'x'), { recursive: true });
     writeFileSync(join(elsewhere, 'x', 'run-info.yaml'), child(NO_GROUP));
     symlinkSync(elsewhere, folder.desk.runs);

@@ -130,7 +130,7 @@ const spec = {
   agent: { kind: 'custom', argv: ['agent', '--flag'], env: { A: 'b' }, given: ['X'], promptVia: 'file' },
   prompt: { text: 'work' },
   worktree: { path: '/home/me/tree', branch: 'b', from: null, folder: '/home/me/tree/sub' },
-  parent: { run: 'x.1.1', folder: '/work/parent' },
+  parent: { run: 'x.1.1', folder: '/home/me/parent' },
 };
 
 const snapshot = { mark: { events: 3, bytes: 100, sum: 7 }, ...NOTHING_KNOWN, logBytes: 10, entries: 2 };
