@@ -7,9 +7,10 @@ import { closeSync, fstatSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { namesIn, openRegular, readAll } from '../files/files.ts';
 import { totalTokens } from '../loop/charge.ts';
+import type { Tokens } from '../loop/event.ts';
 import { subtractTokens } from '../loop/limits.ts';
 import type { RecordedRun, Usage } from './agent.ts';
-import { isRecord, parsed, record, text, type Json } from './json.ts';
+import { count, isRecord, parsed, record, text, type Json } from './json.ts';
 
 /** The usage of a run in codex's session file; null if there is none. `usageOf` reads a usage record. */
 export function recordedByCodex(run: RecordedRun, usageOf: (usage: Json) => Usage): Usage | null {
@@ -68,8 +69,8 @@ function dayOf(moment: number): readonly string[] {
   return Number.isNaN(date.getTime()) ? ['unknown'] : date.toISOString().slice(0, 10).split('-');
 }
 
-/** The end of a file; null if it is not a regular file. */
-function readEnd(path: string): { readonly text: string; readonly isWhole: boolean } | null {
+/** The end of a session file; null if it is not a regular file. */
+export function readEnd(path: string): { readonly text: string; readonly isWhole: boolean } | null {
   let file: number;
   try {
     file = openRegular(path, 'read');
@@ -91,7 +92,7 @@ function readEnd(path: string): { readonly text: string; readonly isWhole: boole
 const MAX_BYTES = 8 * 2 ** 20;
 
 /** The total of the session in a line of its file, and its time; null for any other line. */
-function totalIn(line: string): { readonly at: number; readonly usage: Json } | null {
+export function totalIn(line: string): { readonly at: number; readonly usage: Json } | null {
   if (!/"(?:token_count|token_usage_record)"/.test(line)) return null;
   const entry = parsed(line);
   const payload = record(entry['payload']);
@@ -105,6 +106,18 @@ function totalIn(line: string): { readonly at: number; readonly usage: Json } | 
   const numbers = Object.values(usage).filter((value) => typeof value === 'number');
   const isUsage = [usage['input_tokens'], usage['output_tokens'], ...numbers].every(isCount);
   return isUsage ? { at, usage } : null;
+}
+
+/** Codex counts over the whole session, and its input includes the tokens from the cache. */
+export function tokensOf(usage: Json): Tokens {
+  const cacheRead = count(usage['cached_input_tokens']);
+  const cacheWrite = count(usage['cache_write_input_tokens']);
+  return {
+    input: Math.max(0, count(usage['input_tokens']) - cacheRead - cacheWrite),
+    output: count(usage['output_tokens']),
+    cacheRead,
+    cacheWrite,
+  };
 }
 
 function isCount(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
-import { recordedByCodex } from './codex-record.ts';
+import { recordedByCodex, tokensOf } from './codex-record.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, isRecord, number, record, text, textOrNull, type Json } from './json.ts';
+import { isRecord, number, record, text, textOrNull, type Json } from './json.ts';
 import { positional } from './prompt-argument.ts';
 import { summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble } from './trouble.ts';
@@ -174,15 +174,6 @@ const TOOL_NAMES: Readonly<Record<string, string>> = {
   web_search: 'WebSearch',
 };
 
-/** Codex counts over the whole session, and its input includes the tokens from the cache. */
 function usageOf(usage: Json): Usage {
-  const cacheRead = count(usage['cached_input_tokens']);
-  const cacheWrite = count(usage['cache_write_input_tokens']);
-  const tokens = {
-    input: Math.max(0, count(usage['input_tokens']) - cacheRead - cacheWrite),
-    output: count(usage['output_tokens']),
-    cacheRead,
-    cacheWrite,
-  };
-  return { parts: [{ model: null, tokens }], costUsd: null, isWholeSession: true };
+  return { parts: [{ model: null, tokens: tokensOf(usage) }], costUsd: null, isWholeSession: true };
 }

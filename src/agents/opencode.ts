@@ -202,7 +202,8 @@ function tool(part: Json): readonly AgentEvent[] {
   ];
 }
 
-function readError(error: Json, startedAt: number): Trouble {
+/** Reads an error of opencode, as its stream and its events report it. */
+export function readError(error: Json, startedAt: number): Trouble {
   const data = record(error['data']);
   const body = parsed(data['responseBody']);
   const inner = record(body['error']);

@@ -14,7 +14,6 @@ import { effective } from '../config/effective.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { parseTags, parseVariables } from '../config/values.ts';
-import { hostNote } from '../loop/host-note.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { requireConsent } from './consent.ts';
@@ -98,7 +97,6 @@ export async function begin(work: Work): Promise<number> {
     throw new UserError(work.noAgent);
   const agent = await chooseAgent(chosen, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
-  const host = hostNote(policy);
   const request: LoopRequest = {
     workspace,
     name: options.name ?? null,
@@ -106,7 +104,6 @@ export async function begin(work: Work): Promise<number> {
     agent,
     notes: [
       ...(found === null ? [] : [`using ${found}, the first installed agent; choose another with --agent`]),
-      ...(host === null ? [] : [host]),
       ...notesOn(agent),
       ...adviceOn(settings),
       ...notes,

@@ -4,10 +4,11 @@ import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Control } from '../loop/event.ts';
 import { questionFor } from '../loop/questions.ts';
+import { isInSession } from '../store/spec.ts';
 import { queuedControls } from '../store/inbox.ts';
 import { UserError } from '../user-error.ts';
 import { brief } from './lines.ts';
-import { findOwned, sendTo } from './loops.ts';
+import { findOwned, refuseEndedInSession, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
 import { closest } from '../config/closest.ts';
@@ -28,7 +29,7 @@ export async function pause(name: string, options: Where): Promise<number> {
     warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
     return 0;
   }
-  if (loop.owner === null && loop.trouble === null) {
+  if (loop.owner === null && loop.trouble === null && !isInSession(loop.spec)) {
     warn(`ralph: warning: ${nothingToPause(loop)}\n`);
     return 0;
   }
@@ -58,7 +59,8 @@ async function stopOne(loop: LoopReading, options: StopOptions): Promise<number>
   const now = options.now === true;
   if (loop.owner === null) {
     const { stopOrphan } = await import('./stop-orphan.ts');
-    return stopOrphan(loop, now);
+    // The turn of a session is not ours to wait for: it ends by itself, and nothing follows it.
+    return stopOrphan(loop, now || isInSession(loop.spec));
   }
   return sendTo(
     loop,
@@ -73,6 +75,7 @@ export async function tell(name: string, words: string, options: Where): Promise
   if (text.trim() === '')
     throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
   const loop = await findOwned(workspaceOf(options), name);
+  refuseEndedInSession(loop);
   if (loop.state.outcome?.type === 'done')
     throw new UserError(`loop ${name} is already done; start a new one with: ralph run`);
   return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
@@ -151,6 +154,7 @@ function parseSetting(text: string): SetLimits {
 }
 
 function refuseEnded(loop: LoopReading): void {
+  refuseEndedInSession(loop);
   refuseDone(loop);
   const { name } = loop.spec;
   if (loop.state.outcome !== null)

@@ -1,6 +1,7 @@
 import { isEnlisted } from '../store/background.ts';
 import { readLoop, type LoopReading } from '../store/read-loop.ts';
 import { problemWithName } from '../store/names.ts';
+import { isInSession } from '../store/spec.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
@@ -30,11 +31,12 @@ export function checkName(name: string): void {
 export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
   const { name } = loop.spec;
   if (loop.trouble !== null) throw new UserError(loop.trouble);
+  refuseEndedInSession(loop);
   const { deliver } = await import('../store/deliver.ts');
   const delivery = await deliver(loop, control);
   switch (delivery) {
     case 'queued':
-      print(`queued for ${name}: the loop is not running; it takes effect with: ralph resume ${name}\n`);
+      print(`queued for ${name}: ${whenTaken(loop)}\n`);
       return 0;
     case 'delivered':
       print(`${done}\n`);
@@ -45,4 +47,20 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
       print(`queued for ${name}: its owner (process ${loop.owner}) does not respond; is it suspended?\n`);
       return 0;
   }
+}
+
+/** Nothing continues a loop that has ended in a session. */
+export function refuseEndedInSession({ spec, state }: LoopReading): void {
+  if (isInSession(spec) && state.outcome !== null)
+    throw new UserError(
+      `loop ${spec.name} ran in a session and has ended; start a new one there with: /ralph`,
+    );
+}
+
+function whenTaken({ spec, state }: LoopReading): string {
+  if (isInSession(spec))
+    return state.control.paused
+      ? 'it takes effect with the next turn of its session; type anything there'
+      : 'it takes effect when the turn of its session ends';
+  return `the loop is not running; it takes effect with: ralph resume ${spec.name}`;
 }

@@ -6,7 +6,9 @@ import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { takePlace } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { isInSession } from '../store/spec.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
 import { FLAGS, mergeSettings } from '../config/config.ts';
@@ -15,7 +17,7 @@ import type { Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { findOwned, sendTo } from './loops.ts';
+import { findOwned, refuseEndedInSession, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
@@ -49,6 +51,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     return sendTo(found, { type: 'resume', now: options.now === true }, texts.resumed(name));
   }
   const { outcome } = found.state;
+  if (isInSession(found.spec)) return resumeInSession(found, policy !== null);
   if (outcome?.type === 'done' && policy === null) {
     throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
   }
@@ -82,6 +85,21 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   if (!isChild) return drive(loop, view, ended);
   const { followInBackground } = await import('./background.ts');
   return followInBackground(loop, view, { ended });
+}
+
+/** Only its session continues a loop; a pause can be taken back from here. */
+function resumeInSession(found: LoopReading, changesLimits: boolean): Promise<number> {
+  const { spec, state } = found;
+  const { name } = spec;
+  refuseEndedInSession(found);
+  if (changesLimits)
+    throw new UserError(`loop ${name} runs in a session; change its limits with: ralph set ${name} …`);
+  if (!state.control.paused) {
+    throw new UserError(
+      `loop ${name} runs in a session and continues there: open that session again and type anything; end the loop with: ralph stop ${name}`,
+    );
+  }
+  return sendTo(found, { type: 'resume', now: false }, textsOf(state.policy.wording).resumed(name));
 }
 
 export interface ResumeOptions extends LimitOptions {

@@ -42,7 +42,7 @@ export async function status(
   const loop = findLoop(workspace, name);
   if (options.json === true) printJson(statusJson(loop), 2);
   else print(`${maskOf(loop.spec).text(describe(loop).join('\n'))}\n`);
-  return loop.owner === null ? 1 : 0;
+  return loop.owner !== null || summaryOf(loop).status === 'in-session' ? 0 : 1;
 }
 
 /** The summary with its child loops as they are now. */

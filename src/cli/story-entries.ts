@@ -9,7 +9,7 @@ import type { StopCause } from '../loop/outcome.ts';
 import { costText, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
 import { hideLikelyKeys } from '../store/secrets.ts';
-import type { Spec } from '../store/spec.ts';
+import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
@@ -73,6 +73,7 @@ function nowText(summary: LoopSummary): string | null {
     const count = ofLimit(iterations, iterationLimit);
     return `still running (process ${owner}), ${waiting === null ? `iteration ${count}` : `waiting: ${waiting}`}`;
   }
+  if (status === 'in-session') return `in a session, iteration ${ofLimit(iterations, iterationLimit)}`;
   const resume = `resume it with: ralph resume ${name}`;
   if (status === 'paused') return `paused; ${resume}`;
   return status === 'crashed' || status === 'left'
@@ -146,14 +147,13 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
   }
 }
 
-function createdLine(
-  { name, policy }: Extract<LoopEvent, { type: 'loop.created' }>,
-  { agent }: Spec,
-): string {
+function createdLine({ name, policy }: Extract<LoopEvent, { type: 'loop.created' }>, spec: Spec): string {
+  const { agent } = spec;
   const command = agent.kind === 'custom' ? brief(agent.argv.join(' ')) : agent.kind;
+  const where = isInSession(spec) ? `in a session of ${spec.tags?.[0] ?? 'a program'}` : `agent ${command}`;
   const checks = policy.checks.commands.map((check) => brief(check.command));
   return [
-    `loop ${name} created: agent ${command}`,
+    `loop ${name} created: ${where}`,
     ...(agent.model === undefined ? [] : [`model ${agent.model}`]),
     `preset ${policy.preset}`,
     limitWords(givenLimits(policy)),
@@ -254,6 +254,8 @@ function tellOwner(
   sinceLast: number,
 ): Told {
   const rested = decide(state).some(({ type }) => type === 'rest');
+  // Every step of a session has an owner of its own, which leaves after it.
+  if (state.policy.host === 'session' && (rested || report.isLeft)) return { lines: [] };
   const gap = duration(sinceLast, ' ');
   const what = rested
     ? `process ${event.owner} took the loop over after ${gap} of rest`

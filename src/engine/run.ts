@@ -34,10 +34,15 @@ export async function performRun(driver: Driver, effect: EffectOf<'run'>, task: 
 async function planAndStart(driver: Driver, effect: EffectOf<'run'>, task: Task): Promise<HostedRun | null> {
   const { run, purpose, guidance } = effect;
   if (effect.respectsSharedLimit && waitsForSharedLimit(driver)) return null;
-  const prompt = await driver.ports.workspace.writePrompt(effect);
+  // What a person told the agent is for a prompt that reaches it.
+  const hasTurn = driver.ports.host.hasTurn === true;
+  const prompt = hasTurn ? null : await driver.ports.workspace.writePrompt(effect);
   if (task.interrupted.aborted || task.left.aborted || !isStillWanted(driver, effect)) return null;
-  const written = 'error' in prompt ? null : prompt;
-  if (!driver.write({ type: 'run.planned', run, purpose, guidance, prompt: written })) return null;
+  const planned = {
+    guidance: hasTurn ? [] : guidance,
+    prompt: prompt === null || 'error' in prompt ? null : prompt,
+  };
+  if (!driver.write({ type: 'run.planned', run, purpose, ...planned })) return null;
   return start(driver, effect, prompt, task);
 }
 
@@ -60,10 +65,11 @@ async function adopt(
 async function start(
   driver: Driver,
   effect: EffectOf<'run'>,
-  prompt: WrittenPrompt,
+  prompt: WrittenPrompt | null,
   task: Task,
 ): Promise<HostedRun | null> {
-  if ('error' in prompt) return endUnstarted(driver, { how: 'not-started', error: prompt.error });
+  if (prompt !== null && 'error' in prompt)
+    return endUnstarted(driver, { how: 'not-started', error: prompt.error });
   // Do not start a cancelled run, or one whose plan is not on disk yet.
   driver.sync();
   if (task.interrupted.aborted) return endUnstarted(driver, { how: 'interrupted' });

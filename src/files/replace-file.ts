@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { codeOf, openRegular } from './files.ts';
@@ -29,7 +29,7 @@ function writeBeside(
   options: ReplaceOptions,
   place: (temporary: string) => void,
 ): void {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(9).toString('base64url')}`);
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   try {
     const descriptor = openRegular(temporary, 'create', options.mode ?? 0o666);
     try {

@@ -8,6 +8,8 @@ export interface Host {
   start(request: RunRequest): Promise<HostedRun>;
   /** Whether a run continues after the process that started it has exited. */
   readonly outlivesOwner: boolean;
+  /** Whether the work of the next run has been done already, so that it gets no prompt; absent means no. */
+  readonly hasTurn?: boolean;
 }
 
 export interface RunRequest {

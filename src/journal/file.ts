@@ -42,8 +42,9 @@ export function openJournal(
   let descriptor = openRegular(path, 'append');
   const content = readAll(descriptor, fstatSync(descriptor).size);
   // Keep no events: memory must not grow with the journal.
-  let { events: length, bytes: size } = readFrom(content, path, reader);
-  let sum = crc32(content.subarray(0, size));
+  const read = readFrom(content, path, reader);
+  let { events: length, bytes: size } = read;
+  let sum = crc32(content.subarray(read.from.bytes, size), read.from.sum);
   const cutOff = size < content.length ? cutEnd(descriptor, path, content, size) : null;
   const add = (text: string): void => {
     size += write(descriptor, path, text, size);
@@ -131,7 +132,12 @@ export function readJournal(path: string, reader: JournalReader): number {
   }
 }
 
-function readFrom(content: Buffer, path: string, reader: JournalReader): { events: number; bytes: number } {
+/** Where reading began, and how far the journal can be read. */
+function readFrom(
+  content: Buffer,
+  path: string,
+  reader: JournalReader,
+): { from: JournalMark; events: number; bytes: number } {
   const known = reader.knownMark ?? null;
   const isKnown =
     known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
@@ -142,7 +148,7 @@ function readFrom(content: Buffer, path: string, reader: JournalReader): { event
     events++;
     reader.take(event);
   });
-  return { events, bytes };
+  return { from, events, bytes };
 }
 
 /** What people should know about the end of a journal that cannot be read. */

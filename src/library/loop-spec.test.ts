@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
-import type { PresetName } from '../loop/policy.ts';
 import { createLoop, runLoop } from './library.ts';
-import { requestOf, type LoopAgent } from './loop-spec.ts';
 
 const DONE = { text: '<promise>DONE</promise>' };
 
@@ -112,23 +110,3 @@ it('rejects wrong types at run time, and leaves the name free', async () => {
   }
   expect((await runLoop(spec)).success).toBe(true);
 });
-
-const command = { command: ['sh', '-c', 'true'] };
-
-it.each<[PresetName, LoopAgent, readonly unknown[]]>([
-  ['swarm', command, []],
-  [
-    'promise',
-    command,
-    [expect.stringContaining('preset "promise" runs its agent in one continuing session')],
-  ],
-  ['default', command, []],
-  ['promise', async () => ({ text: 'done' }), []],
-])(
-  'warns with preset %s that its host does not exist yet, unless the agent is a function',
-  async (preset, agent, notes) => {
-    const workspace = openLibraryFolder();
-    const request = await requestOf({ prompt: 'work', workspace, preset, agent, maxIterations: 1 });
-    expect(request.notes).toEqual(notes);
-  },
-);

@@ -12,7 +12,6 @@ import { policyInput, settingOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
-import { hostNote } from '../loop/host-note.ts';
 import { PRESET_NAMES, type FailAction, type Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import {
@@ -120,14 +119,12 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
   const env = { ...startersEnvironment(process.env), ...spec.env };
   const { agent, perform } = await agentOf(spec, policy, env, workspace);
   await checkSpendLimits(policy.limits, agent);
-  // A function runs in this program, so no host is missing.
-  const host = perform === undefined ? hostNote(policy) : null;
   return {
     workspace,
     name: spec.name ?? null,
     policy,
     agent,
-    notes: [...(host === null ? [] : [host]), ...notesOn(agent)],
+    notes: notesOn(agent),
     prompt: promptOf(spec, workspace),
     env,
     fresh: spec.fresh === true,

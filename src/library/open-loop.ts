@@ -28,7 +28,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
     throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
   const env = startersEnvironment(process.env);
-  const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, perform);
+  const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, { perform });
   owned.resume(null, false);
   return new Loop(owned, spec.signal, () => {});
 }

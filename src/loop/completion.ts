@@ -39,10 +39,13 @@ interface TagDetector extends TextSource {
   readonly value: string;
   /**
    * `own-line`: alone on its line in the last message, outside of code and quotation; the line may be emphasised with `*` or
-   * `_` and end with one `.` or `!`. `anywhere`: any position.
+   * `_` and end with one `.` or `!`. `last-line`: the same, with no text after it. `anywhere`: any position.
    */
-  readonly placement: 'own-line' | 'anywhere';
+  readonly placement: Placement;
 }
+
+export const PLACEMENTS = ['own-line', 'last-line', 'anywhere'] as const;
+export type Placement = (typeof PLACEMENTS)[number];
 
 /**
  * The text that a detector searches. No scope includes the echoed prompt, tool results or reasoning. `raw-output` and

@@ -28,7 +28,10 @@ export function evolve(state: LoopState, event: LoopEvent): LoopState {
   if (!accepts(state, event)) return state;
   const now = Math.max(state.now, event.at);
   const isActive =
-    state.created && !isResting(state) && event.type !== 'owner.changed' && event.type !== 'loop.reopened';
+    state.created &&
+    !isResting(state) &&
+    (event.type !== 'owner.changed' || isInTurn(state)) &&
+    event.type !== 'loop.reopened';
   return apply({ ...state, now, activeMs: state.activeMs + (isActive ? now - state.now : 0) }, event);
 }
 
@@ -43,6 +46,11 @@ export function fold(events: Iterable<LoopEvent>): LoopState {
 export function accepts({ created, outcome }: LoopState, { type }: Happening): boolean {
   if (type === 'loop.created') return !created;
   return created && (type === 'loop.reopened') === (outcome !== null);
+}
+
+/** Whether a session is at work, which it is without an owner of its loop. */
+function isInTurn(state: LoopState): boolean {
+  return state.policy.host === 'session' && openRun(state) !== null;
 }
 
 /** Whether the loop is paused and has nothing in progress. */
@@ -272,16 +280,18 @@ function closeTurn(state: LoopState, run: Run): LoopState {
   };
 }
 
-/** Check failures stay in the feedback until the checks run again; an error or a near miss is reported once. */
+/** Check failures stay in the feedback until the checks run again; an error, a near miss or a rejection is reported once. */
 function feedbackOf(state: LoopState, run: Run): Feedback {
   const { policy, turn, feedback } = state;
   const missed = missedClaim(state);
   const { evidence: before } = feedback;
   const evidence = turn.evidence === null ? before : evidenceFeedback(turn.evidence, turn.restoration);
+  const failed = turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed;
   return {
-    failed: turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed,
+    failed,
     error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
     ...(missed === null ? {} : { missed }),
+    ...(turn.claim?.verdict === 'rejected' && failed.length > 0 ? { rejected: true } : {}),
     ...(evidence === null || evidence === undefined ? {} : { evidence }),
   };
 }

@@ -219,6 +219,13 @@ describe('working time', () => {
     expect(wanted(state)).toMatchObject({ notAfter: 5_010_000 + 70_000 });
   });
 
+  it('includes the turns of a session, which have no owner, and not the time between them', () => {
+    const policy = { ...plain, host: 'session' as const };
+    const next = { type: 'owner.changed', owner: 'next step' } as const;
+    expect(given(policy, ...begun, [100, { type: 'owner.left' }], [500, next]).activeMs).toBe(500_000);
+    expect(given(policy, ...begun, [100, exited('1.1', 1)], [500, next]).activeMs).toBe(100_000);
+  });
+
   it('never runs backwards', () => {
     const state = given(plain, [10, iteration(1)], [5, planned('1.1')]);
     expect(state.now).toBe(10_000);

@@ -2,6 +2,7 @@
  * The presets as frozen data: `default`, and one for each document. A preset states only what differs from the default
  * policy (`default-policy.ts`).
  */
+import { CONTINUATION_TEMPLATE } from './continuation.ts';
 import { ASSISTANT_TEXT, DEFAULT_POLICY as base, DONE_FILE } from './default-policy.ts';
 import { EXIT_CODES } from './outcome.ts';
 import type { Policy, PresetName } from './policy.ts';
@@ -26,22 +27,6 @@ export interface Preset {
 }
 
 const SECOND = 1000;
-
-/** The prompt that document 004 sends into a continuing session. */
-export const CONTINUATION_TEMPLATE: string = [
-  '[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]',
-  '',
-  'Your previous attempt did not output the completion promise. Continue working on the task.',
-  '',
-  'IMPORTANT:',
-  '- Review your progress so far',
-  '- Continue from where you left off  ',
-  '- When FULLY complete, output: <promise>{{PROMISE}}</promise>',
-  '- Do not stop until the task is truly done',
-  '',
-  'Original task:',
-  '{{PROMPT}}',
-].join('\n');
 
 /** The documents have no stuck detection and no run timeouts, and one exit code for all signals. */
 const documented = {
@@ -214,14 +199,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
   },
 
   promise: {
-    summary: 'document 004: prompt the agent again until it keeps its promise (in one session: planned)',
+    summary: 'document 004: prompt the agent again until it keeps its promise (in one session: `/ralph`)',
     iterations: { least: 1, most: null, required: false, zeroIsUnset: false },
     emptyPrompts: 'nowhere',
     policy: {
       ...base,
       ...documented,
       preset: 'promise',
-      host: 'session',
       completion: {
         ...base.completion,
         detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...ASSISTANT_TEXT }],

@@ -1,3 +1,4 @@
+import { afterRejection } from './continuation.ts';
 import type { ClaimWays, PromptPlan, Section } from './prompt.ts';
 import type { Policy, SectionName } from './policy.ts';
 import type { LoopState, Run } from './state.ts';
@@ -82,7 +83,15 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     case 'continuation': {
       const template = policy.prompt.continuation;
       if (template === null || iteration < 2) return [];
-      return [{ kind: 'continuation', template, iteration, limit, promise: claimWord(state) }];
+      return [
+        {
+          kind: 'continuation',
+          template: feedback.rejected === true ? afterRejection(template) : template,
+          iteration,
+          limit,
+          promise: claimWord(state),
+        },
+      ];
     }
     case 'restart-prefix':
       // The first attempt is the first run of the first iteration.

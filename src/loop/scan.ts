@@ -13,6 +13,7 @@ import {
   type Scope,
   type TextDetector,
 } from './completion.ts';
+import { lastLineTag } from './last-line-matcher.ts';
 import { either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
@@ -148,7 +149,7 @@ function readAll(reader: Reader, { source, text }: Piece): Reader {
 /** Only the last message counts on a screen, and if a later message can take back a claim. */
 function readsLastMessageOnly(detector: TextDetector): boolean {
   if (LAST_MESSAGE.has(detector.scope)) return true;
-  return 'placement' in detector && detector.placement === 'own-line';
+  return 'placement' in detector && detector.placement !== 'anywhere';
 }
 
 const LAST_MESSAGE: ReadonlySet<Scope> = new Set<Scope>(['final-answer', 'captured', 'screen']);
@@ -157,18 +158,20 @@ function isAnswer(source: PieceSource | undefined): boolean {
   return source === 'answer' || source === 'last-message';
 }
 
+const ON_A_LINE = { 'own-line': ownLineTag, 'last-line': lastLineTag } as const;
+
 function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
   switch (detector.kind) {
     case 'response-tag':
-      if (detector.placement === 'own-line') return ownLineTag('response', detector.value);
+      if (detector.placement !== 'anywhere') return ON_A_LINE[detector.placement]('response', detector.value);
       // A final answer that consists only of the value needs no tag.
       return isAnswer(source) && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':
-      return detector.placement === 'own-line'
-        ? ownLineTag('promise', detector.value)
-        : anyTag('promise', detector.value);
+      return detector.placement === 'anywhere'
+        ? anyTag('promise', detector.value)
+        : ON_A_LINE[detector.placement]('promise', detector.value);
     case 'word':
       return word(detector.value, detector.within);
     case 'pattern': {

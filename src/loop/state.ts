@@ -177,6 +177,8 @@ export interface Feedback {
   readonly error: string | null;
   /** Absent if there was none. */
   readonly missed?: NearMiss;
+  /** Whether checks have contradicted a claim of the last run; absent if not. */
+  readonly rejected?: true;
   /** Absent if the evidence is as it was at the start. */
   readonly evidence?: EvidenceFeedback;
 }

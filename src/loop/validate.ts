@@ -1,7 +1,7 @@
 /** Builds a policy from a preset and the user's changes, and validates it. Every policy passes through here. */
 import { globProblem } from './glob.ts';
 import { splitWords } from './words.ts';
-import { PHASES, SCOPES } from './completion.ts';
+import { PHASES, PLACEMENTS, SCOPES } from './completion.ts';
 import { EXIT_CODES } from './outcome.ts';
 import {
   AFTER_FAILURE,
@@ -212,7 +212,7 @@ const source = {
   history: oneOf(['loop', 'session']),
 };
 const kind = string;
-const tag = object({ kind, value: tagValue, placement: oneOf(['own-line', 'anywhere']), ...source });
+const tag = object({ kind, value: tagValue, placement: oneOf(PLACEMENTS), ...source });
 const phases = nonEmptyList(oneOf(PHASES));
 
 const detector = variant('kind', {

@@ -36,6 +36,8 @@ const OTHER_KEYS = ['PERPLEXITY_API_KEY', 'XAI_API_KEY', 'OPENAI_API_KEY', 'OPEN
 export function accountOf(spec: Spec, env: Readonly<Record<string, string>>): string {
   const { kind, argv, model = '', drop = [] } = spec.agent;
   const { call } = agentNamed(kind);
+  // The account of another program's session is unknown, and two sessions in one folder may have different ones.
+  if (spec.place === 'session') return accountKey(kind, [spec.id]);
   // The account of a custom command is unknown: only loops with exactly the same command share limits.
   if (call === null) return accountKey(kind, [...argv, spec.workspace]);
   const visible = (name: string): string => (drop.includes(name) ? '' : (env[name] ?? ''));

@@ -1,5 +1,6 @@
 /**
- * Builds the host of a loop's agent: a process with a command line for each run, a pane of tmux, or a call of a function.
+ * Builds the host of a loop's agent: a process with a command line for each run, a pane of tmux, a call of a function, or
+ * the turns of a session.
  *
  * 1. Only this file decides which host a loop has, by its policy. A loop keeps its host for as long as its policy does.
  * 2. A run in a pane has the files and the marker of a run as a process, so the code that ends one without its loop
@@ -14,6 +15,7 @@ import type { CallSpec, Performer } from '../hosts/function-call.ts';
 import type { Host } from '../hosts/host.ts';
 import type { PaneSpec } from '../hosts/pane-run.ts';
 import { processHost, type ProcessSpec } from '../hosts/process.ts';
+import { sessionHost, type SessionTurns } from '../hosts/session.ts';
 import { tmuxHost } from '../hosts/tmux.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
@@ -22,7 +24,7 @@ import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { onDesk, putOnDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
 import { redact } from '../store/secrets.ts';
-import { treeOf, type Spec } from '../store/spec.ts';
+import { isInSession, treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';
 import { explained } from './explained.ts';
@@ -31,7 +33,7 @@ import { guardedHost, sandboxed } from './sandboxed-agent.ts';
 
 export function agentHost(
   loop: StartedLoop,
-  perform: Performer | undefined,
+  { perform, turns = NO_TURNS }: AgentProgram,
   state: () => LoopState,
   say: (line: string) => void,
 ): Host {
@@ -53,7 +55,11 @@ export function agentHost(
     perform === undefined
       ? null
       : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
-  const current = (): Host => called ?? (state().policy.host === 'tmux' ? pane : process);
+  const session = sessionHost((run) => ({ folder: folder.run(run), prompt: folder.prompt(run) }), turns);
+  const current = (): Host => {
+    if (isInSession(loop.spec)) return session;
+    return called ?? (state().policy.host === 'tmux' ? pane : process);
+  };
   // The agent's own folder of a run; the desk may have been removed.
   const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
   const start: Host['start'] = (planned) =>
@@ -67,8 +73,21 @@ export function agentHost(
     get outlivesOwner() {
       return current().outlivesOwner;
     },
+    get hasTurn() {
+      return current().hasTurn === true;
+    },
   };
 }
+
+/** What the program that owns a loop brings, where the agent is no command. */
+export interface AgentProgram {
+  /** Does the agent's work, where the agent is a function of this program. */
+  readonly perform?: Performer | undefined;
+  /** The turns of the session, where the agent lives in one. Without it, this program can only end the loop. */
+  readonly turns?: SessionTurns | undefined;
+}
+
+const NO_TURNS: SessionTurns = { hasTurn: false, take: () => null, prompted: () => {}, isPriced: true };
 
 /** A run in a pane gets its prompt from its terminal. */
 function inPane(

@@ -10,7 +10,6 @@ import { join, resolve } from 'node:path';
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
-import type { Performer } from '../hosts/function-call.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
@@ -28,6 +27,7 @@ import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, type ClaimedName } from './claim-name.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
+import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
@@ -42,7 +42,7 @@ import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { keepTask, readOnce } from './task-file.ts';
 
-export interface LoopRequest {
+export interface LoopRequest extends AgentProgram {
   readonly workspace: string;
   /** Null for a name that is made from the prompt. */
   readonly name: string | null;
@@ -54,6 +54,8 @@ export interface LoopRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'];
+  /** The id of the session that it is in. */
+  readonly session?: string;
   /** The tmux window that shows the loop; absent for none. */
   readonly window?: Spec['window'];
   readonly tags?: readonly string[] | undefined;
@@ -65,8 +67,6 @@ export interface LoopRequest {
   /** What the user should know before the loop begins. */
   readonly notes?: readonly string[];
   readonly parent: Spec['parent'];
-  /** Does the agent's work, where the agent is a function of this program. */
-  readonly perform?: Performer | undefined;
 }
 
 /** Creates a loop and becomes its owner. */
@@ -144,7 +144,7 @@ async function writeLoop(
   notes: string[],
   undo: (() => void | Promise<void>)[],
 ): Promise<OwnedLoop> {
-  const { workspace, env, perform } = request;
+  const { workspace, env, perform, turns } = request;
   const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
   const { parent } = request;
@@ -172,7 +172,7 @@ async function writeLoop(
     : await recordStart({ spec, folder, env, policy, hasRun: false });
   notes.push(...(recorded?.notes ?? []));
 
-  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform });
+  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform, turns });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
@@ -191,7 +191,7 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place, tags = [], policy, window }: LoopRequest,
+  { workspace, agent, prompt, parent, place, session, tags = [], policy, window }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -203,6 +203,7 @@ function specOf(
     agent: worktree === null ? agent : anchored(agent, workspace),
     prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),
     ...(place === undefined ? {} : { place }),
+    ...(session === undefined ? {} : { session }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(worktree === null ? {} : { worktree }),
     // An interactive agent cannot be without one.

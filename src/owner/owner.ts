@@ -12,7 +12,6 @@ import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import type { Performer } from '../hosts/function-call.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
 import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -36,14 +35,14 @@ import { prepareFolder } from '../store/ralph-folder.ts';
 import { reserve } from '../store/registry.ts';
 import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { writeSpec, type Spec } from '../store/spec.ts';
+import { isInSession, writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
 import { LoopPosts } from './loop-posts.ts';
 import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
-import { agentHost, shownCommand } from './agent-host.ts';
+import { agentHost, shownCommand, type AgentProgram } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
@@ -174,7 +173,7 @@ export class OwnedLoop {
       stops.push(this.#answerSandbox());
       stops.push(() => this.#children.close());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
-      this.#price = await priceFor(this.spec.agent);
+      if (this.#loop.turns?.isPriced !== true) this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
       const isReady = await this.#setUp();
       // The start of a new loop without a set-up is on record already.
@@ -220,7 +219,7 @@ export class OwnedLoop {
   /** Gives up the ownership. */
   close(): void {
     try {
-      this.#projections.flush();
+      this.#projections.flush({ isLast: isInSession(this.spec) && this.state.outcome === null });
       if (this.state.outcome !== null) {
         forget(this.spec.id);
         dismiss(this.spec.id);
@@ -277,7 +276,7 @@ export class OwnedLoop {
   }
 
   #openEngine(): Engine {
-    const { spec, perform } = this.#loop;
+    const { spec } = this.#loop;
     const workspace = loopWorkspace({
       ...this.#loop,
       agent: agentNamed(spec.agent.kind),
@@ -301,7 +300,7 @@ export class OwnedLoop {
     });
     const host = agentHost(
       this.#loop,
-      perform,
+      this.#loop,
       () => this.state,
       (line) => this.#say(line),
     );
@@ -371,12 +370,10 @@ export class OwnedLoop {
   }
 }
 
-export interface OwnedLoopSpec extends StartedLoop {
+export interface OwnedLoopSpec extends StartedLoop, AgentProgram {
   readonly notes: readonly string[];
   /** Releases the lock. */
   readonly release: () => void;
-  /** Does the agent's work, where the agent is a function of this program. */
-  readonly perform?: Performer | undefined;
 }
 
 /** A loop whose sandboxed agent may start child loops. */

@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
-import type { Performer } from '../hosts/function-call.ts';
 import { lockDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
 import { requireFolder, unknownLoop } from '../store/read-loop.ts';
-import { readSpec, type Spec } from '../store/spec.ts';
+import { isInSession, readSpec, type Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
+import type { AgentProgram } from './agent-host.ts';
 import { OwnedLoop } from './owner.ts';
 import { AlreadyOwned, asUserError } from './refusals.ts';
 import { environmentFor, keepEnvironment, type NewOwner } from './loop-environment.ts';
@@ -16,7 +16,7 @@ export async function takeOver(
   workspace: string,
   name: string,
   owner: NewOwner,
-  perform?: Performer,
+  program: AgentProgram = {},
 ): Promise<OwnedLoop> {
   await moveOldLoops();
   const folder = requireFolder(realpathSync(workspace), name);
@@ -31,12 +31,12 @@ export async function takeOver(
       lock.release();
     };
     const written = readSpec(folder.spec);
-    refuseOtherProgram(written, perform);
+    refuseOtherProgram(written, program);
     const { env, argv, notes } = environmentFor(written, owner);
     const spec = { ...written, agent: { ...written.agent, argv } };
     // An owner in the background has no other environment than the kept one.
     if (owner.by === 'person') keepEnvironment(spec, env);
-    return new OwnedLoop({ spec, folder, env, notes, release, perform });
+    return new OwnedLoop({ spec, folder, env, notes, release, ...program });
   } catch (error) {
     release();
     throw asUserError(error, folder.path);
@@ -44,7 +44,9 @@ export async function takeOver(
 }
 
 /** Only the program that has the function can continue a loop whose agent is a function. */
-function refuseOtherProgram({ name, agent }: Spec, perform: Performer | undefined): void {
+function refuseOtherProgram(spec: Spec, { perform }: AgentProgram): void {
+  const { name, agent } = spec;
+  if (isInSession(spec)) return;
   const isFunction = agent.argv.length === 0;
   if (isFunction && perform === undefined) {
     throw new UserError(

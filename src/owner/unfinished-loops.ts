@@ -2,7 +2,7 @@
 import { isInRepository } from '../git/fingerprint.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
-import { treeOf, type PromptSource } from '../store/spec.ts';
+import { isInSession, treeOf, type PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** Refuses a loop on files that an orphaned agent works on; returns notes about crashed loops with the same prompt. */
@@ -16,7 +16,8 @@ export function refuseOrphans(request: {
   const { workspace, name, prompt } = request;
   // An orphaned agent may start a loop in its own folder. A loop of the same name is judged where the name is taken.
   const others = readLoops(workspace).filter(
-    ({ spec, owner, state: { outcome } }) => owner === null && outcome === null && spec.name !== name,
+    ({ spec, owner, state: { outcome } }) =>
+      owner === null && outcome === null && spec.name !== name && !isInSession(spec),
   );
   if (request.worktree !== true && request.parent === null) {
     for (const loop of others) {

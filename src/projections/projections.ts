@@ -152,8 +152,8 @@ export class Projections implements JournalReader {
     return this.#progress.read();
   }
 
-  /** Brings the files up to date now. */
-  flush(): void {
+  /** Brings the files up to date now; `isLast` says that another owner is about to continue. */
+  flush({ isLast = false }: { readonly isLast?: boolean } = {}): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.look();
@@ -164,7 +164,7 @@ export class Projections implements JournalReader {
     const checks = report.checks.map((check) => ({ ...check, command: mask(check.command) }));
     const content = stateContent(state, { ...report, checks }, about());
     this.#quietly(() => this.#stateFile.write(content, state.policy.limits.iterations));
-    this.#writeSnapshot();
+    this.#writeSnapshot(isLast);
     this.#hasWritten = this.#isLive;
   }
 
@@ -185,9 +185,9 @@ export class Projections implements JournalReader {
     this.#runInfo.write();
   }
 
-  #writeSnapshot(): void {
+  #writeSnapshot(isLast: boolean): void {
     const mark = this.#mark?.();
-    if (mark === undefined || !this.#isLive || !this.#snapshot.isDue(mark)) return;
+    if (mark === undefined || !this.#isLive || !this.#snapshot.isDue(mark, isLast)) return;
     const { bytes: logBytes } = this.#log;
     const { entries } = this.#progress;
     this.#quietly(() => this.#snapshot.write({ mark, ...this.#known, logBytes, entries }));

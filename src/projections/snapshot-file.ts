@@ -27,8 +27,9 @@ export class SnapshotFile {
     return this.#earlier;
   }
 
-  isDue({ events }: JournalMark): boolean {
-    return events >= this.#takenAt + EVENTS_PER_SNAPSHOT;
+  /** `isLast` says that the next owner reads it soon, as that of a loop in a session does: a few events take longer to read. */
+  isDue({ events }: JournalMark, isLast: boolean): boolean {
+    return events >= this.#takenAt + (isLast ? 1 : EVENTS_PER_SNAPSHOT);
   }
 
   write(snapshot: Snapshot): void {

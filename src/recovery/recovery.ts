@@ -1,5 +1,5 @@
 /** Ends the processes and undoes the half-done work that a loop left behind when its owner died. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { processHost } from '../hosts/process.ts';
@@ -42,6 +42,8 @@ export function rewindMarker(spec: Spec): Marker {
 
 /** Ends the git processes of a rewind that was killed, which would continue to change files. */
 async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
+  // Made before the first git that changes a file, and removed at the end.
+  if (!existsSync(folder.rewindScratch)) return;
   const marker = rewindMarker(spec);
   await killAll(() => processes.marked(marker), GIT_GRACE_MS);
   rmSync(folder.rewindScratch, { recursive: true, force: true });
@@ -68,7 +70,8 @@ export async function endStep(
     const check = checkMarker(spec, key);
     return killAll(() => processes.marked(check));
   }
-  if (turn.run === null) return;
+  // What follows a run begins when the run has ended.
+  if (turn.run === null || turn.run.ended === null) return;
   const steps = [
     ...(policy.commit !== null && !turn.committed ? ['commit'] : []),
     ...(policy.checkpoint && !turn.checkpointed ? ['checkpoint'] : []),

@@ -4,7 +4,6 @@
  */
 import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
 import { AGENTS } from '../agents/agents.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
@@ -143,7 +142,7 @@ const SOCKETS = [
 ];
 
 /** The folder that contains `dist`. */
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const PACKAGE = join(import.meta.dirname, '..', '..');
 
 function ownPath({ folder, path }: OwnFiles, env: Readonly<Record<string, string>>): string {
   const named = folder.variable === null ? '' : (env[folder.variable] ?? '');

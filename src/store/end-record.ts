@@ -1,6 +1,6 @@
 import { loopName } from './names.ts';
 import { hideKeys } from './secrets.ts';
-import type { Spec } from './spec.ts';
+import { isInSession, type Spec } from './spec.ts';
 import { LoopFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
 import type { ChildReport } from '../loop/child-report.ts';
@@ -87,7 +87,7 @@ export interface EndRecord {
   readonly state: string;
   /** The worktree and its branch; null if the loop worked in the workspace. */
   readonly worktree: { readonly path: string; readonly branch: string } | null;
-  /** The command that resumes the loop; null if it is done. */
+  /** The command that resumes the loop; null if it is done or only its session can continue it. */
   readonly next: string | null;
 }
 
@@ -159,7 +159,8 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     folder: `.ralph/loops/${spec.name}`,
     state: new LoopFolder(spec).path,
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
-    next: outcome?.type === 'done' ? null : nextCommand(state, spec.name),
+    // Only its session continues a loop that lives in one.
+    next: outcome?.type === 'done' || isInSession(spec) ? null : nextCommand(state, spec.name),
   };
 }
 

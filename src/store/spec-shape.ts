@@ -86,6 +86,7 @@ export const SPEC: Rule = fields({
   agent,
   prompt,
   place: optional(oneOf(['foreground', 'background', 'session'])),
+  session: optional(shortText(1000)),
   tags: optional(list(shortText(1000))),
   worktree: optional(worktree),
   window: optional(window),

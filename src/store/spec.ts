@@ -32,6 +32,8 @@ export interface Spec {
   readonly prompt: PromptSource;
   /** Where the loop runs: in a terminal (the default), in a background process, or in a session of an agent. */
   readonly place?: 'foreground' | 'background' | 'session';
+  /** The id of that session, the only one whose turns are runs of the loop. */
+  readonly session?: string;
   /** Words that the user has given it, for lists. */
   readonly tags?: readonly string[];
   /** The loop's own worktree; absent if it works in the workspace. */
@@ -70,6 +72,11 @@ export interface Worktree {
 /** Where the agent works and the checks run; the loop's own folder is always in the workspace. */
 export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
+}
+
+/** Whether the agent lives in a session of another program, which the loop cannot start or end. */
+export function isInSession({ place }: Spec): boolean {
+  return place === 'session';
 }
 
 /** A text, which may be a specification; a file; or a specification file with a text to use if that file is gone. */

@@ -35,7 +35,7 @@ function refuseForeign(folder: string): void {
 }
 
 /** What may be there before the first loop. */
-const BEFORE_LOOPS: ReadonlySet<string> = new Set(['.gitignore', 'trust']);
+const BEFORE_LOOPS: ReadonlySet<string> = new Set(['.gitignore', 'trust', 'sessions']);
 
 /** The error for a state folder that cannot be written, such as a home that is read-only. */
 export function unwritable(error: unknown, path: string): unknown {

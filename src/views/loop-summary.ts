@@ -13,6 +13,7 @@ import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { parentOf } from '../store/enclosing-runs.ts';
 import { loopName } from '../store/names.ts';
+import { isInSession } from '../store/spec.ts';
 import { shortList } from '../store/short-list.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
@@ -25,8 +26,11 @@ export interface LoopSummary {
   readonly name: string;
   /** The id of the loop that it is a child of; null if it has none. */
   readonly parent: string | null;
-  /** The outcome, if it has ended; `left` or `crashed` if it should have an owner and has none. */
-  readonly status: Outcome['type'] | 'running' | 'paused' | 'left' | 'crashed' | 'unreadable';
+  /**
+   * The outcome, if it has ended; `in-session` between two steps of its session; `left` or `crashed` if it should have an owner
+   * and has none.
+   */
+  readonly status: Outcome['type'] | 'running' | 'paused' | 'in-session' | 'left' | 'crashed' | 'unreadable';
   readonly owner: number | null;
   readonly workspace: string;
   /** Present if its agent runs in a sandbox. */
@@ -71,13 +75,15 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     if (state.outcome !== null) return state.outcome.type;
     if (state.control.paused) return 'paused';
     if (owner !== null) return 'running';
+    if (isInSession(spec)) return 'in-session';
     return report.isLeft ? 'left' : 'crashed';
   }
   function recordOf(): EndRecord {
     const ended = endRecord(state, report, spec);
     return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
-  const wait = owner === null ? undefined : decide(state).find((effect) => effect.type === 'wait');
+  const isWaiting = owner !== null || status === 'in-session';
+  const wait = isWaiting ? decide(state).find((effect) => effect.type === 'wait') : undefined;
   const isAlone = status === 'crashed' || status === 'left';
   const agent = isAlone ? orphanOf(loop) : null;
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;

@@ -67,7 +67,7 @@ export function workerStatus(loop: LoopReading): WorkerStatus {
   const { status } = summaryOf(loop);
   const { outcome } = loop.state;
   if (status === 'running' || status === 'paused') return status;
-  // The next daemon continues it.
-  if (status === 'left') return 'running';
+  // The next daemon or the session continues it.
+  if (status === 'left' || status === 'in-session') return 'running';
   return outcome === null || status === 'unreadable' ? 'failed' : endedStatus(outcome);
 }

@@ -141,10 +141,8 @@ describe('ralph help', () => {
 describe('--quiet', () => {
   it('does not hide warnings', async () => {
     const stage = openStage();
-    const { stderr } = await stage.run('-p', 'x', '--preset', 'promise', '-m', '1', '--quiet');
-    expect(stderr).toContain(
-      '[ralph] it: warning: preset "promise" runs its agent in one continuing session',
-    );
+    const { stderr } = await stage.run('-p', 'x', '--protect', 'no-such/*', '-m', '1', '--quiet');
+    expect(stderr).toContain('[ralph] it: warning: protect: no file matches "no-such/*" now');
     expect(stderr).not.toContain('starting iteration');
   });
 });

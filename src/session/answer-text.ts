@@ -1,0 +1,48 @@
+/** What a step answers, with one line for the person. */
+import { decide } from '../loop/decide.ts';
+import { counted } from '../loop/counted.ts';
+import type { LoopState } from '../loop/state.ts';
+import { clockTime } from '../journal/times.ts';
+import type { EndRecord } from '../store/end-record.ts';
+import type { Answer } from './answer.ts';
+import type { RalphLoopState } from './session-file.ts';
+
+export function continued(
+  state: RalphLoopState,
+  prompt: string,
+  failing: readonly { readonly command: string }[],
+): Answer {
+  const rejected = failing.map(({ command }) => command);
+  const at = `Ralph loop: iteration ${state.iteration} of ${state.maxIterations}`;
+  const why =
+    rejected.length === 0 ? '' : `; the promise was rejected, because a check failed: ${rejected.join(', ')}`;
+  return { type: 'continue', prompt, rejected, state, message: `${at}${why}` };
+}
+
+export function ended(
+  state: RalphLoopState,
+  { outcome, iterations, reason, name, costUsd }: EndRecord,
+): Answer {
+  const type = outcome?.type ?? 'stopped';
+  const cost = costUsd === null ? '' : `, $${costUsd.toFixed(2)}`;
+  const details = type === 'done' || type === 'stopped' ? '' : `. Details: ralph story ${name}`;
+  const message = `Ralph loop ${name} ended after ${counted(iterations, 'iteration')}${cost}: ${reason}${details}`;
+  return { type: 'ended', outcome: type, state, message };
+}
+
+export function waiting(state: RalphLoopState, loop: LoopState, name: string): Answer {
+  return { type: 'waiting', state, message: `Ralph loop: ${whyItRests(loop, name)}` };
+}
+
+function whyItRests(loop: LoopState, name: string): string {
+  if (loop.control.paused)
+    return `paused; to continue it, run "ralph resume ${name}" in a terminal and type anything here`;
+  const wait = decide(loop).find((effect) => effect.type === 'wait');
+  if (wait?.why === 'answer')
+    return `the agent has a question: ${loop.questions[0]?.text ?? ''}; answer it in a terminal with: ralph answer ${name} "…"`;
+  if (wait?.why === 'usage-limit') {
+    const until = wait.until === null ? '' : ` until ${clockTime(wait.until, Date.now())}`;
+    return `usage limit${until}; after that, type anything to continue the loop`;
+  }
+  return 'the turn ended with an error; type anything to continue the loop, or /cancel-ralph';
+}

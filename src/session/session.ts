@@ -1,0 +1,378 @@
+/**
+ * Loops inside a session: the steps that a host program asks for (docs/decisions/0026).
+ *
+ * 1. A session's loop is found by the session's id, never by a folder. A loop of another session, or of none, is not touched,
+ *    whatever the state says.
+ * 2. Every step takes the loop's lock, drives the engine until the session has to act, and leaves.
+ * 3. A step never waits longer than the delay before a prompt. It lets the session go instead.
+ * 4. What a step decides comes from the engine. This file only gives it the finished turn and passes the prompt on.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { loadPrices } from '../agents/prices.ts';
+import type { EngineStop } from '../engine/engine.ts';
+import type { TurnOutput } from '../hosts/session.ts';
+import type { Effect } from '../loop/effect.ts';
+import { openRun } from '../loop/run.ts';
+import type { LoopState } from '../loop/state.ts';
+import { fits } from '../loop/shape.ts';
+import type { NewOwner } from '../owner/loop-environment.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { AlreadyOwned } from '../owner/refusals.ts';
+import { takeOver } from '../owner/take-over.ts';
+import { enclosingRuns } from '../store/enclosing-runs.ts';
+import { post } from '../store/inbox.ts';
+import { kept } from '../store/kept-environment.ts';
+import { findFolder, folderAt, readLoopOf } from '../store/read-loop.ts';
+import { isInSession, readSpec } from '../store/spec.ts';
+import { loopId } from '../store/spec-shape.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { visible } from '../store/visible.ts';
+import { UserError } from '../user-error.ts';
+import type { Answer } from './answer.ts';
+import type { RalphArguments } from './arguments.ts';
+import { continued, ended, waiting } from './answer-text.ts';
+import { modeBlock } from './mode-block.ts';
+import {
+  allStates,
+  clearState,
+  isSessionId,
+  readState,
+  sessionsFolder,
+  writeState,
+  type RalphLoopState,
+} from './session-file.ts';
+import { statusLines } from './status-text.ts';
+import { turnOutput } from './turn-output.ts';
+import type { FinishedTurn } from './turn.ts';
+
+export interface SessionRequest {
+  readonly session: string;
+  /** The host program, for people: `claude`, `codex`, `opencode`, `hook`. */
+  readonly program: string;
+  readonly workspace: string;
+  readonly asked: RalphArguments;
+  readonly description?: string | undefined;
+  /** How long to wait before a continuation (default: 0). */
+  readonly delayMs?: number | undefined;
+  /** The environment of the checks. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly stateDir?: string | undefined;
+}
+
+export interface StartedSession {
+  readonly state: RalphLoopState;
+  /** The task as the session gets it. */
+  readonly prompt: string;
+  /** What the agent has to know beside the task. */
+  readonly context: string;
+  /** The commands that decide about a promise. */
+  readonly checks: readonly string[];
+  /** What the person should know. */
+  readonly notes: readonly string[];
+}
+
+/** Starts a loop in a session, in place of the one that it has. Throws a `UserError`; then nothing has changed. */
+export async function startSession(request: SessionRequest): Promise<StartedSession> {
+  const { session, program, asked, description, delayMs = 0, env, stateDir } = request;
+  if (!isSessionId(session))
+    throw new UserError(
+      `invalid session id ${JSON.stringify(session)}: expected 1 to 128 letters, digits, "-", "_" or "."`,
+    );
+  if (enclosingRuns().length > 0)
+    throw new UserError('this session is the agent of a running loop; it cannot have a loop of its own');
+  if (!existsSync(request.workspace)) throw new UserError(`there is no folder ${visible(request.workspace)}`);
+  const workspace = realpathSync(request.workspace);
+  // Not needed to end a turn, which is to be fast: what reads settings and creates loops is half of all code.
+  const [{ sessionPolicy }, { createLoop }] = await Promise.all([
+    import('./session-policy.ts'),
+    import('../owner/create-loop.ts'),
+  ]);
+  const { policy, notes } = await sessionPolicy(workspace, asked, delayMs);
+  await cancelSession(session, stateDir);
+  forgetEnded(stateDir);
+  const turns = new Turns(null);
+  const loop = await createLoop({
+    workspace,
+    name: null,
+    policy,
+    agent: { kind: 'scripted', argv: [] },
+    prompt: { text: asked.prompt },
+    env,
+    place: 'session',
+    session,
+    tags: [program],
+    fresh: false,
+    notes,
+    parent: null,
+    turns,
+  });
+  const [detector] = policy.completion.detectors;
+  const promise = detector !== undefined && 'value' in detector ? detector.value : '';
+  const state: RalphLoopState = {
+    active: true,
+    iteration: 1,
+    maxIterations: policy.limits.iterations ?? Number.MAX_SAFE_INTEGER,
+    completionPromise: promise,
+    startedAt: new Date().toISOString(),
+    prompt: asked.prompt,
+    sessionId: session,
+    ...(description === undefined ? {} : { description }),
+    loop: loop.spec.id,
+    workdir: workspace,
+    program,
+  };
+  const known = loop.notes;
+  await driveOnce(loop, turns, null);
+  if (turns.prompt === null) throw new UserError(loop.end().reason);
+  // Another process may have started one meanwhile; a loop without a state would never end.
+  await cancelSession(session, stateDir);
+  // What is there now cannot be read.
+  clearState(session, stateDir);
+  if (!writeState(session, state, stateDir)) {
+    await endLoop(loop.spec.id, session);
+    throw unwritableState(stateDir);
+  }
+  return {
+    state,
+    prompt: turns.prompt,
+    context: modeBlock(policy, promise),
+    checks: policy.checks.commands.map(({ command }) => command),
+    notes: known,
+  };
+}
+
+/** Removes what is left of sessions whose loop has ended or was removed, and whose host program never came back. */
+function forgetEnded(stateDir: string | undefined): void {
+  for (const { sessionId, loop } of allStates(stateDir)) {
+    if (loop === undefined) continue;
+    const found = folderWith(loop, sessionId) === null ? null : readLoopOf(loop);
+    if (found === null || found.state.outcome !== null) clearState(sessionId, stateDir);
+  }
+}
+
+/** How a host program follows a step. */
+export interface StepOptions {
+  /** What the session had when its turn ended; if it has changed, another process has taken this step. */
+  readonly state?: RalphLoopState;
+  /** Called when the turn belongs to a run, before the checks: whatever happens then, it must not be given again. */
+  readonly taken?: () => void;
+}
+
+/** A turn of the session has ended: what happens next. */
+export async function endTurn(
+  session: string,
+  turn: FinishedTurn,
+  stateDir?: string,
+  options: StepOptions = {},
+): Promise<Answer> {
+  const state = options.state ?? readState(session, stateDir);
+  if (state === null || !state.active || state.loop === undefined) return NONE;
+  const folder = folderWith(state.loop, session);
+  if (folder === null) {
+    clearState(session, stateDir);
+    return NONE;
+  }
+  if (!existsSync(folder.workspace)) throw goneWorkspace(folder.workspace);
+  const turns = new Turns(turn, options.taken);
+  const loop = await takeTurn(folder, turns);
+  if (loop === null) return NONE;
+  if (!isDeepStrictEqual(stepOf(readState(session, stateDir)), stepOf(state))) {
+    loop.close();
+    return NONE;
+  }
+  if (loop.state.outcome !== null) {
+    loop.close();
+    clearState(session, stateDir);
+    return ended(state, loop.end());
+  }
+  // The session works again, so a wait for the provider is over.
+  if (openRun(loop.state) === null && !loop.state.control.paused && turn.error === undefined)
+    loop.receive({ type: 'resume', now: true });
+  const failedBefore = loop.end().rejectedClaims;
+  const stop = await driveOnce(loop, turns, turn);
+  const record = loop.end();
+  if (stop.why === 'ended') {
+    clearState(session, stateDir);
+    return ended(state, record);
+  }
+  // Cancelled or replaced meanwhile: the process that did so ends the loop.
+  if (readState(session, stateDir)?.loop !== state.loop) return NONE;
+  const now: RalphLoopState = {
+    ...state,
+    iteration: loop.state.turn.iteration,
+    lastIterationAt: new Date().toISOString(),
+  };
+  if (!writeState(session, now, stateDir)) throw unwritableState(stateDir);
+  if (turns.prompt === null) return waiting(now, loop.state, record.name);
+  const rejected = record.rejectedClaims > failedBefore ? record.failingChecks : [];
+  return continued(now, turns.prompt, rejected);
+}
+
+/** What every step changes. */
+function stepOf(state: RalphLoopState | null): readonly unknown[] {
+  return [state?.loop, state?.iteration, state?.lastIterationAt];
+}
+
+/** Ends the loop of a session, or only the given one; null if it has none. */
+export async function cancelSession(
+  session: string,
+  stateDir?: string,
+  only?: string,
+): Promise<RalphLoopState | null> {
+  const state = readState(session, stateDir);
+  const isCurrent = state !== null && (only === undefined || state.loop === only);
+  if (isCurrent) clearState(session, stateDir);
+  const loop = only ?? state?.loop;
+  if (loop !== undefined) await endLoop(loop, session);
+  return isCurrent ? state : null;
+}
+
+/** Ends a loop of the session, also if another process takes its step now. */
+async function endLoop(id: string, session: string): Promise<void> {
+  const folder = folderWith(id, session);
+  // Without its folder a loop cannot end; without a session it never continues either.
+  if (folder === null || !existsSync(folder.workspace)) return;
+  const control = { type: 'stop', now: true, by: 'person' } as const;
+  let loop = await takeTurn(folder, new Turns(null));
+  if (loop === null) post(folder.inbox, control, Date.now());
+  // That process obeys, unless it was just about to leave.
+  for (let tries = 0; loop === null && tries < MAX_TRIES; tries++) {
+    // oxlint-disable-next-line no-await-in-loop -- another process has the lock, and nothing tells when it is free
+    await sleep(POLL_MS);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    loop = await takeTurn(folder, new Turns(null));
+  }
+  if (loop === null) return;
+  if (loop.state.outcome === null) {
+    loop.receive(control);
+    await loop.drive();
+  } else loop.close();
+}
+
+/** A program may give its hook no more than 3 seconds to cancel. */
+const MAX_TRIES = 40;
+const POLL_MS = 50;
+
+function goneWorkspace(workspace: string): UserError {
+  return new UserError(
+    `the folder of this loop is gone: ${visible(workspace)}; if it was moved, run there: ralph move ${visible(workspace)}; else cancel the loop`,
+  );
+}
+
+function unwritableState(stateDir: string | undefined): UserError {
+  return new UserError(`cannot write the state of the session in ${sessionsFolder(stateDir)}`, 3);
+}
+
+export interface SessionStatus {
+  readonly state: RalphLoopState;
+  /** For people. */
+  readonly lines: readonly string[];
+}
+
+/** Where the loop of a session stands; null if it has none. */
+export function sessionStatus(session: string, stateDir?: string): SessionStatus | null {
+  const state = readState(session, stateDir);
+  const found =
+    state?.loop === undefined || folderWith(state.loop, session) === null ? null : readLoopOf(state.loop);
+  if (state === null || found === null) return null;
+  return { state, lines: statusLines(state, found) };
+}
+
+const NONE: Answer = { type: 'none' };
+
+/** The loop with an id; null if it is no loop of the session, if it was removed, or if another loop has its name now. */
+function folderWith(id: string, session: string): LoopFolder | null {
+  if (!fits(loopId, id)) return null;
+  const folder = folderAt(join(loopsFolder(), id));
+  if (folder === null || findFolder(folder.workspace, folder.name)?.id !== id) return null;
+  const spec = readSpec(folder.spec);
+  return isInSession(spec) && spec.session === session ? folder : null;
+}
+
+/** Takes the lock for one step; null if another process takes this step. */
+async function takeTurn({ id, workspace, name }: LoopFolder, turns: Turns): Promise<OwnedLoop | null> {
+  try {
+    // The environment of the start is kept until the loop ends.
+    const owner: NewOwner =
+      kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
+    const taking = takeOver(workspace, name, owner, { turns });
+    // While `flock` runs; whatever goes wrong, `drive` loads them again and says so.
+    if (!turns.isPriced) setImmediate(() => void loadPrices().catch(() => {}));
+    return await taking;
+  } catch (error) {
+    if (error instanceof AlreadyOwned) return null;
+    throw error;
+  }
+}
+
+/** The finished turn on its way to a run, and the prompt on its way to the session. */
+class Turns {
+  prompt: string | null = null;
+  /** Called when there is a prompt. */
+  onPrompt: () => void = () => {};
+  readonly isPriced: boolean;
+  /** Called when a run has the turn. */
+  readonly taken: () => void;
+  #turn: TurnOutput | null;
+
+  constructor(turn: FinishedTurn | null, taken: () => void = () => {}) {
+    this.taken = taken;
+    this.#turn = turn === null ? null : turnOutput(turn);
+    this.isPriced = turn?.tokens === undefined || turn.costUsd !== undefined;
+  }
+
+  get hasTurn(): boolean {
+    return this.#turn !== null;
+  }
+
+  take(): TurnOutput | null {
+    const turn = this.#turn;
+    this.#turn = null;
+    return turn;
+  }
+
+  prompted(prompt: string): void {
+    this.prompt = prompt;
+    this.onPrompt();
+  }
+}
+
+/**
+ * Leaves the steps that this process takes and ends their checks, which the next turn repeats; false if there are none. For a
+ * process that has to end.
+ */
+export function leaveSteps(): boolean {
+  for (const loop of driven) loop.leave();
+  return driven.size > 0;
+}
+
+const driven = new Set<OwnedLoop>();
+
+/** Drives the loop until the session has to act. */
+async function driveOnce(loop: OwnedLoop, turns: Turns, turn: FinishedTurn | null): Promise<EngineStop> {
+  const leave = (): void => loop.leave();
+  turns.onPrompt = leave;
+  driven.add(loop);
+  const driving = loop.drive({
+    began(effect) {
+      if (isLong(effect, loop.state)) leave();
+    },
+    appended(event) {
+      // A host program cannot continue a session that an error has ended.
+      if (event.type === 'run.ended' && turn?.error !== undefined) leave();
+    },
+  });
+  const stop = await driving.finally(() => driven.delete(loop));
+  if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
+  return stop;
+}
+
+/** Whether a step would wait for something else than the delay before a prompt. The time of a loop is never set back. */
+function isLong(effect: Effect, { policy: { delay }, now }: LoopState): boolean {
+  if (effect.type !== 'wait') return effect.type === 'children';
+  return effect.until === null || effect.until > Math.max(now, Date.now()) + delay.afterOkMs;
+}
