@@ -1,0 +1,115 @@
+/**
+ * The hooks of Claude Code, translated into steps of a session (`ralph hook claude`).
+ *
+ * 1. Nothing here breaks a session: whatever goes wrong, the session gets at most a message.
+ * 2. The task is data. It comes with the event of the command and never passes through a shell.
+ * 3. Only the commands start and end loops. A session without a loop is let go.
+ * 4. Events of subagents are not turns of the session.
+ */
+import { parseRalphArguments } from './arguments.ts';
+import { checkEnvironment } from './check-environment.ts';
+import { readMemory, writeMemory } from './claude-memory.ts';
+import { failed, note, stopped } from './claude-stop.ts';
+import { readSubagents, transcriptEnd } from './claude-transcript.ts';
+import { cancelledText, failureText, NO_LOOP_TEXT, notStartedText, startedText } from './command-text.ts';
+import { hookInput, type HookInput } from './hook-input.ts';
+import { cancelSession, sessionStatus, startSession } from './session.ts';
+
+/** The answer to a hook of Claude Code; null for none. */
+export async function claudeHook(input: unknown, env: NodeJS.ProcessEnv): Promise<object | null> {
+  const event = hookInput(input);
+  if (event === null || event.text('agent_id') !== null) return null;
+  try {
+    return (await EVENTS.get(event.event)?.(event, env)) ?? null;
+  } catch (error) {
+    return note(`Ralph: ${failureText(error)}`);
+  }
+}
+
+type Translation = (input: HookInput, env: NodeJS.ProcessEnv) => Promise<object | null>;
+
+const EVENTS: ReadonlyMap<string, Translation> = new Map([
+  ['UserPromptExpansion', commanded],
+  ['UserPromptSubmit', prompted],
+  ['SessionStart', resumed],
+  ['Stop', stopped],
+  ['StopFailure', failed],
+]);
+
+/** A command, which has the prefix `ralph:` if it comes from the plugin. */
+async function commanded(input: HookInput, env: NodeJS.ProcessEnv): Promise<object | null> {
+  switch (input.text('command_name')?.replace(/^ralph:/, '') ?? '') {
+    case 'ralph':
+      return start(input, env);
+    case 'cancel-ralph': {
+      const state = await cancelSession(input.session);
+      return refused(state === null ? NO_LOOP_TEXT : cancelledText(state));
+    }
+    case 'ralph-status':
+      return refused(sessionStatus(input.session)?.lines.join('\n') ?? NO_LOOP_TEXT);
+    default:
+      return null;
+  }
+}
+
+/** `/ralph`: the command goes to the model only if the loop has started. */
+async function start(input: HookInput, env: NodeJS.ProcessEnv): Promise<object> {
+  const { session, transcript } = input;
+  try {
+    const asked = parseRalphArguments(input.text('command_args') ?? '');
+    const started = await startSession({
+      session,
+      program: 'claude',
+      workspace: env['CLAUDE_PROJECT_DIR'] ?? input.cwd ?? process.cwd(),
+      asked,
+      env: checkEnvironment(env, OF_HOOKS),
+    });
+    const { prompt, context } = started;
+    if (transcript !== null)
+      writeMemory(session, {
+        transcript,
+        offset: transcriptEnd(transcript),
+        subagents: readSubagents(transcript, {}).offsets,
+        blocks: 0,
+        pending: null,
+      });
+    const task = `The task:\n${prompt}`;
+    // Claude Code replaces a longer context by its beginning; the task is in the command as well.
+    const additionalContext = context.length + task.length > MAX_CONTEXT ? context : `${context}\n${task}`;
+    return {
+      ...note(startedText(started, '/')),
+      hookSpecificOutput: { hookEventName: input.event, additionalContext },
+    };
+  } catch (error) {
+    return refused(notStartedText(failureText(error)));
+  }
+}
+
+const MAX_CONTEXT = 8000;
+
+/** Shows a text to the person; the command does not go to the model. */
+function refused(reason: string): object {
+  return {
+    decision: 'block',
+    reason,
+    hookSpecificOutput: { hookEventName: 'UserPromptExpansion', suppressOriginalPrompt: true },
+  };
+}
+
+/** Adds the prompt that the session did not get when it was let go. */
+async function prompted(input: HookInput): Promise<object | null> {
+  const memory = readMemory(input.session);
+  if (memory === null || memory.pending === null || /^\/\S/.test(input.text('prompt') ?? '')) return null;
+  writeMemory(input.session, { ...memory, pending: null });
+  return { hookSpecificOutput: { hookEventName: input.event, additionalContext: memory.pending } };
+}
+
+async function resumed({ session }: HookInput): Promise<object | null> {
+  const status = sessionStatus(session);
+  if (status === null) return null;
+  return note([...status.lines, 'Type anything to continue the loop, or /cancel-ralph'].join('\n'));
+}
+
+/** A token is among them. */
+const OF_HOOKS =
+  /^(?:CLAUDECODE|CLAUDE_(?:PID|ENV_FILE|PROJECT_DIR|PLUGIN_\w+|CODE_(?:CHILD_SESSION|ENTRYPOINT|MESSAGING_\w+|SESSION_\w+)))$/;
