@@ -1,0 +1,50 @@
+#!/bin/sh
+# The front of `ralph hook`, for the hooks of host programs:
+#
+#   ralph-hook.sh PROGRAM         does nothing while no session, or a session other than this one, has a loop
+#   ralph-hook.sh PROGRAM start   always asks Ralph: the hook of a command such as /ralph
+#
+# 1. Without a loop it uses only builtins of the shell: it runs after every turn of every session.
+# 2. It passes stdin on and never looks at it, so that no text of a person meets a shell.
+# 3. It exits with 0, whatever is missing.
+
+program=${1:-claude}
+
+if [ "${2:-}" != start ]; then
+  if [ -n "${RALPH_STATE:-}" ]; then
+    sessions=$RALPH_STATE/sessions
+  else
+    case ${XDG_STATE_HOME:-} in
+      /*) sessions=$XDG_STATE_HOME/ralph/sessions ;;
+      *) sessions=${HOME:-}/.local/state/ralph/sessions ;;
+    esac
+  fi
+  found=
+  # Claude Code names the session. Other programs may have inherited the name from it.
+  if [ "$program" = claude ] && [ -n "${CLAUDE_CODE_SESSION_ID:-}" ]; then
+    [ -d "$sessions/$CLAUDE_CODE_SESSION_ID" ] || exit 0
+  fi
+  for session in "$sessions"/*; do
+    if [ -d "$session" ]; then
+      found=yes
+      break
+    fi
+  done
+  [ -n "$found" ] || exit 0
+fi
+
+case $0 in
+  */*) here=${0%/*} ;;
+  *) here=. ;;
+esac
+main=$here/../../../dist/cli/main.js
+if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
+  exec node "$main" hook "$program"
+fi
+if command -v ralph >/dev/null 2>&1; then
+  exec ralph hook "$program"
+fi
+if [ "${2:-}" = start ]; then
+  printf '%s\n' '{"decision":"block","reason":"Ralph is not installed: the command ralph is not on the PATH. Install it with: npm install -g ralph-loop, then repeat the command."}'
+fi
+exit 0
