@@ -1,0 +1,258 @@
+/**
+ * The hook of document 004: a session gets a new prompt whenever it goes idle, until it keeps its promise.
+ *
+ * 1. Nothing is decided here. Done, limits, checks and the next prompt come from a step of the driver, that is, from the core.
+ * 2. Sessions never touch each other: a session has its own state, its own memory and its own order of work.
+ * 3. The methods of `RalphLoopHook` answer at once and change the state file at once; the loop itself follows in the
+ *    background, and an idle session waits for it. A state without a loop gets one at the next idle event.
+ * 4. Before an injection the state is looked at again: a cancel, an abort, a deletion or a new start drops it.
+ */
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Answer } from '../session/answer.ts';
+import { CONSOLE_LOG, errorText } from '../session/log.ts';
+import { isSessionId } from '../session/session-file.ts';
+import type { TurnError } from '../session/turn.ts';
+import {
+  announceAnswer,
+  announceCancel,
+  announcer,
+  harmless,
+  toastCancelled,
+  type Announcer,
+} from './announce.ts';
+import { DEFAULT_CONFIG, HOOK_NAME, RECOVERY_TIME } from './constants.ts';
+import type { SessionDriver } from './driver.ts';
+import { isAbort, sessionIn, usageLimitIn } from './events.ts';
+import { inProcessDriver } from './in-process.ts';
+import type { LiveSession } from './live-session.ts';
+import { MessageSource } from './messages.ts';
+import { SessionLoops } from './session-loops.ts';
+import { SYSTEM_TIMERS, type Timers } from './timers.ts';
+import type {
+  Hook,
+  HookContext,
+  RalphLoopConfig,
+  RalphLoopHook,
+  RalphLoopOptions,
+  StartLoopOptions,
+} from './types.ts';
+
+export function createRalphLoopHook(options: RalphLoopOptions = {}): Hook & RalphLoopHook {
+  const config = configOf(options.config);
+  return createHookWith(inProcessDriver(options.program ?? HOOK_PROGRAM, config.stateDir), options);
+}
+
+/** The same hook, with steps that another process may take. */
+export function createHookWith(
+  driver: SessionDriver,
+  options: RalphLoopOptions = {},
+  timers: Timers = SYSTEM_TIMERS,
+): Hook & RalphLoopHook {
+  const config = configOf(options.config);
+  const { showToast = () => {}, program } = options;
+  const log = harmless(options.log ?? CONSOLE_LOG);
+  const tell = announcer(log, showToast);
+  const messages = new MessageSource(options, tell, timers);
+  const loops = new SessionLoops({
+    driver,
+    config,
+    workdir: realFolder(options.workdir ?? process.cwd()),
+    program: program ?? HOOK_PROGRAM,
+    isAlone: program !== undefined || config.stateDir !== undefined,
+    strict: options.strict === true,
+    markdownState: options.markdownState === true,
+    messages,
+    timers,
+    log,
+    tell,
+  });
+  const steps = new Steps({ driver, config, loops, messages, tell, options });
+  return {
+    name: HOOK_NAME,
+    description: 'Agentic iteration loop for autonomous task completion',
+    // Below recovery hooks.
+    priority: 50,
+    events: ['session.idle', 'session.error', 'session.deleted'],
+    offByDefault: true,
+    handler: (context) => steps.handle(context),
+    startLoop: (sessionId: string, prompt: string, loopOptions: StartLoopOptions = {}) =>
+      config.enabled && loops.start(sessionId, prompt, loopOptions),
+    cancelLoop(sessionId) {
+      const end = loops.end(sessionId);
+      if (end?.cleared === true) announceCancel(tell, end.state);
+      return end?.cleared === true;
+    },
+    getState: (sessionId) =>
+      sessionId === undefined ? (loops.states()[0] ?? null) : loops.current(sessionId),
+    isLoopActive: (sessionId) => loops.current(sessionId)?.active === true,
+    loopStarted: (sessionId) => loops.first(sessionId),
+    settled: () => loops.settled(),
+    dispose: () => loops.dispose(),
+  };
+}
+
+/** The host program of a hook that does not say which one it is in. */
+const HOOK_PROGRAM = 'hook';
+
+interface StepsOptions {
+  readonly driver: SessionDriver;
+  readonly config: RalphLoopConfig;
+  readonly loops: SessionLoops;
+  readonly messages: MessageSource;
+  readonly tell: Announcer;
+  readonly options: Pick<RalphLoopOptions, 'injectPrompt' | 'checkSessionExists'>;
+}
+
+class Steps {
+  readonly #on: StepsOptions;
+
+  constructor(on: StepsOptions) {
+    this.#on = on;
+  }
+
+  async handle({ event, sessionId, data }: HookContext): Promise<void> {
+    if (!this.#on.config.enabled) return;
+    if (event === 'session.deleted') {
+      const deleted = sessionIn(data) ?? sessionId;
+      if (isSessionId(deleted)) await this.#forget(deleted, 'Session deleted, loop cleared');
+      return;
+    }
+    // Some host programs report errors that belong to no session.
+    if (!isSessionId(sessionId)) return;
+    if (event === 'session.error') await this.#failed(sessionId, data);
+    if (event === 'session.idle') await this.#idle(sessionId);
+  }
+
+  async #forget(sessionId: string, why: string): Promise<void> {
+    const { loops, tell } = this.#on;
+    const live = loops.remembered(sessionId);
+    if (live !== undefined) {
+      live.isForgotten = true;
+      live.forgetRecovery();
+    }
+    const end = loops.end(sessionId);
+    if (end === null) {
+      loops.forget(sessionId);
+      return;
+    }
+    if (end.cleared) tell.info(why, { sessionId });
+    await end.done;
+  }
+
+  async #failed(sessionId: string, data: unknown): Promise<void> {
+    const { loops, tell } = this.#on;
+    if (isAbort(data)) {
+      const aborted = loops.current(sessionId);
+      // Otherwise a person could not see that Esc ends the loop, too.
+      if (aborted?.active === true) toastCancelled(tell, aborted);
+      return this.#forget(sessionId, 'User aborted, loop cleared');
+    }
+    loops.live(sessionId).recoverFor(RECOVERY_TIME);
+    // A usage limit has to be known to the loop: it says how long to wait.
+    const limit = usageLimitIn(data, Date.now());
+    if (limit !== null && loops.current(sessionId)?.active === true) await this.#step(sessionId, limit);
+  }
+
+  async #idle(sessionId: string): Promise<void> {
+    const { loops, tell } = this.#on;
+    if (loops.remembered(sessionId)?.isRecovering === true) {
+      tell.info('Skipped: in recovery', { sessionId });
+      return;
+    }
+    const state = loops.current(sessionId);
+    if (state === null) await this.#clearOrphans(sessionId);
+    else if (state.active) await this.#step(sessionId, undefined);
+  }
+
+  /** One step at a time, and none while its injection is pending. */
+  async #step(sessionId: string, error: TurnError | undefined): Promise<void> {
+    const live = this.#on.loops.live(sessionId);
+    if (live.isStepping || live.isInjecting) return;
+    live.isStepping = true;
+    const { generation } = live;
+    try {
+      await live.do(() => this.#endTurn(live, generation, sessionId, error));
+    } catch (failure) {
+      this.#on.tell.error('Failed to increment iteration', { sessionId, error: errorText(failure) });
+    } finally {
+      live.isStepping = false;
+    }
+  }
+
+  async #endTurn(
+    live: LiveSession,
+    generation: number,
+    sessionId: string,
+    error: TurnError | undefined,
+  ): Promise<void> {
+    const { driver, loops, messages, tell, config } = this.#on;
+    const known = live.generation === generation ? loops.current(sessionId) : null;
+    const state = known?.active === true ? await loops.withLoop(live, known) : null;
+    if (state === null || live.generation !== generation) return;
+    const { turn, seen } = await messages.lastTurn(sessionId, state.seenMessages);
+    if (live.generation !== generation) return;
+    const answer = await driver.endTurn(sessionId, error === undefined ? turn : { ...turn, error });
+    if (live.generation !== generation || answer.type === 'none') return;
+    if (answer.type === 'ended') loops.ended(sessionId);
+    else loops.keepSeen(sessionId, seen);
+    announceAnswer(tell, answer);
+    if (answer.type !== 'continue') return;
+    live.injectAfter(config.continuationDelay, () => {
+      void this.#inject(live, generation, answer);
+    });
+  }
+
+  /** Whatever ends the loop meanwhile, in this program or elsewhere, ends the injection. */
+  async #inject(
+    live: LiveSession,
+    generation: number,
+    { prompt, state: { sessionId, loop } }: Extract<Answer, { type: 'continue' }>,
+  ): Promise<void> {
+    const { loops, tell, options } = this.#on;
+    const state = loops.current(sessionId);
+    if (live.generation !== generation || state?.active !== true || state.loop !== loop) return;
+    try {
+      await options.injectPrompt?.(sessionId, prompt);
+    } catch (error) {
+      tell.error('Failed to inject continuation', { sessionId, error: String(error) });
+    }
+  }
+
+  /** Ends the loops of sessions that are gone. */
+  async #clearOrphans(sessionId: string): Promise<void> {
+    const { loops, tell, options } = this.#on;
+    const { checkSessionExists } = options;
+    if (checkSessionExists === undefined) return;
+    const others = loops.ownStates().filter((state) => state.sessionId !== sessionId);
+    await Promise.all(
+      others.map(async ({ sessionId: other }) => {
+        try {
+          if (await checkSessionExists(other)) return;
+        } catch {
+          // It may exist.
+          return;
+        }
+        const end = loops.end(other);
+        if (end?.cleared === true)
+          tell.info('Cleared orphaned state', { orphanedSessionId: other, currentSessionId: sessionId });
+        await end?.done;
+      }),
+    );
+  }
+}
+
+function configOf(given: RalphLoopOptions['config'] = {}): RalphLoopConfig {
+  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
+  const config: RalphLoopConfig = { ...DEFAULT_CONFIG, ...Object.fromEntries(defined) };
+  return config.stateDir === undefined ? config : { ...config, stateDir: resolve(config.stateDir) };
+}
+
+/** The folder without links, as the state of a session names it; as it is if there is none. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
