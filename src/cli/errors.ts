@@ -5,10 +5,18 @@ import { warn } from './print.ts';
 
 /** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
 export function explainError(error: unknown): number {
-  if (error instanceof UserError) {
-    warn(`ralph: error: ${hideSecrets(error.message, startersEnvironment(process.env))}\n`);
-    return error.exitCode;
-  }
+  const { message, exitCode } = explanationOf(error);
+  warn(`ralph: error: ${message}\n`);
+  return exitCode;
+}
+
+/** What to tell the user about an error that the user can fix; throws any other error, which is a bug. */
+export function explanationOf(error: unknown): { readonly message: string; readonly exitCode: number } {
+  if (error instanceof UserError)
+    return {
+      message: hideSecrets(error.message, startersEnvironment(process.env)),
+      exitCode: error.exitCode,
+    };
   if (
     error instanceof Error &&
     'code' in error &&
@@ -17,8 +25,8 @@ export function explainError(error: unknown): number {
   ) {
     const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
     const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
-    warn(`ralph: error: ${isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`}\n`);
-    return exitCodeFor(error);
+    const message = isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`;
+    return { message, exitCode: exitCodeFor(error) };
   }
   throw error;
 }

@@ -27,7 +27,7 @@ type Rule =
   /** Changes what loops may do, or something that no loop owns. */
   | 'changes-terms';
 
-/** A row for every command, by its words. Those at the end do not exist yet. */
+/** A row for every command, by its words. */
 export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   run: 'starts',
   loop: 'starts',
@@ -69,7 +69,12 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'bus discover': 'free',
   mcp: 'free',
   answer: 'changes-loop',
-  hook: 'changes-terms',
+  // Programs of agents call these for every session, and they change only the loop of that session.
+  'hook claude': 'free',
+  'hook codex': 'free',
+  'hook step': 'free',
+  'hook install': 'changes-terms',
+  'hook uninstall': 'changes-terms',
   'daemon run': 'free',
   'daemon status': 'free',
   'daemon logs': 'free',

@@ -9,6 +9,7 @@ import type { Add, Call, Done } from './program-call.ts';
 import { backgroundCommands } from './program-background.ts';
 import { busCommands } from './program-bus.ts';
 import { controlCommands } from './program-control.ts';
+import { hookCommands } from './program-hook.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { startCommands } from './program-start.ts';
 import { wakeDaemon } from './wake-daemon.ts';
@@ -123,6 +124,7 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   backgroundCommands(add, call);
   program.commandsGroup('Set up:');
   setupCommands(add, call);
+  hookCommands(add, call);
   program.commandsGroup('Learn:');
   demoCommand(add, call);
   program.helpCommand('help [command]', 'print the help of a command');

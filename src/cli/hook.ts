@@ -1,0 +1,106 @@
+/**
+ * `ralph hook claude|codex|step`, which host programs call.
+ *
+ * 1. A hook of Claude Code or Codex never exits with 2: there that means "go on", whatever went wrong.
+ * 2. Only the answer is on stdout, as one line of JSON. `step` answers with its errors too, for the plugin to show.
+ */
+import { fstatSync, readSync } from 'node:fs';
+import { claudeHook } from '../session/claude.ts';
+import { codexHook } from '../session/codex.ts';
+import { leaveSteps } from '../session/session.ts';
+import { takeStep } from '../session/step.ts';
+import { UserError } from '../user-error.ts';
+import { explainError, explanationOf } from './errors.ts';
+import { print } from './print.ts';
+
+/** Translates what a host program says; null prints nothing. */
+type Translation = (input: unknown, env: NodeJS.ProcessEnv) => Promise<object | null>;
+
+/** A row per host program. They are not loaded one by one: each file costs time, and a session waits for its hook. */
+const TRANSLATIONS: Readonly<Record<string, Translation>> = {
+  step: takeStep,
+  claude: claudeHook,
+  codex: codexHook,
+};
+
+/** Reads one JSON value from stdin and prints the answer. */
+export async function hookCommand(program: string): Promise<number> {
+  try {
+    const translate = TRANSLATIONS[program];
+    if (translate === undefined)
+      throw new UserError(`ralph hook ${program} is not supported by this version`);
+    const interrupted = onSignal();
+    const answer = await translate(parsed(await stdin(program), program), process.env);
+    // The session has not waited for the answer.
+    if (interrupted() !== null) return interrupted() ?? 0;
+    // Not `printJson`, which may change texts for the runner of a CI job.
+    if (answer !== null) print(`${JSON.stringify(answer)}\n`);
+    return 0;
+  } catch (error) {
+    if (program === 'step') return answerError(error);
+    explainError(error);
+    return 1;
+  }
+}
+
+/** A signal ends the check that runs, which would outlive this process. The result is the exit code after a signal. */
+function onSignal(): () => number | null {
+  let code: number | null = null;
+  for (const [signal, number] of SIGNALS)
+    process.on(signal, () => {
+      code = 128 + number;
+      if (!leaveSteps()) process.exit(code);
+    });
+  return () => code;
+}
+
+const SIGNALS = [
+  ['SIGHUP', 1],
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const;
+
+function answerError(error: unknown): number {
+  const { message, exitCode } = explanationOf(error);
+  print(`${JSON.stringify({ type: 'error', message })}\n`);
+  return exitCode;
+}
+
+function parsed(text: string, program: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const got = text.trim() === '' ? 'got nothing' : `and this is not JSON: ${text.slice(0, 80)}`;
+    throw new UserError(`ralph hook ${program} reads JSON from stdin, ${got}`);
+  }
+}
+
+/** Everything on stdin, up to a limit. */
+async function stdin(program: string): Promise<string> {
+  if (fstatSync(0).isCharacterDevice() && (await import('node:tty')).isatty(0))
+    throw new UserError(
+      `ralph hook ${program} is called by programs; start a loop in a session with /ralph "task"`,
+    );
+  const pieces: Buffer[] = [];
+  let size = 0;
+  const take = (piece: Buffer): void => {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > MAX_INPUT) throw new UserError(`stdin is longer than ${MAX_INPUT} bytes`);
+  };
+  try {
+    for (;;) {
+      const piece = Buffer.alloc(64 * 1024);
+      const count = readSync(0, piece);
+      if (count === 0) break;
+      take(piece.subarray(0, count));
+    }
+  } catch (error) {
+    // A pipe that does not block; Node's stream waits for the rest. It takes too long to load for every call.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+    for await (const piece of process.stdin as AsyncIterable<Buffer>) take(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+const MAX_INPUT = 16 * 1024 * 1024;
