@@ -14,15 +14,15 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PROJECT = fileURLToPath(new URL('..', import.meta.url));
+export const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 
 /** On a disk, like a workspace, and outside of any repository. */
 const PLACES = [process.env.RALPH_BENCH_FOLDER, '/var/tmp', homedir(), tmpdir(), '/srv', '/opt'];
 
 const MAIN = join(PROJECT, 'dist/cli/main.js');
 
-/** A workspace outside of any repository, with its own home; `done` deletes it. */
-export function scratch() {
+/** A workspace outside of any repository, with its own home and perhaps more variables; `done` deletes it. */
+export function scratch(variables = {}) {
   const root = fastFolder();
   const workspace = join(root, 'work');
   mkdirSync(workspace);
@@ -30,6 +30,7 @@ export function scratch() {
   const env = { ...process.env, HOME: root, XDG_STATE_HOME: join(root, 'state') };
   // Node reads a certificate bundle at every start, which would be measured too.
   delete env.NODE_EXTRA_CA_CERTS;
+  Object.assign(env, variables);
   return {
     root,
     workspace,
@@ -42,15 +43,15 @@ export function scratch() {
       return path;
     },
     /** Runs a command to its end; `ms` is its duration. */
-    time(command, args) {
+    time(command, args, input = '') {
       const began = performance.now();
-      const { status, stderr } = spawnSync(command, args, {
-        cwd: workspace,
-        env,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
+      const { status, stdout, stderr } = spawnSync(command, args, { cwd: workspace, env, input });
       const ms = performance.now() - began;
-      return { ms, status, stderr: String(stderr) };
+      return { ms, status, stdout: String(stdout), stderr: String(stderr) };
+    },
+    /** The hook of a session, with an event of its program on stdin. */
+    hook(event) {
+      return this.time(process.execPath, [MAIN, 'hook', 'claude'], JSON.stringify(event));
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {

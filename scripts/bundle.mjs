@@ -4,22 +4,25 @@
  */
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
 
 const PRICES = '@pydantic/genai-prices';
-const PRICES_FILE = 'genai-prices.js';
+const PRICE_TABLE = 'genai-prices.json';
+const WITHOUT_PRICE = new Set(['extractors', 'pricing_urls', 'description', 'price_comments', 'name']);
 // The CommonJS build of jsonc-parser cannot be bundled.
 const WITH_MODULES = { mainFields: ['module', 'main'] };
 
-// tsc has compiled `prices.ts` with an import of the package; this version imports the bundled table instead.
+// tsc has compiled `prices.ts` with an import of the package; this version imports the bundled code and table instead.
 await build({
   input: { prices: 'src/agents/prices.ts' },
   platform: 'node',
-  output: { dir: 'dist/agents', format: 'esm', chunkFileNames: PRICES_FILE, minify: true },
+  plugins: [withPriceTable('.')],
+  output: { dir: 'dist/agents', format: 'esm', chunkFileNames: 'genai-prices.js', minify: true },
 });
 copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
 
-// Files of the library that import packages, which tsc has left in them: what reads YAML, and what reads plans.
+// Files of the library that import packages, which tsc has left in them: what reads YAML, plans and settings.
 await bundleAlone('src/bus/yaml.ts', 'dist/bus', ['js-yaml/LICENSE']);
 await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
   'markdown-it/LICENSE',
@@ -30,30 +33,29 @@ await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
   'uc.micro/LICENSE.txt',
 ]);
 await bundleAlone('src/config/json-text.ts', 'dist/config', ['jsonc-parser/LICENSE.md']);
+// The hook reads settings files. What the file takes from others of the library is plain data.
+await bundleAlone('src/config/schema.ts', 'dist/config', ['zod/LICENSE']);
 
+// Few loops have YAML to read or to write.
 await build({
-  input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
+  input: { 'yaml-parser': 'src/bus/yaml.ts' },
   platform: 'node',
-  resolve: WITH_MODULES,
-  plugins: [withoutChildProcess(), withoutUnusedMcp(), withSharedPrices(), withSharedParser()],
-  output: {
-    dir: 'dist/cli',
-    format: 'cjs',
-    chunkFileNames: '[name].js',
-    // Each file costs time to load, so everything that `ralph status NAME` needs is in one.
-    codeSplitting: {
-      groups: [
-        {
-          name: 'answers',
-          test: withImports(['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`)),
-        },
-      ],
-    },
-    minify: true,
-    // Not in the package; for `node --enable-source-maps` in a checkout.
-    sourcemap: true,
-  },
+  output: { dir: 'dist/cli', format: 'cjs', minify: true },
 });
+// What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
+// commands share takes twice as long to load.
+await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
+  { name: 'step', test: withImports(['src/cli/hook.ts']) },
+]);
+// Each file costs time to load, so everything that `ralph status NAME` needs is in one.
+await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', [
+  {
+    name: 'answers',
+    test: withImports(['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`)),
+  },
+]);
+// `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
+writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // npm makes it executable once, when it links or installs it; a later build must not take that away.
 chmodSync('dist/cli/main.js', 0o755);
@@ -72,6 +74,49 @@ for (const file of [
   'sisteransi/license',
 ]) {
   copyLicence(file, 'dist/cli');
+}
+
+// One file without imports, because it is copied to where opencode loads its plugins. Not minified: people look into it.
+await build({
+  input: { ralph: 'src/hook/opencode-plugin.ts' },
+  platform: 'node',
+  output: {
+    dir: 'dist/plugins/opencode',
+    format: 'esm',
+    codeSplitting: false,
+    // `ralph hook install opencode` replaces the null by how Ralph is called, as a list of words.
+    postBanner: '/* Ralph loops in sessions of opencode */\nconst RALPH_COMMAND = null;',
+  },
+});
+
+/** Bundles a part of the command. */
+function buildCommand(input, chunkFileNames, groups) {
+  return build({
+    input,
+    platform: 'node',
+    resolve: WITH_MODULES,
+    // Some modules are loaded late in one bundle and early in the other.
+    checks: { ineffectiveDynamicImport: false },
+    plugins: [
+      withoutChildProcess(),
+      withoutUnusedMcp(),
+      withPriceTable('../agents'),
+      withSharedParser(),
+      withHookAlone(),
+      withLazyCrypto(),
+      withLazyYaml(),
+      withoutImport(),
+    ],
+    output: {
+      dir: 'dist/cli',
+      format: 'cjs',
+      chunkFileNames,
+      codeSplitting: { groups },
+      minify: true,
+      // Not in the package; for `node --enable-source-maps` in a checkout.
+      sourcemap: true,
+    },
+  });
 }
 
 /** Replaces a file of the library by one that contains the packages that it imports. */
@@ -117,15 +162,40 @@ function withoutUnusedMcp() {
   };
 }
 
-/** The price table is large, so the command imports the library's copy. */
-function withSharedPrices() {
+/**
+ * Moves the price table, which is the beginning of the package, into a JSON file beside the library: that is read ten times as
+ * fast as code. Without what no price depends on.
+ */
+function withPriceTable(folder) {
   return {
-    name: 'with-shared-prices',
-    resolveId: (id) => (id === PRICES ? { id: `../agents/${PRICES_FILE}`, external: 'absolute' } : null),
+    name: 'with-price-table',
+    transform: (code, id) => {
+      if (!id.includes(PRICES)) return null;
+      const [beginning, table] = /^const E = (\[\n[^]*?^\])/m.exec(code);
+      const providers = runInNewContext(`(${table})`);
+      // `prices.ts` names a model and no provider: the others are not looked at.
+      const fallbacks = new Set(providers.flatMap((provider) => provider.fallback_model_providers ?? []));
+      const used = providers.filter(({ id: name, model_match }) => model_match || fallbacks.has(name));
+      const text = JSON.stringify(used, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value));
+      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${text}\n`);
+      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'utf8')`;
+      return {
+        code: `import { readFileSync } from 'node:fs';\nconst E = JSON.parse(${read})${code
+          .slice(beginning.length)
+          // Any order of its keys will do, and the first comparison of texts in a language takes 8 ms.
+          .replaceAll(/([\w.]+)\.localeCompare\(([\w.]+)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)')
+          // It compares every unit with every other when it is loaded, which takes 5 ms with a list for each comparison.
+          .replace(
+            'return Object.entries(e.dimensions).every(([a, i]) => t.dimensions[a] === i);',
+            'for (const a in e.dimensions) if (t.dimensions[a] !== e.dimensions[a]) return false; return true;',
+          )}`,
+        map: null,
+      };
+    },
   };
 }
 
-/** The same for the Markdown parser. */
+/** The Markdown parser is large, so the command imports the library's copy. */
 function withSharedParser() {
   return {
     name: 'with-shared-parser',
@@ -134,6 +204,65 @@ function withSharedParser() {
         ? { id: '../plan/markdown.js', external: 'absolute' }
         : null,
   };
+}
+
+/** The hooks of host programs are a bundle of their own. */
+function withHookAlone() {
+  return {
+    name: 'with-hook-alone',
+    resolveId: (id, importer) =>
+      id === './hook.ts' && importer?.includes('/src/cli/')
+        ? { id: './hook.js', external: 'absolute' }
+        : null,
+  };
+}
+
+/** Modules are imported by a file that is not in the code cache; everything else that the command imports is none. */
+function withoutImport() {
+  return {
+    name: 'without-import',
+    renderChunk: (code) => ({
+      code: code
+        .replaceAll(/\bimport\((["'`](?:node:|\.\/)[^"'`]+["'`])\)/g, 'Promise.resolve(require($1))')
+        .replaceAll(/\bimport\((["'`]\.\.\/[^"'`]+["'`])\)/g, 'require("./import.js")($1)'),
+      map: null,
+    }),
+  };
+}
+
+/** Loads node:crypto with its first call: it takes longer than most commands run. */
+function withLazyCrypto() {
+  return {
+    name: 'with-lazy-crypto',
+    resolveId: (id, importer) =>
+      id === 'node:crypto' && importer?.includes('/src/') ? '\0lazy-crypto' : null,
+    load: (id) =>
+      id === '\0lazy-crypto'
+        ? lazily("process.getBuiltinModule('node:crypto')", ['createHash', 'randomUUID'])
+        : null,
+  };
+}
+
+/** Loads the YAML parser, a file of its own, with the first call of one of its functions. */
+function withLazyYaml() {
+  return {
+    name: 'with-lazy-yaml',
+    resolveId: (id, importer) => {
+      if (id === './yaml-parser.js') return { id, external: 'absolute' };
+      return importer !== undefined && resolve(dirname(importer), id) === resolve('src/bus/yaml.ts')
+        ? '\0lazy-yaml'
+        : null;
+    },
+    load: (id) =>
+      id === '\0lazy-yaml'
+        ? lazily("require('./yaml-parser.js')", ['parseYamlHeader', 'parseYaml', 'toYaml'])
+        : null,
+  };
+}
+
+/** A module with functions that load another one when they are called. */
+function lazily(load, names) {
+  return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
 }
 
 /** Matches the given source files and everything that they import statically. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { useCodeCache } from './code-cache.ts';
 
 void main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
@@ -10,7 +11,7 @@ void main(process.argv.slice(2)).then(
   },
 );
 
-/** Handles `--version` and plain `status` without loading the parser, to start fast. */
+/** Handles `--version`, plain `status` and the hooks that host programs call without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     try {
@@ -53,9 +54,17 @@ async function main(args: readonly string[]): Promise<number> {
       return explainError(error);
     }
   }
+  // A session waits for its hook after every turn.
+  if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
+    useCodeCache(import.meta.dirname);
+    const { hookCommand } = await import('./hook.ts');
+    return hookCommand(name);
+  }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
 }
+
+const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);
 
 /** Whether the arguments mean the same as outside: the help, and the MCP server, whose tools call `ralph` again. */
 function worksInSandbox(args: readonly string[]): boolean {

@@ -1,0 +1,85 @@
+// The hook that a host program calls after every turn of a session, with a loop in the session and without one.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { medians, PROJECT, scratch } from './measure.mjs';
+
+export function session() {
+  // A program gives its environment to its hooks.
+  const { NODE_EXTRA_CA_CERTS } = process.env;
+  const box = scratch({ NODE_EXTRA_CA_CERTS });
+  const front = join(PROJECT, 'plugins/claude-code/hooks/ralph-hook.sh');
+  // First: while no session has a loop.
+  const { asked } = medians(15, { asked: () => box.time('/bin/sh', [front, 'claude'], '{}').ms });
+  const turn = sessionWithLoop(box, 'plain');
+  const all = medians(15, { bare: () => box.time(process.execPath, ['-e', '0']).ms, turn });
+  box.time('git', ['init', '-q']);
+  const recorded = sessionWithLoop(box, 'recorded');
+  const inGit = medians(9, { bare: () => box.time(process.execPath, ['-e', '0']).ms, recorded });
+  box.done();
+  const more = inGit.recorded - inGit.bare - (all.turn - all.bare);
+  const environment =
+    NODE_EXTRA_CA_CERTS === undefined
+      ? 'the environment of the caller'
+      : 'the environment of the caller, where NODE_EXTRA_CA_CERTS makes every start of Node.js slower';
+  return [
+    {
+      what: `a Stop hook while the session has a loop, without checks, in ${environment}; ${more.toFixed(0)} ms more in a git repository`,
+      ours: `${all.turn.toFixed(0)} ms`,
+      against: `${all.bare.toFixed(0)} ms, \`node -e 0\``,
+      ratio: all.turn / all.bare,
+      limit: 1.5,
+    },
+    {
+      what: 'a Stop hook while no session has a loop',
+      ours: `${asked.toFixed(1)} ms`,
+      against: '',
+      value: asked,
+      limit: 20,
+      unit: 'ms',
+    },
+  ];
+}
+
+/** Starts a loop in a session; returns a function that ends one turn and measures the hook. */
+function sessionWithLoop(box, id) {
+  const event = { session_id: id, transcript_path: join(box.root, `${id}.jsonl`), cwd: box.workspace };
+  box.hook({
+    ...event,
+    hook_event_name: 'UserPromptExpansion',
+    command_name: 'ralph',
+    command_args: '"Fix it" --max-iterations=1000',
+  });
+  let turns = 0;
+  const turn = () => {
+    const text = `still at it: ${++turns}`;
+    appendFileSync(event.transcript_path, transcriptOf(text, turns));
+    const { ms, stdout, stderr } = box.hook({
+      ...event,
+      hook_event_name: 'Stop',
+      last_assistant_message: text,
+    });
+    // A session that is let go would look like a fast one.
+    if (!stdout.includes('"decision":"block"'))
+      throw new Error(`the loop does not continue: ${stdout}${stderr}`);
+    return ms;
+  };
+  // The first calls fill the code cache.
+  for (let call = 0; call < 4; call++) turn();
+  return turn;
+}
+
+/** A turn of Claude Code with a tool call and the usage of tokens. */
+function transcriptOf(text, number) {
+  return [
+    { type: 'user', message: { role: 'user', content: 'go on' } },
+    answer(`call-${number}`, { type: 'tool_use', id: `tool-${number}`, name: 'Bash', input: {} }),
+    answer(`text-${number}`, { type: 'text', text }),
+  ]
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join('');
+}
+
+function answer(id, block) {
+  const usage = { input_tokens: 1000, output_tokens: 100 };
+  return { type: 'assistant', message: { id, model: 'claude-sonnet-4-5', content: [block], usage } };
+}
