@@ -10,6 +10,7 @@ const config: ViteUserConfig = defineConfig({
       'test/agents/sandbox.test.ts',
       'test/agents/mcp.test.ts',
       'test/agents/interactive.test.ts',
+      'test/agents/session-*.test.ts',
     ],
     allowOnly: false,
     // The files of a worker share a process: a new one for each costs more than most of the tests. A test puts back what

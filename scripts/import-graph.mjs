@@ -23,7 +23,7 @@ const FOLDERS = {
   agents: ['agent.ts', 'one file per agent CLI: how it is called and how its stream is read'],
   hosts: [
     'host.ts',
-    'where a run lives: a process behind a shim, a pane of tmux, or a function of this program',
+    'where a run lives: a process behind a shim, a pane of tmux, a function of this program, or a session',
   ],
   checks: ['check.ts', 'one check, run behind the same shim as an agent'],
   git: ['git.ts', 'what Ralph asks of git: fingerprints, records, commits, worktrees'],
@@ -42,6 +42,18 @@ const FOLDERS = {
   views: [null, 'one file per view of a loop for people and programs: summary, result, live stream'],
   commands: [null, 'one file per operation on a loop that no process drives: diff, rewind, remove'],
   library: ['library.ts', 'loops from a program: functions as agents, events, the classes of two documents'],
+  session: [
+    'session.ts',
+    'a loop inside a session of another program: a step per turn, and how each host program asks for it',
+  ],
+  hook: [
+    'hook.ts',
+    'the hook of document 004 for programs: events, toasts and recovery, over the steps of session/',
+  ],
+  install: [
+    'install.ts',
+    'adding Ralph to a host program, and removing it: edits of settings that belong to others',
+  ],
   mcp: ['server.ts', 'the MCP server: tools for agents inside a run and for assistants outside'],
   cli: ['main.ts', 'one file per command, and what it prints'],
 };

@@ -43,7 +43,8 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     for (const note of loop.notes) view.status(note);
     const { worktree } = loop.spec;
     if (worktree !== undefined) view.status(`working in ${worktree.path} (branch ${worktree.branch})`);
-    if (options.quiet !== true) {
+    // A loop inside a session starts no command.
+    if (options.quiet !== true && loop.shownCommand !== '') {
       const { datedStamps } = loop.state.policy.wording;
       view.line(detailLine(`Agent command: ${loop.shownCommand}`, options, datedStamps));
     }

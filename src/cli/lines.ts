@@ -262,6 +262,7 @@ function ownerLines(state: LoopState): readonly string[] {
   // A paused loop prints `resumed` once it is resumed.
   if (state.control.paused && run === null) return [];
   const iteration = ofLimit(state.iteration, state.policy.limits.iterations);
+  if (run !== null && state.policy.host === 'session') return [];
   if (run !== null) return [`reattached to the agent of iteration ${iteration}`];
   const waiting = waitText(state) ?? childrenWaitLines(state)[0];
   return [`continuing at iteration ${iteration}${waiting === undefined ? '' : `, ${waiting}`}`];

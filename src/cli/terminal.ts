@@ -59,7 +59,7 @@ export function reveal(text: string, before = ''): string {
   return text.replaceAll(INVISIBLE, (character: string, ...more: unknown[]) => {
     const at = Number(more[0]);
     const context = at < CONTEXT_LENGTH ? before + text.slice(0, at) : text.slice(at - CONTEXT_LENGTH, at);
-    return KEPT.some(({ after, is }) => is.test(character) && after.test(context))
+    return kept().some(({ after, is }) => is.test(character) && after.test(context))
       ? character
       : named(character);
   });
@@ -77,23 +77,34 @@ const BEYOND_LATIN = /[^\u0000-\u00AC\u00AE-\u02FF]/;
 /** What has no shape of its own: joiners, fillers, variation selectors, tags, marks and overrides of the direction. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
 
-/** The scripts in which a joiner or non-joiner changes the shape of a letter. */
-const JOINED =
-  /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Tibetan}]$/u;
+interface Kept {
+  readonly is: RegExp;
+  readonly after: RegExp;
+}
 
-/** Where an invisible character belongs to the one before it. */
-const KEPT: readonly { readonly is: RegExp; readonly after: RegExp }[] = [
-  // A family, a profession, a skin tone with a joiner.
-  { is: /\u200D/, after: /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier})\uFE0F?$/u },
-  { is: /[\u200C\u200D]/, after: JOINED },
-  // The coloured or plain form of a symbol.
-  { is: /[\uFE0E\uFE0F]/, after: /[\p{Emoji}\p{So}\p{Sm}]$/u },
-  { is: /[\uFE00-\uFE0D]/, after: /[\p{So}\p{Sm}\p{Script=Han}\p{Script=Myanmar}]$/u },
-  { is: /[\u{E0100}-\u{E01EF}]/u, after: /\p{Script=Han}$/u },
-  { is: /[\u180B-\u180F]/, after: /\p{Script=Mongolian}$/u },
-  // The flags of England, Scotland and Wales.
-  { is: /[\u{E0020}-\u{E007F}]/u, after: /\u{1F3F4}[\u{E0061}-\u{E007A}]{0,5}$/u },
-];
+let keptOnes: readonly Kept[] | null = null;
+
+/** Where an invisible character belongs to the one before it. Made when there is one: it takes a millisecond. */
+function kept(): readonly Kept[] {
+  keptOnes ??= [
+    // A family, a profession, a skin tone with a joiner.
+    { is: /\u200D/, after: /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier})\uFE0F?$/u },
+    // The scripts in which a joiner or non-joiner changes the shape of a letter.
+    {
+      is: /[\u200C\u200D]/,
+      after:
+        /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Tibetan}]$/u,
+    },
+    // The coloured or plain form of a symbol.
+    { is: /[\uFE0E\uFE0F]/, after: /[\p{Emoji}\p{So}\p{Sm}]$/u },
+    { is: /[\uFE00-\uFE0D]/, after: /[\p{So}\p{Sm}\p{Script=Han}\p{Script=Myanmar}]$/u },
+    { is: /[\u{E0100}-\u{E01EF}]/u, after: /\p{Script=Han}$/u },
+    { is: /[\u180B-\u180F]/, after: /\p{Script=Mongolian}$/u },
+    // The flags of England, Scotland and Wales.
+    { is: /[\u{E0020}-\u{E007F}]/u, after: /\u{1F3F4}[\u{E0061}-\u{E007A}]{0,5}$/u },
+  ];
+  return keptOnes;
+}
 
 /** Keeps text on one line. */
 export function oneLine(text: string): string {

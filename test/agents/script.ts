@@ -3,11 +3,11 @@ export type Turn =
   | { readonly type: 'text'; readonly text: string; readonly usage: Usage }
   /** A call of the agent's own shell tool, whatever its name and arguments are. */
   | { readonly type: 'shell'; readonly command: string; readonly usage: Usage }
-  /** A call of a tool of an MCP server, whatever the agent puts before its name. */
+  /** A call of a tool of the agent or of an MCP server, whatever the agent puts before its name. */
   | {
       readonly type: 'tool';
       readonly tool: string;
-      readonly input: Readonly<Record<string, string>>;
+      readonly input: Readonly<Record<string, string | boolean>>;
       readonly usage: Usage;
     }
   | { readonly type: 'fault'; readonly fault: Fault }
@@ -51,7 +51,7 @@ export function runs(command: string, usage: Usage = USAGE): Turn {
 
 export function calls(
   tool: string,
-  input: Readonly<Record<string, string>> = {},
+  input: Readonly<Record<string, string | boolean>> = {},
   usage: Usage = USAGE,
 ): Turn {
   return { type: 'tool', tool, input, usage };

@@ -68,6 +68,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'views',
     'user-error.ts',
   ],
+  session: [
+    'loop',
+    'files',
+    'hosts',
+    'engine',
+    'journal',
+    'agents',
+    'config',
+    'store',
+    'owner',
+    'views',
+    'user-error.ts',
+  ],
+  hook: ['loop', 'files', 'agents', 'store', 'session', 'user-error.ts'],
+  install: ['loop', 'files', 'config', 'store', 'user-error.ts'],
   mcp: ['loop', 'files', 'process', 'git', 'bus', 'config', 'store', 'owner', 'views', 'user-error.ts'],
 };
 
@@ -143,7 +158,7 @@ describe('the layers', () => {
   it('cli/ imports no adapter', () => {
     const { imports } = outside('cli');
     const known =
-      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|plan|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library|mcp)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
+      /^(node:|commander$|@clack\/prompts$|fast-string-width$|\.\.\/((loop|bus|config|plan|store|sandbox|scm|worktree|owner|daemon|service|views|commands|library|session|hook|install|mcp)\/|agents\/agent\.ts|journal\/times\.ts|user-error\.ts))/;
     expect(imports.filter((path) => !known.test(path))).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as core from '../../src/core.ts';
+import * as hook from '../../src/hook.ts';
 import * as library from '../../src/index.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -44,6 +45,32 @@ describe('the exports', () => {
       'report',
       'resolvePolicy',
       'startScan',
+    ]);
+  });
+
+  it('of ralph-loop/hook are the ones of document 004, and what a host program needs', () => {
+    expect(Object.keys(hook).toSorted()).toEqual([
+      'CONTINUATION_PROMPT_TEMPLATE',
+      'DEFAULT_COMPLETION_PROMISE',
+      'DEFAULT_CONFIG',
+      'DEFAULT_CONTINUATION_DELAY',
+      'DEFAULT_MAX_ITERATIONS',
+      'HOOK_NAME',
+      'UserError',
+      'buildContinuationPrompt',
+      'clearState',
+      'createHookRegistry',
+      'createHookWith',
+      'createRalphCommands',
+      'createRalphLoopHook',
+      'detectCompletionPromise',
+      'detectInMessages',
+      'detectInTranscript',
+      'incrementIteration',
+      'parseRalphArguments',
+      'readMarkdownState',
+      'readState',
+      'writeState',
     ]);
   });
 });
@@ -87,6 +114,7 @@ describe('the tarball', () => {
   it('contains a licence beside every bundled package', () => {
     expect(paths).toContain('dist/agents/pydantic-genai-prices.LICENSE');
     expect(paths).toContain('dist/bus/js-yaml.LICENSE');
+    expect(paths).toContain('dist/config/zod.LICENSE');
     expect(paths).toContain('dist/plan/markdown-it.LICENSE');
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/loop/decide.ts';
 import { evolve, INITIAL } from '../../src/loop/evolve.ts';
-import { CONTINUATION_TEMPLATE, presets } from '../../src/loop/presets.ts';
+import { CONTINUATION_TEMPLATE } from '../../src/loop/continuation.ts';
+import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt, type PromptInputs } from '../../src/loop/prompt.ts';
 import { startScan, type Piece } from '../../src/loop/scan.ts';
 import { play, policyOf, type Tale } from '../rig/play.ts';
@@ -52,7 +53,7 @@ describe('detection', () => {
     expect(isFound([{ text: '' }])).toBe(false);
   });
 
-  it('S5.16 reads only the assistant: not the user, a tool or the reasoning', () => {
+  it('S5.16 S5.59 reads only the assistant: not the user, a tool or the reasoning', () => {
     for (const source of ['prompt', 'tool', 'reasoning'] as const) {
       expect(isFound([{ source, text: '<promise>DONE</promise>' }])).toBe(false);
     }
@@ -93,6 +94,18 @@ describe('the continuation', () => {
     expect(text).toContain('output: <promise>DONE</promise>');
     expect(text.endsWith('Original task:\nFix all.')).toBe(true);
     expect(loop.waits[0]).toBe(500);
+  });
+
+  it('tells the agent that its promise was rejected, not that it made none', () => {
+    const commands = [{ command: 'npm test', action: 'APPEND', hint: null }];
+    const loop = play(
+      { ...promise(), checks: { commands } },
+      { runs: [claims(), exits(0), claims()], checks: [1, 1, 0] },
+    );
+    const [second, third] = ['2.1', '3.1'].map((run) => promptOfRun(loop, run, 'Fix all.'));
+    expect(second).toContain('Your promise was rejected, because a check failed. Continue working on');
+    expect(second).not.toContain('did not output');
+    expect(third).toContain('Your previous attempt did not output the completion promise. Continue');
   });
 
   it('S5.17 fills in only the first occurrence of each placeholder', () => {

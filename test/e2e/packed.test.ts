@@ -77,6 +77,15 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const requires = `const { runLoop } = require('ralph-loop');\nconst { presets } = require('ralph-loop/core');`;
   expect(program('use.mjs', `${imports}\n${use}`)).toBe('done 1 6\n');
   expect(program('use.cjs', `${requires}\n${use}`)).toBe('done 1 6\n');
+  const session = `const messages = [];
+const showToast = ({ title }) => console.log(title);
+const hook = createRalphLoopHook({ getMessages: async () => [...messages], showToast });
+hook.startLoop('s1', 'x');
+messages.push({ role: 'assistant', content: '<promise>DONE</promise>' });
+await hook.handler({ event: 'session.idle', sessionId: 's1' });`;
+  expect(program('hook.mjs', `import { createRalphLoopHook } from 'ralph-loop/hook';\n${session}`)).toBe(
+    'Ralph Loop Started\nRalph Loop Complete!\n',
+  );
 
   // The command and the library estimate the cost with the price table in the package.
   mkdirSync(join(folder, 'bin'));

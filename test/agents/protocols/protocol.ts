@@ -36,7 +36,7 @@ export interface Call {
   readonly id: string;
   readonly name: string;
   readonly namespace?: string;
-  readonly input: Readonly<Record<string, string>>;
+  readonly input: Readonly<Record<string, string | boolean>>;
 }
 
 export interface Reply {
