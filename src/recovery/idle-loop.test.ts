@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -84,10 +84,13 @@ describe('withIdleLoop', () => {
 
   it('ends the rewind of a process that died', async () => {
     const { name, value } = rewindMarker(loop.spec);
+    // A rewind has it for as long as its gits change files.
+    mkdirSync(loop.folder.rewindScratch, { recursive: true });
     const git = spawn('sleep', ['60'], { env: { PATH: process.env['PATH'], [name]: value } });
     const ended = once(git, 'exit');
     await once(git, 'spawn');
     await withIdleLoop(loop, async () => {});
     expect(await ended).toEqual([null, 'SIGTERM']);
+    expect(existsSync(loop.folder.rewindScratch)).toBe(false);
   });
 });
