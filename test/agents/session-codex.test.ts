@@ -255,8 +255,20 @@ it('asks for trust in its terminal, starts a loop there, and is cancelled while 
   onTestFinished(() => tmux.tearDown());
 
   await shows('Hooks need review');
-  tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
-  await shows('› 2. Trust all and continue');
+  // Codex drops keys that come before it listens.
+  let pressedAt = 0;
+  await until(
+    'the second choice',
+    () => {
+      if (pane().includes('› 2. Trust all and continue')) return true;
+      if (performance.now() - pressedAt > 3000) {
+        tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
+        pressedAt = performance.now();
+      }
+      return null;
+    },
+    { seen: pane },
+  );
   tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
   await shows('Ask Codex to do anything');
   await types(' /ralph "Work on" --max-iterations=5');
