@@ -7,7 +7,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { claudeHook } from '../session/claude.ts';
 import { codexHook } from '../session/codex.ts';
-import { leaveSteps } from '../session/session.ts';
+import { leaveSteps } from '../session/drive-turn.ts';
 import { takeStep } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
+import { outcomeOf, PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
 import * as api from '../hook.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import type { RalphLoopConfig } from './types.ts';
@@ -11,11 +11,6 @@ beforeEach(() => {
   program = new SessionProgram();
 });
 afterEach(() => program.close());
-
-const stateFile = (session: string): string =>
-  join(program.root, 'state', 'sessions', session, 'ralph-loop-state.json');
-const outcomeOf = (loop: string | undefined): string | undefined =>
-  readLoopOf(loop ?? '')?.state.outcome?.type;
 
 describe('the hook', () => {
   it('S5.18 S5.21 is one object with the fields of a hook and the methods for loops', () => {
@@ -180,7 +175,7 @@ describe('the hook', () => {
     await off.handler({ event: 'session.error', sessionId: 's1', data: { error: { name: 'AbortError' } } });
     expect(program.toasts).toEqual([]);
     expect(on.isLoopActive('s1')).toBe(true);
-    expect(existsSync(stateFile('s2'))).toBe(false);
+    expect(existsSync(program.stateFile('s2'))).toBe(false);
   });
 });
 
@@ -189,7 +184,7 @@ describe('a start', () => {
     const hook = program.hook();
     const options = { maxIterations: 25, completionPromise: 'ALL_FIXED', description: 'types' };
     expect(hook.startLoop('s1', 'Fix all', options)).toBe(true);
-    const state: unknown = JSON.parse(readFileSync(stateFile('s1'), 'utf8'));
+    const state: unknown = JSON.parse(readFileSync(program.stateFile('s1'), 'utf8'));
     expect(state).toMatchObject({
       active: true,
       iteration: 1,
@@ -231,8 +226,8 @@ describe('a start', () => {
 
   it('S5.9 S5.23 replaces an invalid state', async () => {
     const hook = program.hook();
-    mkdirSync(dirname(stateFile('s1')), { recursive: true });
-    writeFileSync(stateFile('s1'), '{ "active": tr');
+    mkdirSync(dirname(program.stateFile('s1')), { recursive: true });
+    writeFileSync(program.stateFile('s1'), '{ "active": tr');
     await program.turn(hook, 's1', 'Hello.');
     expect(hook.getState('s1')).toBeNull();
     expect(program.lines.filter((line) => line.startsWith('warn Failed to read state: '))).not.toEqual([]);

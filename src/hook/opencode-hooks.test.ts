@@ -1,7 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { FakeOpencode } from '../../test/rig/fake-opencode.ts';
 import { sessionStatus } from '../session/session.ts';
 import { readState } from '../session/session-file.ts';
@@ -13,20 +11,12 @@ const driver: StepDriver = {
   status: async (session) => sessionStatus(session)?.lines ?? null,
 };
 
-let root: string;
 let workspace: string;
 let opencode: FakeOpencode;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-opencode-')));
-  workspace = join(root, 'work');
-  mkdirSync(workspace);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
+  ({ workspace } = openSessionPlace());
   opencode = new FakeOpencode();
   opencode.load(workspace, driver);
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
 });
 
 async function start(written: string, session = 'ses_1'): Promise<readonly object[]> {

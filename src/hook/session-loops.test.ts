@@ -1,20 +1,14 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
+import { outcomeOf, PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
 import { readState, writeState } from '../session/session-file.ts';
-import { readLoopOf } from '../store/read-loop.ts';
 
 let program: SessionProgram;
 beforeEach(() => {
   program = new SessionProgram();
 });
 afterEach(() => program.close());
-
-const stateFile = (session: string): string =>
-  join(program.root, 'state', 'sessions', session, 'ralph-loop-state.json');
-const outcomeOf = (loop: string | undefined): string | undefined =>
-  readLoopOf(loop ?? '')?.state.outcome?.type;
 
 describe('a cancel', () => {
   it('S5.26 returns false without a loop, and for the session of another one', () => {
@@ -33,7 +27,7 @@ describe('a cancel', () => {
     await program.turn(hook, 's1', 'Begun.');
     const loop = hook.getState('s1')?.loop;
     expect(hook.cancelLoop('s1')).toBe(true);
-    expect(existsSync(stateFile('s1'))).toBe(false);
+    expect(existsSync(program.stateFile('s1'))).toBe(false);
     expect(program.lines.at(-1)).toBe('info Loop cancelled');
     expect(program.details.at(-1)).toEqual({ sessionId: 's1', iteration: 2 });
     expect(program.lastToast()).toEqual({
@@ -67,7 +61,7 @@ describe('a cancel', () => {
     expect(hook.getState('s1')).toBeNull();
     await hook.settled();
     expect(hook.getState('s1')).toBeNull();
-    expect(existsSync(stateFile('s1'))).toBe(false);
+    expect(existsSync(program.stateFile('s1'))).toBe(false);
   });
 
   it('S5.27 works in another process than the start', async () => {

@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { stepDriver, type StepDriver } from './step-driver.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -11,14 +11,7 @@ const RALPH = [process.execPath, MAIN];
 let root: string;
 let workspace: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-steps-')));
-  workspace = join(root, 'work');
-  mkdirSync(workspace);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
+  ({ root, workspace } = openSessionPlace());
 });
 
 /** A driver whose command prints this text. */

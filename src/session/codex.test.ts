@@ -1,15 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { recordedInput, recordedRollout } from '../../test/rig/codex-session.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import { codexHook, type CodexAnswer } from './codex.ts';
@@ -19,14 +11,7 @@ const SESSION = '01a1e57d-b5f7-7603-bedb-e53c2289ee97';
 let root: string;
 let cwd: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-codex-')));
-  cwd = join(root, 'work');
-  mkdirSync(cwd);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
+  ({ root, workspace: cwd } = openSessionPlace());
 });
 
 /** The recorded event, with the session file as it was then, written just now. */

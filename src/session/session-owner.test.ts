@@ -1,28 +1,12 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { createLoop } from '../owner/create-loop.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import { registeredIn } from '../store/registry.ts';
-import {
-  cancelSession,
-  endTurn,
-  leaveSteps,
-  sessionStatus,
-  startSession,
-  type StartedSession,
-} from './session.ts';
+import { cancelSession, endTurn, sessionStatus, startSession, type StartedSession } from './session.ts';
+import { leaveSteps } from './drive-turn.ts';
 import { readState, writeState, type RalphLoopState } from './session-file.ts';
 import type { FinishedTurn } from './turn.ts';
 
@@ -30,14 +14,7 @@ let root: string;
 let workspace: string;
 const env = { PATH: process.env['PATH'] ?? '' };
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-session-')));
-  workspace = join(root, 'work');
-  mkdirSync(workspace);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
+  ({ root, workspace } = openSessionPlace());
 });
 
 function start(session: string, checks: readonly string[] = [], more: object = {}): Promise<StartedSession> {

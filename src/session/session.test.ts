@@ -1,15 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import { queuedControls, post } from '../store/inbox.ts';
 import { readLoopOf, type LoopReading } from '../store/read-loop.ts';
@@ -22,14 +14,7 @@ import type { FinishedTurn } from './turn.ts';
 let root: string;
 let workspace: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-session-')));
-  workspace = join(root, 'work');
-  mkdirSync(workspace);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
+  ({ root, workspace } = openSessionPlace());
 });
 
 function start(asked: Partial<SessionRequest['asked']> = {}, session = 's1') {

@@ -3,38 +3,27 @@
  *
  * 1. A session's loop is found by the session's id, never by a folder. A loop of another session, or of none, is not touched,
  *    whatever the state says.
- * 2. Every step takes the loop's lock, drives the engine until the session has to act, and leaves.
- * 3. A step never waits longer than the delay before a prompt. It lets the session go instead.
- * 4. What a step decides comes from the engine. This file only gives it the finished turn and passes the prompt on.
+ * 2. Every step takes the loop's lock, drives the engine until the session has to act, and leaves (`drive-turn.ts`).
+ * 3. What a step decides comes from the engine. This file only gives it the finished turn and passes the prompt on.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { loadPrices } from '../agents/prices.ts';
-import type { EngineStop } from '../engine/engine.ts';
-import type { TurnOutput } from '../hosts/session.ts';
-import type { Effect } from '../loop/effect.ts';
 import { openRun } from '../loop/run.ts';
-import type { LoopState } from '../loop/state.ts';
 import { fits } from '../loop/shape.ts';
-import type { NewOwner } from '../owner/loop-environment.ts';
-import type { OwnedLoop } from '../owner/owner.ts';
-import { AlreadyOwned } from '../owner/refusals.ts';
-import { takeOver } from '../owner/take-over.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
 import { post } from '../store/inbox.ts';
-import { kept } from '../store/kept-environment.ts';
-import { findFolder, folderAt, readLoopOf } from '../store/read-loop.ts';
-import { isInSession, readSpec } from '../store/spec.ts';
+import { findFolder, readLoopOf, specIn } from '../store/read-loop.ts';
+import { isInSession } from '../store/spec.ts';
 import { loopId } from '../store/spec-shape.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
 import { visible } from '../store/visible.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
 import type { RalphArguments } from './arguments.ts';
 import { continued, ended, waiting } from './answer-text.ts';
+import { driveOnce, takeTurn, Turns } from './drive-turn.ts';
 import { modeBlock } from './mode-block.ts';
 import {
   allStates,
@@ -46,7 +35,6 @@ import {
   type RalphLoopState,
 } from './session-file.ts';
 import { statusLines } from './status-text.ts';
-import { turnOutput } from './turn-output.ts';
 import type { FinishedTurn } from './turn.ts';
 
 export interface SessionRequest {
@@ -286,93 +274,8 @@ const NONE: Answer = { type: 'none' };
 
 /** The loop with an id; null if it is no loop of the session, if it was removed, or if another loop has its name now. */
 function folderWith(id: string, session: string): LoopFolder | null {
-  if (!fits(loopId, id)) return null;
-  const folder = folderAt(join(loopsFolder(), id));
-  if (folder === null || findFolder(folder.workspace, folder.name)?.id !== id) return null;
-  const spec = readSpec(folder.spec);
-  return isInSession(spec) && spec.session === session ? folder : null;
-}
-
-/** Takes the lock for one step; null if another process takes this step. */
-async function takeTurn({ id, workspace, name }: LoopFolder, turns: Turns): Promise<OwnedLoop | null> {
-  try {
-    // The environment of the start is kept until the loop ends.
-    const owner: NewOwner =
-      kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
-    const taking = takeOver(workspace, name, owner, { turns });
-    // While `flock` runs; whatever goes wrong, `drive` loads them again and says so.
-    if (!turns.isPriced) setImmediate(() => void loadPrices().catch(() => {}));
-    return await taking;
-  } catch (error) {
-    if (error instanceof AlreadyOwned) return null;
-    throw error;
-  }
-}
-
-/** The finished turn on its way to a run, and the prompt on its way to the session. */
-class Turns {
-  prompt: string | null = null;
-  /** Called when there is a prompt. */
-  onPrompt: () => void = () => {};
-  readonly isPriced: boolean;
-  /** Called when a run has the turn. */
-  readonly taken: () => void;
-  #turn: TurnOutput | null;
-
-  constructor(turn: FinishedTurn | null, taken: () => void = () => {}) {
-    this.taken = taken;
-    this.#turn = turn === null ? null : turnOutput(turn);
-    this.isPriced = turn?.tokens === undefined || turn.costUsd !== undefined;
-  }
-
-  get hasTurn(): boolean {
-    return this.#turn !== null;
-  }
-
-  take(): TurnOutput | null {
-    const turn = this.#turn;
-    this.#turn = null;
-    return turn;
-  }
-
-  prompted(prompt: string): void {
-    this.prompt = prompt;
-    this.onPrompt();
-  }
-}
-
-/**
- * Leaves the steps that this process takes and ends their checks, which the next turn repeats; false if there are none. For a
- * process that has to end.
- */
-export function leaveSteps(): boolean {
-  for (const loop of driven) loop.leave();
-  return driven.size > 0;
-}
-
-const driven = new Set<OwnedLoop>();
-
-/** Drives the loop until the session has to act. */
-async function driveOnce(loop: OwnedLoop, turns: Turns, turn: FinishedTurn | null): Promise<EngineStop> {
-  const leave = (): void => loop.leave();
-  turns.onPrompt = leave;
-  driven.add(loop);
-  const driving = loop.drive({
-    began(effect) {
-      if (isLong(effect, loop.state)) leave();
-    },
-    appended(event) {
-      // A host program cannot continue a session that an error has ended.
-      if (event.type === 'run.ended' && turn?.error !== undefined) leave();
-    },
-  });
-  const stop = await driving.finally(() => driven.delete(loop));
-  if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
-  return stop;
-}
-
-/** Whether a step would wait for something else than the delay before a prompt. The time of a loop is never set back. */
-function isLong(effect: Effect, { policy: { delay }, now }: LoopState): boolean {
-  if (effect.type !== 'wait') return effect.type === 'children';
-  return effect.until === null || effect.until > Math.max(now, Date.now()) + delay.afterOkMs;
+  const spec = fits(loopId, id) ? specIn(join(loopsFolder(), id)) : null;
+  if (spec === null || !isInSession(spec) || spec.session !== session) return null;
+  const folder = findFolder(spec.workspace, spec.name);
+  return folder?.id === id ? folder : null;
 }

@@ -1,20 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { takeStep } from './step.ts';
 
-let root: string;
 let workspace: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-step-')));
-  workspace = join(root, 'work');
-  mkdirSync(workspace);
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
+  ({ workspace } = openSessionPlace());
 });
 
 const step = (input: unknown): Promise<object> => takeStep(input, process.env);

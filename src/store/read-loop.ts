@@ -56,8 +56,14 @@ export function readLoopOf(id: string): LoopReading | null {
 
 /** The loop whose state is in this folder; null if there is none. */
 export function folderAt(path: string): LoopFolder | null {
+  const spec = specIn(path);
+  return spec === null ? null : new LoopFolder(spec, path);
+}
+
+/** The spec in the state folder of a loop; null if it cannot be read. */
+export function specIn(path: string): Spec | null {
   try {
-    return new LoopFolder(readSpec(join(path, 'spec.json')), path);
+    return readSpec(join(path, 'spec.json'));
   } catch {
     return null;
   }

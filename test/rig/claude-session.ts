@@ -1,21 +1,14 @@
 /** A session of Claude Code as its hooks see it: recorded events, and a transcript that grows. */
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished, vi } from 'vitest';
 import { isRecord } from '../../src/loop/shape.ts';
 import { claudeHook } from '../../src/session/claude.ts';
+import { openSessionPlace, type SessionPlace } from './session-place.ts';
 
 /** Opens a session with its own state and workspace for the current test. */
 export function openClaude(): ClaudeSession {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-claude-')));
-  vi.stubEnv('RALPH_STATE', join(root, 'state'));
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-    rmSync(root, { recursive: true, force: true });
-  });
-  return new ClaudeSession(root);
+  return new ClaudeSession(openSessionPlace());
 }
 
 export class ClaudeSession {
@@ -25,11 +18,10 @@ export class ClaudeSession {
   readonly transcript: string;
   #messages = 0;
 
-  constructor(root: string) {
+  constructor({ root, workspace }: SessionPlace) {
     this.root = root;
-    this.workspace = join(root, 'work');
+    this.workspace = workspace;
     this.transcript = join(root, 'transcript.jsonl');
-    mkdirSync(this.workspace);
   }
 
   /** An event as Claude Code 2.1.325 has written it, in this session. */

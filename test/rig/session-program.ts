@@ -6,6 +6,7 @@ import { vi } from 'vitest';
 import { createHookWith } from '../../src/hook/hook.ts';
 import { inProcessDriver } from '../../src/hook/in-process.ts';
 import type { Timers } from '../../src/hook/timers.ts';
+import { readLoopOf } from '../../src/store/read-loop.ts';
 import type {
   Hook,
   HookMessage,
@@ -15,6 +16,11 @@ import type {
   RalphLoopOptions,
   Toast,
 } from '../../src/hook/types.ts';
+
+/** How a loop has ended; undefined while it has not. */
+export function outcomeOf(loop: string | undefined): string | undefined {
+  return readLoopOf(loop ?? '')?.state.outcome?.type;
+}
 
 export const PROMISE = '<promise>DONE</promise>';
 const NAME = '[ralph-loop] ';
@@ -35,6 +41,11 @@ export class SessionProgram {
   constructor() {
     mkdirSync(this.workdir);
     vi.stubEnv('RALPH_STATE', join(this.root, 'state'));
+  }
+
+  /** The state file of a session. */
+  stateFile(session: string): string {
+    return join(this.root, 'state', 'sessions', session, 'ralph-loop-state.json');
   }
 
   readonly log: RalphLog = {

@@ -1,0 +1,109 @@
+/**
+ * One step of a loop inside a session: takes the lock, drives the engine until the session has to act, and leaves.
+ *
+ * 1. A step never waits longer than the delay before a prompt. It lets the session go instead.
+ * 2. A process that has to end leaves its steps, and the next turn repeats what they had not finished.
+ */
+import { loadPrices } from '../agents/prices.ts';
+import type { EngineStop } from '../engine/engine.ts';
+import type { TurnOutput } from '../hosts/session.ts';
+import type { Effect } from '../loop/effect.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { NewOwner } from '../owner/loop-environment.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { AlreadyOwned } from '../owner/refusals.ts';
+import { takeOver } from '../owner/take-over.ts';
+import { kept } from '../store/kept-environment.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { UserError } from '../user-error.ts';
+import { turnOutput } from './turn-output.ts';
+import type { FinishedTurn } from './turn.ts';
+
+/** Takes the lock for one step; null if another process takes this step. */
+export async function takeTurn({ id, workspace, name }: LoopFolder, turns: Turns): Promise<OwnedLoop | null> {
+  try {
+    // The environment of the start is kept until the loop ends.
+    const owner: NewOwner =
+      kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
+    const taking = takeOver(workspace, name, owner, { turns });
+    // While `flock` runs; whatever goes wrong, `drive` loads them again and says so.
+    if (!turns.isPriced) setImmediate(() => void loadPrices().catch(() => {}));
+    return await taking;
+  } catch (error) {
+    if (error instanceof AlreadyOwned) return null;
+    throw error;
+  }
+}
+
+/** The finished turn on its way to a run, and the prompt on its way to the session. */
+export class Turns {
+  prompt: string | null = null;
+  /** Called when there is a prompt. */
+  onPrompt: () => void = () => {};
+  readonly isPriced: boolean;
+  /** Called when a run has the turn. */
+  readonly taken: () => void;
+  #turn: TurnOutput | null;
+
+  constructor(turn: FinishedTurn | null, taken: () => void = () => {}) {
+    this.taken = taken;
+    this.#turn = turn === null ? null : turnOutput(turn);
+    this.isPriced = turn?.tokens === undefined || turn.costUsd !== undefined;
+  }
+
+  get hasTurn(): boolean {
+    return this.#turn !== null;
+  }
+
+  take(): TurnOutput | null {
+    const turn = this.#turn;
+    this.#turn = null;
+    return turn;
+  }
+
+  prompted(prompt: string): void {
+    this.prompt = prompt;
+    this.onPrompt();
+  }
+}
+
+/**
+ * Leaves the steps that this process takes and ends their checks, which the next turn repeats; false if there are none. For a
+ * process that has to end.
+ */
+export function leaveSteps(): boolean {
+  for (const loop of driven) loop.leave();
+  return driven.size > 0;
+}
+
+const driven = new Set<OwnedLoop>();
+
+/** Drives the loop until the session has to act. */
+export async function driveOnce(
+  loop: OwnedLoop,
+  turns: Turns,
+  turn: FinishedTurn | null,
+): Promise<EngineStop> {
+  const leave = (): void => loop.leave();
+  turns.onPrompt = leave;
+  driven.add(loop);
+  const driving = loop.drive({
+    began(effect) {
+      if (isLong(effect, loop.state)) leave();
+    },
+    appended(event) {
+      // A host program cannot continue a session that an error has ended.
+      if (event.type === 'run.ended' && turn?.error !== undefined) leave();
+    },
+  });
+  const stop = await driving.finally(() => driven.delete(loop));
+  if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
+  return stop;
+}
+
+/** Whether a step would wait for something else than the delay before a prompt. The time of a loop is never set back. */
+function isLong(effect: Effect, { policy: { delay }, now }: LoopState): boolean {
+  if (effect.type !== 'wait') return effect.type === 'children';
+  return effect.until === null || effect.until > Math.max(now, Date.now()) + delay.afterOkMs;
+}
