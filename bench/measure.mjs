@@ -20,6 +20,7 @@ export const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 const PLACES = [process.env.RALPH_BENCH_FOLDER, '/var/tmp', homedir(), tmpdir(), '/srv', '/opt'];
 
 const MAIN = join(PROJECT, 'dist/cli/main.js');
+const FRONT = join(PROJECT, 'plugins/claude-code/hooks/ralph-hook.sh');
 
 /** A workspace outside of any repository, with its own home and perhaps more variables; `done` deletes it. */
 export function scratch(variables = {}) {
@@ -49,9 +50,9 @@ export function scratch(variables = {}) {
       const ms = performance.now() - began;
       return { ms, status, stdout: String(stdout), stderr: String(stderr) };
     },
-    /** The hook of a session, with an event of its program on stdin. */
+    /** The hook of a session as its program calls it, with an event on stdin. */
     hook(event) {
-      return this.time(process.execPath, [MAIN, 'hook', 'claude'], JSON.stringify(event));
+      return this.time('/bin/sh', [FRONT, 'claude', 'start'], JSON.stringify(event));
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {

@@ -30,6 +30,7 @@ export async function hookCommand(program: string): Promise<number> {
     if (translate === undefined)
       throw new UserError(`ralph hook ${program} is not supported by this version`);
     const interrupted = onSignal();
+    setCertificatesAgain(process.env);
     const answer = await translate(parsed(await stdin(program), program), process.env);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
@@ -41,6 +42,14 @@ export async function hookCommand(program: string): Promise<number> {
     explainError(error);
     return 1;
   }
+}
+
+/** The front of the hooks hides this variable from Node.js, which would read the certificates before it starts. */
+function setCertificatesAgain(env: NodeJS.ProcessEnv): void {
+  const file = env['RALPH_EXTRA_CA_CERTS'];
+  if (file === undefined) return;
+  env['NODE_EXTRA_CA_CERTS'] = file;
+  delete env['RALPH_EXTRA_CA_CERTS'];
 }
 
 /** A signal ends the check that runs, which would outlive this process. The result is the exit code after a signal. */

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { lockDesk } from '../store/desk.ts';
+import { lockDesk, makeDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
@@ -25,12 +25,16 @@ export async function takeOver(
   if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   let release = lock.release;
   try {
-    const releaseDesk = await lockDesk(folder.desk);
-    release = () => {
-      releaseDesk();
-      lock.release();
-    };
     const written = readSpec(folder.spec);
+    // A loop in a session has no owner between its turns, so that a lock for one step would keep nobody away.
+    if (isInSession(written)) makeDesk(folder.desk);
+    else {
+      const releaseDesk = await lockDesk(folder.desk);
+      release = () => {
+        releaseDesk();
+        lock.release();
+      };
+    }
     refuseOtherProgram(written, program);
     const { env, argv, notes } = environmentFor(written, owner);
     const spec = { ...written, agent: { ...written.agent, argv } };

@@ -4,7 +4,7 @@
  * 1. Nothing on the way to a file on the desk is followed out of it (`files/below.ts`).
  * 2. What an agent puts in the place of a folder on the desk is moved aside, unread.
  * 3. The owner holds an advisory lock on it: another user, or a container that shares the workspace, has another state
- *    folder and would otherwise drive a loop on the same desk.
+ *    folder and would otherwise drive a loop on the same desk. Steps of a session, which take milliseconds, go without it.
  */
 import { closeSync, constants, copyFileSync, fstatSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -47,6 +47,15 @@ function clearWay({ workspace, parts }: Desk, more: readonly string[]): boolean 
 /** Writes a file of the desk as a whole; makes its folder where it is missing. */
 export function putOnDesk(desk: Desk, path: string, content: string, options: ReplaceOptions = {}): void {
   onDesk(desk, dirname(path), (folder) => replaceFile(join(folder, basename(path)), content, options));
+}
+
+/** Makes the desk where it is missing. */
+export function makeDesk(desk: Desk): void {
+  try {
+    onDesk(desk, desk.path, () => {});
+  } catch (error) {
+    throw cannotWrite(error, desk.path);
+  }
 }
 
 /** Makes the desk, takes its lock and returns how to release it; throws if a process of another state folder has it. */

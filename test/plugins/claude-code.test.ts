@@ -112,6 +112,14 @@ describe('the script before ralph hook', () => {
     expect(run(['codex'], ['ralph']).stdout).toBe(`ralph hook codex ${STDIN}`);
   });
 
+  it('keeps Node.js from reading certificates, and names them to ralph', () => {
+    session('home/.local/state/ralph');
+    const ralph = put('own/ralph', '#!/bin/sh\necho "${NODE_EXTRA_CA_CERTS-none} $RALPH_EXTRA_CA_CERTS"\n');
+    const env = { PATH: dirname(ralph), NODE_EXTRA_CA_CERTS: '/a b/$(id).pem' };
+    const { stdout } = run(['claude'], [], env);
+    expect(stdout).toBe('none /a b/$(id).pem\n');
+  });
+
   it('always asks ralph for the commands', () => {
     expect(run(['claude', 'start'], ['ralph']).stdout).toBe(`ralph hook claude ${STDIN}`);
   });

@@ -6,22 +6,30 @@ import { openStage, waitFor, type Stage } from './stage.ts';
 import type { Ralph } from './ralph.ts';
 
 /** Takes a step as a plugin does. */
-function step(stage: Stage, input: object): Ralph {
-  return stage.shell('printf %s "$INPUT" | $RALPH hook step', { INPUT: JSON.stringify(input) });
+function step(stage: Stage, input: object, env: Readonly<Record<string, string>> = {}): Ralph {
+  return stage.shell('printf %s "$INPUT" | $RALPH hook step', { ...env, INPUT: JSON.stringify(input) });
 }
 
-async function answer(stage: Stage, input: object): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await step(stage, input).ended;
+async function answer(
+  stage: Stage,
+  input: object,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await step(stage, input, env).ended;
   expect(stderr).toBe('');
   expect(code).toBe(0);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one line of JSON
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-async function start(stage: Stage, checks: readonly string[] = []): Promise<void> {
+async function start(
+  stage: Stage,
+  checks: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const asked = { prompt: 'Fix the tests', checks };
   const request = { type: 'start', session: 's1', program: 'claude', workspace: stage.workspace, asked };
-  expect(await answer(stage, request)).toMatchObject({ type: 'started' });
+  expect(await answer(stage, request, env)).toMatchObject({ type: 'started' });
 }
 
 function turn(text: string): object {
@@ -63,6 +71,13 @@ describe('a loop inside a session', () => {
         2,
         `ralph: error: loop ${NAME} ran in a session and has ended; start a new one there with: /ralph\n`,
       ]);
+  });
+
+  it('gives its checks the certificates that the front of the hooks hides from Node.js', async () => {
+    const stage = openStage();
+    const check = 'test "$NODE_EXTRA_CA_CERTS-${RALPH_EXTRA_CA_CERTS-none}" = "/a b.pem-none"';
+    await start(stage, [check], { RALPH_EXTRA_CA_CERTS: '/a b.pem' });
+    expect(await answer(stage, turn(PROMISE))).toMatchObject({ type: 'ended', outcome: 'done' });
   });
 
   it('is stopped from outside, and its session is let go', async () => {

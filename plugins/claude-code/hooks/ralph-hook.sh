@@ -33,6 +33,12 @@ if [ "${2:-}" != start ]; then
   [ -n "$found" ] || exit 0
 fi
 
+# Node.js reads these certificates whenever it starts, for longer than the hook runs. Ralph sets the variable again for checks.
+if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
+  export RALPH_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"
+  unset NODE_EXTRA_CA_CERTS
+fi
+
 case $0 in
   */*) here=${0%/*} ;;
   *) here=. ;;
