@@ -47,6 +47,9 @@ export function openLoadedStage(options: StageOptions = {}): Stage {
   return openStage({ ...options, isLoaded: true });
 }
 
+/** `openStage` or `openLoadedStage`. */
+export type OpenStage = (options?: StageOptions) => Stage;
+
 export interface StageOptions {
   /** Whether every settings file is trusted, as most tests want; without it Ralph asks as it does for a user. */
   readonly trust?: boolean;
