@@ -3,13 +3,13 @@ import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { useCodeCache } from './code-cache.ts';
 
-void main(process.argv.slice(2)).then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
+/** Resolves when the command has ended, for tests that load this file instead of starting it. */
+export const ended: Promise<number> = main(process.argv.slice(2))
+  .catch((error: unknown) => {
     writeSync(2, `ralph: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exitCode = 3;
-  },
-);
+    return 3;
+  })
+  .then((code) => (process.exitCode = code));
 
 /** Handles `--version`, plain `status` and the hooks that host programs call without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {

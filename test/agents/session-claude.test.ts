@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../rig/cli/until.ts';
-import { Ralph, type Ended } from '../scenarios/ralph.ts';
+import { started, type Ended, type Ralph } from '../scenarios/ralph.ts';
 import { openStage, type JournalEvent, type Stage } from '../scenarios/stage.ts';
 import { install } from './install.ts';
 import { at } from './json.ts';
@@ -46,7 +46,7 @@ class Session {
 
   /** Starts Claude Code with a prompt; `id` is a new session unless it is resumed. */
   starts(prompt: string, { env = {}, ...options }: Options = {}): Ralph {
-    return new Ralph(argvOf([prompt], options), this.stage.workspace, { ...this.#env, ...env });
+    return started(argvOf([prompt], options), { cwd: this.stage.workspace, env: { ...this.#env, ...env } });
   }
 
   talks({ env = {}, ...options }: Options = {}): Talk {

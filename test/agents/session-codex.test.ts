@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { until } from '../rig/cli/until.ts';
-import { Ralph, type Ended } from '../scenarios/ralph.ts';
+import { started, type Ended, type Ralph } from '../scenarios/ralph.ts';
 import { openStage, waitFor, type Stage } from '../scenarios/stage.ts';
 import { install } from './install.ts';
 import { mentions, startModel, type Asked, type Model } from './model-server.ts';
@@ -76,7 +76,7 @@ class Session {
   starts(prompt: string, { resume = null, trusted = true }: Options = {}): Ralph {
     const flags = [...AUTONOMOUS, '--json', ...(trusted ? ['--dangerously-bypass-hook-trust'] : [])];
     const argv = ['exec', ...(resume === null ? flags : ['resume', ...flags, resume]), prompt];
-    return new Ralph(['/usr/bin/env', 'codex', ...argv], this.stage.workspace, this.env);
+    return started(['/usr/bin/env', 'codex', ...argv], { cwd: this.stage.workspace, env: this.env });
   }
 
   async says(prompt: string, options: Options = {}): Promise<Ended> {

@@ -1,7 +1,7 @@
 /** What Ralph tells a person whose input is almost right. */
 import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const config = (stage: Stage) => stage.ralph('config').ended;
 
@@ -39,7 +39,7 @@ describe('settings', () => {
       '1:101: nested more than 100 levels deep\n',
     ],
   ])('with %s are rejected with line and column', async (_, text, message) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings(text);
     const { code, stdout, stderr } = await config(stage);
     expect(stderr).toContain(`ralph: error: failed to load settings: .ralph/settings.json:${message}`);
@@ -47,13 +47,13 @@ describe('settings', () => {
   });
 
   it('may contain brackets in texts', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ checks: [{ command: `echo "${'['.repeat(200)}\\""` }] });
     expect((await config(stage)).code).toBe(0);
   });
 
   it('of the root are mentioned if a loop starts in a folder without its own', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ maxIterations: 1 });
     mkdirSync(stage.path('packages/a'), { recursive: true });
     const note =
@@ -67,7 +67,7 @@ describe('settings', () => {
   });
 
   it('of the root are mentioned if no agent is selected in a folder without its own', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ agent: { command: 'claude' } });
     mkdirSync(stage.path('packages/a'), { recursive: true });
     const below = await stage.ralph('run', 'fix the tests', '--cwd', 'packages/a').ended;
@@ -80,7 +80,7 @@ describe('settings', () => {
 
 describe('an agent command with its flags in one text', () => {
   it('gets a hint at agent.flags', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ agent: { command: 'claude --model opus' } });
     const { code, stderr } = await stage.ralph('run', 'fix the tests').ended;
     expect(code).toBe(2);
@@ -101,7 +101,7 @@ describe('a check without quotes', () => {
     ['a task in a file', ['run', '-f', 'README.md', '--check', 'npm', 'test'], 'npm test'],
     ['ralph loop', ['loop', 'fix it', '--check', 'make', 'test'], 'make test'],
   ])('is explained: %s', async (_, args, check) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.ralph(...args, '--', stage.agent).ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
     expect(stderr.toLowerCase()).toContain('quote a check of several words');
@@ -109,14 +109,14 @@ describe('a check without quotes', () => {
   });
 
   it('is no problem for a check that is complete in one word', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code } = await stage.ralph('run', '--check', 'true', 'refactor', '-m', '1', '--', stage.agent)
       .ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
   });
 
   it('is no problem for a task of several words after a check', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code } = await stage.ralph('run', '--check', 'true', 'fix it', '-m', '1', '--', stage.agent)
       .ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
@@ -125,7 +125,7 @@ describe('a check without quotes', () => {
 
 describe('ralph help', () => {
   it('suggests a command for an unknown one', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     expect(await stage.ralph('help', 'statsu').ended).toMatchObject({
       code: 2,
       stdout: '',
@@ -140,7 +140,7 @@ describe('ralph help', () => {
 
 describe('--quiet', () => {
   it('does not hide warnings', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stderr } = await stage.run('-p', 'x', '--protect', 'no-such/*', '-m', '1', '--quiet');
     expect(stderr).toContain('[ralph] it: warning: protect: no file matches "no-such/*" now');
     expect(stderr).not.toContain('starting iteration');
@@ -149,7 +149,7 @@ describe('--quiet', () => {
 
 describe('ralph status', () => {
   it('prints long times in minutes and hours', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run('-p', 'x', '-m', '1');
     expect((await stage.ralph('status', 'it').ended).stdout).toContain('Inactivity timeout: 20m\n');
   });

@@ -4,13 +4,13 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const isRoot = process.getuid?.() === 0;
 
 describe('the prompt', () => {
   it('is rejected when it is missing or given twice', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('P.md', 'x');
     const cases: readonly Case[] = [
       [run(), 'must specify prompt (--prompt or --prompt-file)'],
@@ -30,7 +30,7 @@ describe('the prompt', () => {
   });
 
   it('is rejected when its file is missing, a folder or unreadable', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     mkdirSync(stage.path('folder'));
     const cases: readonly Case[] = [
       [run('-f', './missing.md'), 'prompt file not found: ./missing.md'],
@@ -43,7 +43,7 @@ describe('the prompt', () => {
   });
 
   it.skipIf(isRoot)('is rejected without read permission (skipped for root, which needs none)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('P.md', 'x');
     chmodSync(stage.path('P.md'), 0);
     const cases: readonly Case[] = [
@@ -55,7 +55,7 @@ describe('the prompt', () => {
 
 describe('the agent command', () => {
   it('is rejected when it is missing, empty, unknown, not found or not executable', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     writeFileSync(stage.path('script'), '#!/bin/sh\n', { mode: 0o644 });
     const cases: readonly Case[] = [
       [['run', '-p', 'x'], 'no agent selected: pass --agent'],
@@ -100,7 +100,7 @@ describe('the command line', () => {
         /unknown option '--zzz'\n\(List the options with: ralph plan show --help\)\n$/,
       ],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 
   it('rejects invalid times', async () => {
@@ -113,7 +113,7 @@ describe('the command line', () => {
       [run('-p', 'x', '--max-time', '-5'), /--max-time must be a time.*got "-5"/],
       [run('-p', 'x', '--max-time', ''), /--max-time must be a time.*got ""/],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 
   it('rejects invalid sizes and numbers', async () => {
@@ -128,7 +128,7 @@ describe('the command line', () => {
       [run('-p', 'x', '-m', '99999999999999999999'), '--max-iterations must be a whole number'],
       [run('-p', 'x', '--max-failures', '0'), '--max-failures must be a whole number >= 1, got "0"'],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 
   it('rejects invalid loop names', async () => {
@@ -143,7 +143,7 @@ describe('the command line', () => {
       [['status', '../../x'], 'invalid loop name "../../x"'],
       [['rm', '..'], 'invalid loop name ".."'],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 
   it('rejects invalid values of --preset, --until, --done-pattern, --check and -c', async () => {
@@ -157,7 +157,7 @@ describe('the command line', () => {
       [run('-p', 'x', '--check', ''), /got ""/],
       [run('-p', 'x', '-c', ' '), /got " "/],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 
   it('names the option in the message', async () => {
@@ -178,13 +178,13 @@ describe('the command line', () => {
       [run('-p', 'x', '--check', ''), /^ralph: error: --check must/],
       [run('-p', 'x', '-c', ' '), /^ralph: error: --completion-response must be/],
     ];
-    expect(await wrongAnswers(openStage(), cases)).toEqual([]);
+    expect(await wrongAnswers(openLoadedStage(), cases)).toEqual([]);
   });
 });
 
 describe('the workspace', () => {
   it('is rejected when it does not exist or is a file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const cases: readonly Case[] = [
       [run('-p', 'x', '--cwd', 'nowhere'), `no such folder: ${stage.path('nowhere')}`],
       [run('-p', 'x', '--cwd', 'README.md'), `no such folder: ${stage.path('README.md')}`],
@@ -194,7 +194,7 @@ describe('the workspace', () => {
   });
 
   it('is rejected when it is not writable', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // Root ignores permissions, but cannot create folders in /sys/kernel either.
     const place = isRoot ? '/sys/kernel' : stage.path('locked');
     if (!isRoot) mkdirSync(place, { mode: 0o555 });
@@ -205,7 +205,7 @@ describe('the workspace', () => {
   });
 
   it('is rejected when .ralph is a file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('.ralph', 'in the way');
     const { code, stderr } = await stage.ralph(...run('-p', 'x'), stage.agent).ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });

@@ -1,13 +1,13 @@
 /** The stage for scenarios with checkpoints. */
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type OpenStage, type Stage } from './stage.ts';
 
 export const done = "echo '<promise>DONE</promise>'";
 /** Changes the same file in every iteration, and creates a new one. */
 export const writeFiles = 'echo "$RALPH_ITERATION" >>log; echo 1 >"new-$RALPH_ITERATION"';
 
 /** A stage where the user has a staged, a changed and a new file. */
-export function openDirty(): Stage {
-  const stage = openStage();
+export function openDirty(open: OpenStage = openLoadedStage): Stage {
+  const stage = open();
   stage.write('staged', '1\n');
   stage.git('add', 'staged');
   stage.write('README.md', 'changed by hand\n');

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { done, gitState, openDirty, records, ref, status, writeFiles } from './checkpoint-stage.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const architect = ['-p', 'build it', '--preset', 'architect', '--check', 'false'];
 
@@ -55,7 +55,7 @@ describe('checkpoints', () => {
   });
 
   it('are taken whatever the agent does with git, also after failed runs', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const git = 'git -c user.name=a -c user.email=a@b';
     stage.plans(1, `${writeFiles}; git add -A; ${git} stash --quiet`);
     stage.plans(
@@ -75,7 +75,7 @@ describe('checkpoints', () => {
   });
 
   it('are not taken outside of git, which Ralph reports once', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     rmSync(stage.path('.git'), { recursive: true });
     stage.plans(2, done);
     const { code, stderr } = await stage.run('-p', 'work');
@@ -94,7 +94,7 @@ describe('checkpoints', () => {
   });
 
   it('that fail cause a warning and do not end the loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, ': >.git/index.broken; mv .git/index .git/index.good; echo broken >.git/index');
     stage.plans(2, `mv .git/index.good .git/index; : >"$FAKE_PLAN/unread"; ${done}`);
     const unread = `echo "warning: could not open directory 'data/': Permission denied" >&2`;
@@ -108,7 +108,7 @@ describe('checkpoints', () => {
   });
 
   it('that can never be taken are reported at the start', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('.git/index', 'broken');
     stage.plans(1, done);
     const { code, stderr } = await stage.run('-p', 'work');
@@ -158,7 +158,7 @@ describe('checkpoints', () => {
   });
 
   it('of a replaced loop are deleted, except for the last one', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '2');
     await stage.run('-p', 'work', '-m', '1');
@@ -198,7 +198,7 @@ describe('the second prompt', () => {
   });
 
   it('S3.49 has the beginning of a huge diff, and no diff if git fails', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'head -c 60000000 /dev/zero | tr "\\0" "x" | fold -w 80 >big');
     stage.plans(2, 'echo broken >.git/index');
     await stage.run(...architect, '-m', '3');
@@ -214,7 +214,7 @@ describe('ralph diff', () => {
   };
 
   it('shows the changes of the whole loop, of one iteration and between two', async () => {
-    const stage = openDirty();
+    const stage = openDirty(openStage);
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
     stage.write('later', 'x\n');
@@ -233,7 +233,7 @@ describe('ralph diff', () => {
   });
 
   it('lists the checkpoints when the requested one does not exist', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', writeFiles);
     await stage.run('-p', 'work', '-m', '3');
     for (const [asked, word] of [

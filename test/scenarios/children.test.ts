@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 
 /** Several loops at the same time, or one after the other. */
 const SLOW = { timeout: 120_000 };
@@ -26,7 +26,7 @@ function agentThat(stage: Stage, script: string): string {
 
 /** A loop that is done and waits for its child, which runs until the test releases it. */
 async function waitsForKid(): Promise<{ stage: Stage; parent: ReturnType<Stage['shell']> }> {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.plans(1, `${spawn('kid')} && touch "$TASK_FOLDER/DONE"`);
   stage.plans(2, waitFor());
   const parent = starts(stage, '--preset conductor -m 2');
@@ -97,7 +97,7 @@ describe('a child loop', () => {
   );
 
   it('S1.36 survives the timeout of the run and `stop --now` of its parent', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // The agent is silent only once its child runs.
     stage.plans(1, `${spawn('kid')} & while kill -0 $! 2>/dev/null; do echo x; sleep 0.1; done; sleep 1000`);
     stage.plans(2, waitFor());
@@ -135,7 +135,7 @@ describe('a child loop', () => {
   );
 
   it('is unrelated with --no-child: it has no parent, and the run does not end it', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, spawn('other', '--no-child'));
     stage.plans(2, waitFor());
     const { code } = await starts(stage, '-m 1').ended;
@@ -157,7 +157,7 @@ describe('limits on child loops', () => {
     'end an agent that forks without end, and `stop --tree` ends everything that it has started',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.settings({ children: { maxDepth: 2, maxActive: 2 } });
       const bomb = agentThat(
         stage,
@@ -192,7 +192,7 @@ sleep 1000`,
     'hold for starts at the same moment, and count from the state and not from the environment',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.settings({ children: { maxActive: 3 } });
       const agent = agentThat(
         stage,

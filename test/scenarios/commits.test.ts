@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { done, hook, openRepository, ralphCli, remoteOf, status, subjects } from './repository.ts';
-import { waitFor, type Stage } from './stage.ts';
+import { openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
 const QUESTION =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
@@ -227,8 +227,8 @@ describe('a loop that could never commit', () => {
 });
 
 describe('an SCM task that hangs', () => {
-  const openHanging = (timeout: string): Stage => {
-    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'], timeout });
+  const openHanging = (timeout: string, open?: OpenStage): Stage => {
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'], timeout }, open);
     remoteOf(stage);
     hook(stage, 'pre-push', `: >"$FAKE_PLAN/pushing"; ${waitFor()}`);
     stage.plans(1, `echo 1 >work; ${done}`);
@@ -245,7 +245,7 @@ describe('an SCM task that hangs', () => {
   });
 
   it('is killed by a second signal, and resume pushes the commit once', async () => {
-    const stage = openHanging('10m');
+    const stage = openHanging('10m', openStage);
     const ralph = stage.starts(...ralphCli);
     await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGINT');
@@ -264,7 +264,7 @@ describe('an SCM task that hangs', () => {
   });
 
   it('is killed after its owner was, and resume runs it again', async () => {
-    const stage = openHanging('10m');
+    const stage = openHanging('10m', openStage);
     const ralph = stage.starts(...ralphCli);
     await stage.waitForFile(join(stage.plan, 'pushing'));
     ralph.signal('SIGKILL');
@@ -278,7 +278,7 @@ describe('an SCM task that hangs', () => {
 
 describe('an owner that dies', () => {
   it('after a commit but before its journal entry causes no second commit, and the next task follows', async () => {
-    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] });
+    const stage = openRepository({ command: 'git', tasks: ['commit', 'push'] }, openStage);
     remoteOf(stage);
     // The commit exists, but git does not exit.
     hook(stage, 'post-commit', `echo x >>"$FAKE_PLAN/made"; ${waitFor()}`);
@@ -299,7 +299,7 @@ describe('an owner that dies', () => {
   });
 
   it('during a commit hook leaves the hook to resume, which kills it and commits once', async () => {
-    const stage = openRepository();
+    const stage = openRepository(undefined, openStage);
     hook(stage, 'pre-commit', `: >"$FAKE_PLAN/looking"; ${waitFor()}`);
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, 'echo Work');
@@ -314,7 +314,7 @@ describe('an owner that dies', () => {
   });
 
   it('during a commit hook leaves staged files, which rm unstages', async () => {
-    const stage = openRepository();
+    const stage = openRepository(undefined, openStage);
     hook(stage, 'pre-commit', ': >hooked; exec sleep 60');
     stage.plans('default', `echo 1 >work; ${done}`);
     const ralph = stage.starts(...ralphCli);
@@ -327,7 +327,7 @@ describe('an owner that dies', () => {
   });
 
   it('while the agent writes a commit message leaves the agent to resume, which reads its answer', async () => {
-    const stage = openRepository();
+    const stage = openRepository(undefined, openStage);
     stage.plans(1, `echo 1 >work; ${done}`);
     stage.plans(2, `${waitFor()}; echo Work`);
     const ralph = stage.starts(...ralphCli);

@@ -6,14 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 import type { Ended } from './ralph.ts';
 
 const fillDisk = 'head -c 100m /dev/zero > big 2>/dev/null';
 
 describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
   it('ends the loop with exit code 3 and one reason, and resume works once there is space (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // The journal has to be at the beginning of a block, so that the events of the end still fit into it.
     const padding = await paddingTo(200, stage);
     stage.plans(2, `${fillDisk}; exit 0`);
@@ -39,7 +39,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   });
 
   it('that stops the journal ends the loop with exit code 3, no orphans and an intact journal (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // The disk allocates whole blocks, so the journal must be near the end of one when the agent fills the rest.
     const padding = await paddingTo(BLOCK - 100, stage);
     stage.plans(2, `sleep 300 & ${fillDisk}; exit 0`);
@@ -61,7 +61,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   });
 
   it('is no failure of the agent: its run is not charged and repeated', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `${fillDisk}; exit 1`);
     stage.plans(2, "echo '<promise>DONE</promise>'");
     const lines = [
@@ -83,7 +83,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   });
 
   it('is no failure of a check: one that passes counts, one that fails ends the loop and is repeated', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const checks = [`${fillDisk}; echo lost; rm big; : pass`, `[ -e ok ] || { ${fillDisk}; exit 1; }`];
     const flags = checks.flatMap((check) => ['--check', check]);
     const padding = await paddingTo(200, stage, flags);
@@ -102,7 +102,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   });
 
   it('keeps a loop from starting, and leaves nothing in its way later (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
       fillDisk,
       '$RALPH run -p work --name it -- "$AGENT"; echo "run $?"',
@@ -116,7 +116,7 @@ describe.skipIf(!canMount())('a full disk (skipped where no file system can be m
   });
 
   it('S2.25 makes init report the error and leave no partial file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
       fillDisk,
       '$RALPH init --yes; echo "init $?"',

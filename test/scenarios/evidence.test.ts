@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
 const DONE = "echo '<promise>DONE</promise>'";
 
 /** A stage with these committed files; scripts are executable. */
-function stageWith(files: Readonly<Record<string, string>>): Stage {
-  const stage = openStage();
+function stageWith(files: Readonly<Record<string, string>>, open: OpenStage = openLoadedStage): Stage {
+  const stage = open();
   for (const [file, content] of Object.entries(files)) {
     stage.write(file, content);
     if (file.endsWith('.sh')) chmodSync(stage.path(file), 0o755);
@@ -150,7 +150,10 @@ describe('an agent that changes what verifies its work', () => {
   });
 
   it('is watched in a subfolder of a repository, with scripts above it, and over a crash of Ralph', async () => {
-    const stage = stageWith({ 'check.sh': CHECK, 'part/test/a.js': 'old\n', 'test/other.js': 'old\n' });
+    const stage = stageWith(
+      { 'check.sh': CHECK, 'part/test/a.js': 'old\n', 'test/other.js': 'old\n' },
+      openStage,
+    );
     stage.plans(1, `${waitFor()}; echo > ../check.sh; echo > test/a.js; echo > ../test/other.js`);
     const args = ['-p', 'work', '-m', '1', '--check', 'sh ../check.sh', '--cwd', 'part'];
     const ralph = stage.starts(...args);
@@ -308,7 +311,7 @@ describe('--protect', () => {
 
 describe('a limit that was changed while the loop ran', () => {
   it('stands in the final report, the status and the story, with its old value and where it came from', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts('-p', 'work', '-m', '5');
     await stage.waitForCall(1);
@@ -329,7 +332,7 @@ describe('a limit that was changed while the loop ran', () => {
   const edit = `sed -i 's/"max_iterations": 2/"max_iterations": 4/' .ralph/loops/it/state.json`;
 
   it('is not one that was written into state.json', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, edit);
     const { stderr } = await stage.run('-p', 'work', '-m', '2');
     expect({ calls: stage.calls, limit: stage.state['max_iterations'] }).toEqual({ calls: 2, limit: 2 });
@@ -338,7 +341,7 @@ describe('a limit that was changed while the loop ran', () => {
   });
 
   it('is one that was written into state.json with the preset swarm, and is reported', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, edit);
     const { stderr } = await stage.run('-p', 'work', '-m', '2', '--preset', 'swarm');
     expect(stage.calls).toBe(4);

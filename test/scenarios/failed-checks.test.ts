@@ -1,11 +1,11 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 /** A workspace whose check prints the recorded output of a test runner and fails. */
 function stageWith(recording: string): Stage {
-  const stage = openStage();
+  const stage = openLoadedStage();
   const file = new URL(`../fixtures/check-outputs/${recording}.txt`, import.meta.url);
   copyFileSync(file, join(stage.plan, 'output.txt'));
   return stage;
@@ -71,7 +71,7 @@ describe('a failed check', () => {
   });
 
   it('S3.28 is one item of the list in progress.md, even if its command has several lines', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const check = '# the slow tests\n\n  echo wrong\n  exit 1\n';
     await stage.run('-p', 'work', '-m', '1', '--check', check, '--check', 'true\n:');
     expect(stage.read('.ralph/loops/it/progress.md')).toContain(

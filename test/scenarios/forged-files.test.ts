@@ -14,7 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rewriteJournal } from './rewrite-journal.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 
 /** A loop whose check fails, with an agent that waits for `release()`. */
 async function startRedLoop(stage: Stage): Promise<ReturnType<Stage['starts']>> {
@@ -37,7 +37,7 @@ const rejected = (stage: Stage, name: string): Promise<void> =>
 
 describe('a message of another process', () => {
   it('with a type that is no text is rejected, and every command still works', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const loop = await startRedLoop(stage);
     drop(stage, 'forged', { type: ['tell'], text: 'x' });
     await rejected(stage, 'forged');
@@ -57,7 +57,7 @@ describe('a message of another process', () => {
   });
 
   it('without limits, a pipe, a link and a file of 1 TB do not make the owner deaf', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const loop = await startRedLoop(stage);
     execFileSync('mkfifo', [stage.file('inbox/b.json')]);
     symlinkSync('/dev/zero', stage.file('inbox/c.json'));
@@ -81,7 +81,7 @@ describe('a message of another process', () => {
   });
 
   it('that wants to end a red loop as waiting changes nothing', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const loop = await startRedLoop(stage);
     drop(stage, 'forged', { type: 'abort', message: 'all is well', as: 'waiting' });
     await rejected(stage, 'forged');
@@ -160,7 +160,7 @@ const BREAKAGES: Readonly<Record<string, readonly [(stage: Stage) => void, RegEx
 
 describe('a broken loop', () => {
   it('is listed with what is wrong, and the other loops as usual', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run('-p', 'work', '-m', '1');
     await stage.ralph('run', '--name', 'other', '-p', 'work', '-m', '1', '--', stage.agent).ended;
     const folder = dirname(stage.file('spec.json'));
@@ -194,7 +194,7 @@ describe('a broken loop', () => {
   }, 60_000);
 
   it('with an unusable end of its journal is resumed without it, and the bytes are kept', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run('-p', 'work', '-m', '1');
     const intact = readFileSync(stage.file('journal.jsonl'));
     const end = Buffer.concat([Buffer.from('half a line\n'), Buffer.alloc(10 * 2 ** 20)]);
@@ -213,7 +213,7 @@ describe('a broken loop', () => {
   });
 
   it('whose inbox is a file is resumed, and hears messages again', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run('-p', 'work', '-m', '1');
     renameSync(stage.file('inbox'), `${stage.plan}/old-inbox`);
     writeFileSync(stage.file('inbox'), 'a file');

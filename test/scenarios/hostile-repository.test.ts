@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeHostile, type Canaries } from '../rig/hostile-repository.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const done = "echo '<promise>DONE</promise>'";
 const work =
@@ -9,7 +9,7 @@ const work =
 
 /** A stage in a hostile repository, with an agent that changes files, also in a nested repository. */
 function openHostile(): { readonly stage: Stage; readonly canaries: Canaries } {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.git('config', 'user.name', 'Some Body');
   stage.git('config', 'user.email', 'some@body');
   stage.write('a.txt', '0\n');

@@ -1,7 +1,7 @@
 /** What an agent can do with Ralph's commands from inside its own run. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 /** An agent runs many commands one after the other. */
 const SLOW = { timeout: 90_000 };
@@ -42,7 +42,7 @@ describe('an agent', () => {
     'cannot change its own loop, another loop, settings or worktrees, and can look and talk',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       const found = await agentDoes(
         stage,
         `
@@ -89,7 +89,7 @@ try bare-tell bare tell it "another"`,
   );
 
   it('can start, change and remove child loops and those that they have started', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const child = (name: string): string => `$RALPH run -p y --name ${name} -m 1 -- "${stage.agent}"`;
     // The third call is the child's agent, the fourth one its own child's.
     stage.plans(
@@ -121,7 +121,7 @@ try bare-child $RALPH rm bare-child`,
   });
 
   it('of another state folder does not count: a project may test Ralph under Ralph', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const found = await agentDoes(
       stage,
       `

@@ -1,6 +1,6 @@
 /** `ralph loop`, the command of document 002. */
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const complete = 'echo COMPLETE';
 const loop = (stage: Stage, ...args: readonly string[]) =>
@@ -10,7 +10,7 @@ const resultWithCost = (usd: number, text = 'more to do'): string =>
 
 describe('ralph loop', () => {
   it('S3.3 S3.6 S3.46 takes one task, defaults to 25 iterations and COMPLETE, and prints its limits first', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, complete);
     const { code, stderr } = await loop(
       stage,
@@ -29,7 +29,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.45 exits 2 on bad usage and starts nothing, 0 on success and 1 on any other end', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['x'], 'at least one check (preset architect)'],
       [['--check', 'true'], 'missing task'],
@@ -54,7 +54,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.5 S3.15 S3.51 replaces the task with the --spec file, reads it in every iteration, and uses the task if it is gone (T087)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('spec.md', 'the first spec');
     stage.plans(1, 'echo the second spec > spec.md');
     stage.plans(2, 'rm spec.md');
@@ -68,7 +68,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.7 S3.8 S3.31 S3.55 stops at the cost limit and not before (T090)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', resultWithCost(0.05));
     const args = ['x', '--check', 'true', '--agent', 'scripted'];
     expect((await loop(stage, ...args, '--max-cost', '0.10')).code).toBe(1);
@@ -83,7 +83,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.6 S3.12 S3.39 S3.60 reads its block of a YAML file, which options override, and checks the ranges (T097)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const config = ['x', '--check', 'false', '-c', 'ralph.yaml'];
     const policy = () => stage.journal[0]?.['policy'];
     await loop(stage, 'x', '--check', 'false', '-m', '1');
@@ -108,7 +108,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.10 S3.11 uses the named agent or the first installed one, and --model overrides the file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('claude');
     stage.write('ralph.yaml', 'ralph_loop:\n  agent: build\n  model: sonnet\n');
     const args = ['loop', 'x', '--check', 'true', '-m', '1', '-c', 'ralph.yaml', '--name', 'it'];
@@ -123,7 +123,7 @@ describe('ralph loop', () => {
   });
 
   it('reports checks that failed before, were fixed or were broken, unless --no-baseline is given', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', ': > fixed; rm -f README.md');
     const checks = ['test -e fixed', 'test -e README.md', 'test -e never'].flatMap((check) => [
       '--check',
@@ -144,7 +144,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.22 S3.52 reports a check that timed out with its time limit', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await loop(stage, 'x', '-m', '2', '--no-baseline', '--check', 'sleep 30', '--check-timeout', '200ms');
     expect(stage.given(2, 'stdin')).toContain('Timeout (0.2s)');
     await loop(stage, 'x', '-m', '1', '--check', 'true');
@@ -152,7 +152,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.54 S3.56 records the error of a failed agent and reports it in the next prompt', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'exit 7');
     await loop(stage, 'x', '-m', '2', '--check', 'true');
     expect(stage.read('.ralph/loops/it/progress.md')).toContain('- Error: agent exited with code 7\n');
@@ -160,7 +160,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.42 S3.43 S3.45 S3.46 writes its result as JSON, as Markdown or for GitHub', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const check = "test -e fixed || { echo 'no `fix` | yet'; exit 1; }";
     stage.plans(1, 'echo working; echo token=abcdefgh1234');
     stage.plans(2, `: > fixed; ${complete}`);
@@ -211,7 +211,7 @@ describe('ralph loop', () => {
   });
 
   it('keeps its exit code if the report cannot be written, and empties the report of an earlier loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('d/x', '');
     stage.plans(1, `rm -r d; ${complete}`);
     const lost = await loop(stage, 'x', '--check', 'true', '--report', 'json', '--report-file', 'd/x');
@@ -224,7 +224,7 @@ describe('ralph loop', () => {
   });
 
   it('writes reports with run and resume too', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const reports = ['--report', 'json', '--report-file', 'r.json'];
     stage.plans('default', 'echo working');
     const run = stage.ralph(
@@ -252,7 +252,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.56 continues if progress.md cannot be written, warns once, and writes it again when it can', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const file = '.ralph/loops/it/progress.md';
     stage.plans(2, `rm ${file}; mkdir ${file}`);
     stage.plans(4, `rmdir ${file}`);
@@ -289,7 +289,7 @@ describe('ralph loop', () => {
   });
 
   it('S3.29 S3.50 gives the first agent the progress of an earlier failed loop of its name (T099)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const args = ['x', '-m', '1', '--check', 'test -e fixed || { echo no fix yet; exit 1; }'];
     await loop(stage, ...args);
     stage.plans(2, `: >fixed; ${complete}`);
@@ -300,7 +300,7 @@ describe('ralph loop', () => {
   });
 
   it('rejects a check that contains a key, and redacts the key', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await loop(stage, 'x', '--check', 'echo sk-ant-abcdefghijklmnop1234; false');
     expect(code).toBe(2);
     expect(stderr).toContain(
@@ -311,7 +311,7 @@ describe('ralph loop', () => {
   });
 
   it('redacts secrets in the commands of checks everywhere', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stdout, stderr } = await loop(
       stage,
       'x',
@@ -330,7 +330,7 @@ describe('ralph loop', () => {
   });
 
   it('shows the hint of a failed check', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ guardrails: [{ command: 'false', hint: 'Make it true.' }] });
     await loop(stage, 'x', '-m', '2', '--check', 'false');
     await stage.ralph('run', 'x', '--preset', 'architect', '-m', '1', '--baseline', '--', stage.agent).ended;
@@ -338,7 +338,7 @@ describe('ralph loop', () => {
   });
 
   it('redacts secrets of the environment in reports and progress.md', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['MY_API_KEY'] = 'supersecretvalue12345';
     const args = ['x', '-m', '1', '--check', 'echo $MY_API_KEY; false', '--report', 'markdown'];
     const { stdout, stderr } = await loop(stage, ...args);

@@ -1,13 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { rewriteJournal } from './rewrite-journal.ts';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 it.each([
   ['swarm', 'loop complete after 2 iterations'],
   ['conductor', 'max restarts exceeded'],
 ])('a journal of %s without `policy.wording` is shown and resumed as before', async (preset, text) => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   const journal = (): string => readFileSync(stage.file('journal.jsonl'), 'utf8');
   await stage.run('-p', 'work', '--preset', preset, '-m', '1');
   const shown = await stage.ralph('status', 'it').ended;

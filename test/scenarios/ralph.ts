@@ -1,43 +1,34 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { StringDecoder } from 'node:string_decoder';
+import { runLoaded } from '../rig/cli/loaded-command.ts';
 
 /** A running command and its output so far. */
 export class Ralph {
-  readonly #child: ChildProcess;
   readonly ended: Promise<Ended>;
   hasEnded = false;
   stdout = '';
   stderr = '';
+  readonly #process: Running;
   #changed: () => void = () => {};
 
-  constructor(argv: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
-    const [command = '', ...more] = argv;
-    this.#child = spawn(command, more, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const child = this.#child;
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.stdout += text;
+  constructor(start: (print: Print) => Running) {
+    this.#process = start((stream, text) => {
+      this[stream] += text;
       this.#changed();
     });
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
+    this.ended = this.#process.code.then((code) => {
+      this.hasEnded = true;
       this.#changed();
-    });
-    this.ended = new Promise((resolve, reject) => {
-      child.once('error', reject);
-      // `close` follows the end of both streams, so the output is complete.
-      child.once('close', (code, signal) => {
-        this.hasEnded = true;
-        this.#changed();
-        resolve({ code: code ?? signal, stdout: this.stdout, stderr: this.stderr });
-      });
+      return { code, stdout: this.stdout, stderr: this.stderr };
     });
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#process.pid();
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
+    this.#process.signal(name);
   }
 
   /** Waits for a text in the output; fails if the command ends without it. */
@@ -53,6 +44,61 @@ export class Ralph {
       check();
     });
   }
+}
+
+/** Starts a process. */
+export function started(argv: readonly string[], { cwd, env }: Place): Ralph {
+  return new Ralph((print) => {
+    const [command = '', ...more] = argv;
+    const child = spawn(command, more, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => print('stdout', text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => print('stderr', text));
+    return {
+      code: new Promise((resolve, reject) => {
+        child.once('error', reject);
+        // `close` follows the end of both streams, so the output is complete.
+        child.once('close', (code, signal) => resolve(code ?? signal));
+      }),
+      pid: () => child.pid ?? 0,
+      signal: (name) => void child.kill(name),
+    };
+  });
+}
+
+/** Runs the built command inside this process. */
+export function loaded(main: string, args: readonly string[], place: Place): Ralph {
+  return new Ralph((print) => {
+    const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+    const { code, abandon } = runLoaded({
+      main,
+      args,
+      ...place,
+      print: (descriptor, bytes) => {
+        const stream = descriptor === 1 ? 'stdout' : 'stderr';
+        print(stream, decoders[stream].write(bytes));
+      },
+    });
+    return { code, pid: refuse, signal: (name) => (name === 'SIGKILL' ? abandon() : refuse()) };
+  });
+}
+
+function refuse(): never {
+  throw new Error(
+    'this command has no process of its own; a test that needs one opens its stage with openStage',
+  );
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+type Print = (stream: 'stdout' | 'stderr', text: string) => void;
+
+interface Running {
+  readonly code: Promise<Ended['code']>;
+  readonly pid: () => number;
+  readonly signal: (name: NodeJS.Signals) => void;
 }
 
 export interface Ended {

@@ -1,7 +1,7 @@
 /** What documents 000 and 001 require of the repository itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const text = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -68,7 +68,7 @@ it('S1.48 integration tests cover a real agent, the clean-up of the process grou
 });
 
 it('S2.3 the commands are init and run, which is the default, and a flag prints the version', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   const help = (await stage.ralph('--help').ended).stdout;
   expect(help).toMatch(/^ {2}init /m);
   expect(help).toMatch(/^ {2}run .*\s+default command/ms);

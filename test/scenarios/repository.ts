@@ -1,13 +1,16 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type OpenStage, type Stage } from './stage.ts';
 
 export const done = "echo '<response>DONE</response>'";
 export const ralphCli: readonly string[] = ['-p', 'work', '--preset', 'ralph-cli', '-m', '2'];
 
 /** A stage with SCM settings and a git identity. */
-export function openRepository(scm: object = { command: 'git', tasks: ['commit'] }): Stage {
-  const stage = openStage();
+export function openRepository(
+  scm: object = { command: 'git', tasks: ['commit'] },
+  open: OpenStage = openLoadedStage,
+): Stage {
+  const stage = open();
   stage.write('.ralph/settings.json', JSON.stringify({ scm }));
   stage.identifies();
   return stage;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { done, gitState, openDirty, records, status, writeFiles } from './checkpoint-stage.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 describe('ralph rewind', () => {
   const rewinds = (stage: Stage, to: string) => stage.ralph('rewind', 'it', to).ended;
@@ -41,7 +41,7 @@ describe('ralph rewind', () => {
   });
 
   it('lists ten files and the number of the others', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"file-$i"; done');
     await stage.run('-p', 'work', '-m', '1');
     const named = /: 12 files changed.*\n(?: {2}removed {2}file-\d+\n){10} {2}and 2 more\nbranch and/;
@@ -62,7 +62,7 @@ describe('ralph rewind', () => {
   });
 
   it('is rejected while another loop works on the same files, or if a folder is in the way', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo 1 >a');
     await stage.run('-p', 'work', '-m', '1');
     stage.plans(2, waitFor());
@@ -83,7 +83,7 @@ describe('ralph rewind', () => {
   });
 
   it('reports a failure halfway, and how to restore the files', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.git('config', 'filter.bad.clean', 'cat');
     stage.git('config', 'filter.bad.smudge', 'cat');
     stage.git('config', 'filter.bad.required', 'true');
@@ -138,7 +138,7 @@ describe('ralph rewind', () => {
   });
 
   it('keeps exact copies of files that git cannot restore exactly, and prints where', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'echo "$RALPH_ITERATION" >key; chmod 600 key');
     await stage.run('-p', 'work', '-m', '2');
     const copies = stage.file('rewinds/rewind-1');

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
 /** A stage whose user asks for a sandbox, in which the agent reaches its plan. */
-function sandboxed(more: object = {}): Stage {
-  const stage = openStage();
+function sandboxed(more: object = {}, open: OpenStage = openLoadedStage): Stage {
+  const stage = open();
   settingsOfUser(stage, { write: [stage.plan, dirname(stage.agent)], ...more });
   return stage;
 }
@@ -179,7 +179,7 @@ describe('an agent in a sandbox', () => {
   });
 
   it('gets SIGTERM and its grace, keeps working without its owner, and is found again', async () => {
-    const stage = sandboxed();
+    const stage = sandboxed({}, openStage);
     stage.plans(
       1,
       `trap 'sleep 0.3; echo late >"$FAKE_CALL/late"; exit 9' TERM\n${waitFor()}\n${waitFor('never')}`,
@@ -244,7 +244,7 @@ describe('an agent in a sandbox', () => {
   });
 
   it('does not start where bubblewrap is missing or not permitted, and doctor says so', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // A root without bubblewrap, or with one that may not make namespaces.
     const inside = (fake: string, ...args: readonly string[]) =>
       stage.shell(
@@ -265,7 +265,7 @@ describe('an agent in a sandbox', () => {
   });
 
   it('refuses an agent command that it hides, before there is a loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.run('-p', 'a task', '--sandbox');
     expect(code).toBe(2);
     expect(stderr).toBe(

@@ -2,14 +2,14 @@
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const run = '$RALPH run -p work -m 1 --name it -- "$AGENT"; echo "run $?"';
 const errors = (text: string): readonly string[] => text.match(/^ralph: .*error.*$/gm) ?? [];
 
 describe('a loop', () => {
   it('ends with exit code 3 and one line when there are too few file descriptors', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', "echo '<promise>DONE</promise>'");
     const { stdout, stderr } = await stage.shell(
       `for limit in 21 25 29 31 32 33; do (ulimit -n $limit; ${run}); rm -rf .ralph; done`,
@@ -24,7 +24,7 @@ describe('a loop', () => {
   });
 
   it('does not start and exits with 2 where a folder cannot be made', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('.ralph', 'a file');
     const refused = await stage.run('-p', 'work', '-m', '2');
     expect(refused.code).toBe(2);
@@ -33,7 +33,7 @@ describe('a loop', () => {
   });
 
   it.skipIf(!canMount())('names a read-only file system, and not a missing folder', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stdout, stderr } = await onReadOnlyDisk(stage);
     expect(stdout).toBe('run 2\n');
     expect(errors(stderr)).toHaveLength(1);

@@ -6,11 +6,11 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, type OpenStage, type Stage } from './stage.ts';
 
 /** A stage with a user's systemd that answers, and without lingering. */
-function withSystemd(): Stage {
-  const stage = openStage();
+function withSystemd(open: OpenStage = openLoadedStage): Stage {
+  const stage = open();
   const bin = dirname(stage.agent);
   const program = (name: string, script: string): void =>
     writeFileSync(join(bin, name), `#!/bin/sh\ncd "$FAKE_PLAN" || exit 9\n${script}\n`, { mode: 0o755 });
@@ -103,7 +103,7 @@ describe('ralph service install', () => {
   });
 
   it('exits with 2 and an alternative if there is no systemd', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['PATH'] = stage.path('nothing');
     const { code, stderr } = await service(stage, 'install');
     expect(code).toBe(2);
@@ -120,7 +120,7 @@ describe('a daemon that runs already', () => {
     stage.shell('until grep -qF "$TEXT" "$LOG"; do sleep 0.02; done', { TEXT: text, LOG: log(stage) }).ended;
 
   it('ends when the service is installed, and leaves its loops to it', async () => {
-    const stage = withSystemd();
+    const stage = withSystemd(openStage);
     const daemon = stage.ralph('daemon', 'run', '--stay');
     await logs(stage, `started (process ${daemon.pid})`);
     expect(await service(stage, 'install')).toMatchObject({ code: 0 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { waitFor, type Stage } from './stage.ts';
+import { openStage, waitFor, type Stage } from './stage.ts';
 import {
   work,
   openRepository,
@@ -19,7 +19,7 @@ import {
 
 describe('the creation of a worktree', () => {
   it('starts over after a SIGKILL, and leaves no process of the first attempt', async () => {
-    const stage = openRepository();
+    const stage = openRepository(null, openStage);
     stage.write('.gitattributes', 'README.md filter=slow\n');
     stage.git('add', '.gitattributes');
     stage.git('commit', '--quiet', '--message', 'slow');
@@ -86,7 +86,7 @@ describe('the set-up', () => {
   });
 
   it('is killed by Ctrl-C, and resume runs it again, also after a crash during it', async () => {
-    const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] });
+    const stage = openRepository({ setup: [`echo x >>"$FAKE_PLAN/times"; ${waitFor()}`] }, openStage);
     stage.plans('default', work);
     const first = stage.starts('-p', 'x', '--worktree', '--check', 'test -e work');
     await stage.waitForFile(join(stage.plan, 'times'));
@@ -107,8 +107,9 @@ describe('the set-up', () => {
 
 describe('a merge', () => {
   /** A repository whose loop `it` has completed in its worktree. */
-  async function openCompleted(settings: object | null = null, ...more: string[]): Promise<Stage> {
-    const stage = openRepository(settings);
+  const openCompleted = (settings: object | null = null, ...more: string[]): Promise<Stage> =>
+    complete(openRepository(settings), ...more);
+  async function complete(stage: Stage, ...more: string[]): Promise<Stage> {
     stage.plans(1, work);
     expect((await runs(stage, ...more)).code).toBe(0);
     return stage;
@@ -211,7 +212,7 @@ describe('a merge', () => {
 
   it.each(['SIGINT', 'SIGKILL'] as const)('that gets %s changes nothing and can be rerun', async (signal) => {
     const check = `test "$(basename "$PWD")" = it || { : >"$FAKE_PLAN/merging"; ${waitFor()}; }`;
-    const stage = await openCompleted(null, '--check', check);
+    const stage = await complete(openRepository(null, openStage), '--check', check);
     commitFile(stage, 'theirs', 'x');
     const before = stage.git('for-each-ref');
     const merge = stage.ralph('worktree', 'merge', 'it');

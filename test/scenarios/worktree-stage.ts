@@ -1,15 +1,15 @@
 /** The stage for scenarios with worktrees. */
 import { join, dirname } from 'node:path';
 import { expect } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type OpenStage, type Stage } from './stage.ts';
 import type { Ended } from './ralph.ts';
 
 export const done = "echo '<promise>DONE</promise>'";
 export const work: string = `echo 1 >work; ${done}`;
 
 /** A stage with a git identity and the branch `main`. */
-export function openRepository(settings: object | null = null): Stage {
-  const stage = openStage({ branch: 'main' });
+export function openRepository(settings: object | null = null, open: OpenStage = openLoadedStage): Stage {
+  const stage = open({ branch: 'main' });
   stage.identifies();
   if (settings !== null) stage.settings(settings);
   return stage;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { waitFor } from './stage.ts';
+import { openStage, waitFor } from './stage.ts';
 import {
   done,
   work,
@@ -215,7 +215,7 @@ describe('a worktree', () => {
   });
 
   it('belongs to one loop at a time, and several loops can each have one', async () => {
-    const stage = openRepository();
+    const stage = openRepository(null, openStage);
     stage.plans('default', `${waitFor()}; touch "$RALPH_LOOP"; ${work}`);
     const run = (name: string, ...more: string[]) =>
       stage.ralph('run', 'x', '--name', name, '--worktree', ...more, '--', stage.agent);
