@@ -6,12 +6,23 @@ import { fileURLToPath } from 'node:url';
 import { checkpoint } from './checkpoint.mjs';
 import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
+import { repository } from './repository.mjs';
 import { session } from './session.mjs';
 import { startUp } from './start-up.mjs';
 import { stopping } from './stopping.mjs';
 import { thousandLoops } from './thousand-loops.mjs';
 
-const parts = { iterations, startUp, session, output, memoryOverTime, stopping, checkpoint, thousandLoops };
+const parts = {
+  iterations,
+  repository,
+  startUp,
+  session,
+  output,
+  memoryOverTime,
+  stopping,
+  checkpoint,
+  thousandLoops,
+};
 const chosen = process.argv.slice(2);
 const rows = [];
 for (const [name, measure] of Object.entries(parts)) {

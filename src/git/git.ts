@@ -40,6 +40,7 @@ export async function execGit(
     env: { ...env, ...extraEnv, ...(isRalphs ? NO_FETCH : {}) },
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
+    isShort: isRalphs && options.isBackground !== true,
     ...options,
     ...(interrupt === undefined ? {} : { interrupt }),
   });

@@ -11,6 +11,12 @@ it.runIf(existsSync('/proc/self/wchan'))('ends a program that waits for a FIFO',
   execFileSync('git', ['init', '--quiet'], { cwd });
   execFileSync('mkfifo', [join(cwd, '.gitignore')]);
   const env = { PATH: process.env['PATH'] ?? '' };
-  const answer = await exec(['git', 'status'], { cwd, env, timeoutMs: 600_000 });
+  const options = { cwd, env, timeoutMs: 600_000 };
+  await exec(['true'], { ...options, isShort: true });
+  const [answer, inShell] = await Promise.all([
+    exec(['git', 'status'], options),
+    exec(['git', 'status'], { ...options, isShort: true }),
+  ]);
   expect(answer?.code).toBeNull();
+  expect(inShell?.code).toBeNull();
 });

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { runInShell } from './helper-shell.ts';
 import { turn } from './turns.ts';
 
 /**
@@ -11,9 +12,55 @@ export async function exec(
   argv: readonly [string, ...string[]],
   options: ExecOptions,
 ): Promise<Execution | null> {
+  const answer = options.isShort === true ? await execInShell(argv, options) : null;
+  if (answer !== null) return answer;
   // A start blocks this process for a moment, and many loops may want one.
   await turn();
   return execNow(argv, options);
+}
+
+/** Runs a program in a helper shell; null if that is not possible. */
+async function execInShell(
+  argv: readonly [string, ...string[]],
+  { cwd, env, input, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes, timeoutMs, interrupt }: ExecOptions,
+): Promise<Execution | null> {
+  const isFit = input === undefined && stopAfterBytes === undefined && interrupt?.aborted !== true;
+  // A process that runs only one program does not need a shell.
+  if (!isFit || !canSeeChildren() || shortRuns++ === 0) return null;
+  const running = runInShell(argv, { cwd, env });
+  if (running === null) return null;
+  const terminate = (): void => running.signal('SIGTERM');
+  const kill = (): void => running.signal('SIGKILL');
+  const timeout = setTimeout(kill, timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  const watch = endIfStuck(() => childrenOf(running.pid), kill);
+  interrupt?.addEventListener('abort', terminate);
+  const answer = await running.ended;
+  clearTimeout(timeout);
+  clearInterval(watch);
+  interrupt?.removeEventListener('abort', terminate);
+  return answer === null ? null : { ...answer, stdout: answer.stdout.subarray(0, maxBytes) };
+}
+
+let shortRuns = 0;
+
+/** Whether the children of a process can be listed where that is needed to find one that waits for a FIFO. */
+function canSeeChildren(): boolean {
+  hasChildren ??= !existsSync('/proc/self/wchan') || existsSync(childrenFile(process.pid));
+  return hasChildren;
+}
+
+let hasChildren: boolean | null = null;
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(childrenFile(pid), 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function childrenFile(pid: number): string {
+  return `/proc/${pid}/task/${pid}/children`;
 }
 
 function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Promise<Execution | null> {
@@ -41,7 +88,11 @@ function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Pr
     // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
     const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), timeoutMs ?? DEFAULT_TIMEOUT_MS);
     if (child.pid === undefined) return;
-    const watch = endIfStuck(child.pid, () => signal(child, hasOwnGroup, 'SIGKILL'));
+    const { pid } = child;
+    const watch = endIfStuck(
+      () => [pid],
+      () => signal(child, hasOwnGroup, 'SIGKILL'),
+    );
     interrupt?.addEventListener('abort', terminate);
     if (interrupt?.aborted === true) terminate();
     // A program that exits without reading its input closes the pipe, which is not an error.
@@ -78,6 +129,8 @@ export interface ExecOptions {
   readonly interrupt?: AbortSignal;
   /** Runs with the lowest priority. */
   readonly isBackground?: boolean;
+  /** It takes milliseconds, and this process runs many of its kind: starts it from a helper shell where that is possible. */
+  readonly isShort?: boolean;
 }
 
 export interface Execution {
@@ -97,10 +150,10 @@ const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'E
  * Ends a program that waits for the other end of a FIFO: an agent may have put one in the place of `.gitignore` or `.git/index`, and
  * git would wait until its timeout. Only Linux says what a process waits for.
  */
-function endIfStuck(pid: number, end: () => void): NodeJS.Timeout {
+function endIfStuck(pids: () => readonly number[], end: () => void): NodeJS.Timeout {
   let looks = 0;
   const look = (): void => {
-    looks = waitsFor(pid) === 'wait_for_partner' ? looks + 1 : 0;
+    looks = pids().some((pid) => waitsFor(pid) === 'wait_for_partner') ? looks + 1 : 0;
     if (looks >= STUCK_LOOKS) end();
   };
   return setInterval(look, STUCK_INTERVAL_MS).unref();
