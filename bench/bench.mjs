@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { checkpoint } from './checkpoint.mjs';
+import { listing } from './listing.mjs';
 import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { repository } from './repository.mjs';
@@ -16,6 +17,7 @@ const parts = {
   iterations,
   repository,
   startUp,
+  listing,
   session,
   output,
   memoryOverTime,

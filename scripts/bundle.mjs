@@ -51,7 +51,10 @@ await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
 await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', [
   {
     name: 'answers',
-    test: withImports(['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`)),
+    test: withImports([
+      ...['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`),
+      'src/store/old-layout.ts',
+    ]),
   },
 ]);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
@@ -103,7 +106,7 @@ function buildCommand(input, chunkFileNames, groups) {
       withPriceTable('../agents'),
       withSharedParser(),
       withHookAlone(),
-      withLazyCrypto(),
+      withLazyBuiltins(),
       withLazyYaml(),
       withoutImport(),
     ],
@@ -230,16 +233,21 @@ function withoutImport() {
   };
 }
 
-/** Loads node:crypto with its first call: it takes longer than most commands run. */
-function withLazyCrypto() {
+/** Loads these modules of Node.js with the first call of one of their functions: they take longer than most commands run. */
+function withLazyBuiltins() {
+  const names = {
+    'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
+    'node:crypto': ['createHash', 'randomUUID'],
+  };
   return {
-    name: 'with-lazy-crypto',
-    resolveId: (id, importer) =>
-      id === 'node:crypto' && importer?.includes('/src/') ? '\0lazy-crypto' : null,
-    load: (id) =>
-      id === '\0lazy-crypto'
-        ? lazily("process.getBuiltinModule('node:crypto')", ['createHash', 'randomUUID'])
-        : null,
+    name: 'with-lazy-builtins',
+    resolveId: (id, importer) => (id in names && importer?.includes('/src/') ? `\0lazy-${id}` : null),
+    load: (id) => {
+      const builtin = id.replace('\0lazy-', '');
+      return builtin in names && builtin !== id
+        ? lazily(`process.getBuiltinModule('${builtin}')`, names[builtin])
+        : null;
+    },
   };
 }
 

@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs';
 import { shortList } from '../store/short-list.ts';
 import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
-import { maskOf } from '../store/mask.ts';
-import { WORKER_STATUSES, workerRecord, workerStatus, type WorkerRecord } from '../views/worker-record.ts';
+import { masks } from '../store/mask.ts';
+import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
 import { UserError } from '../user-error.ts';
+import { summaryOf } from '../views/loop-summary.ts';
 import { inTree, type ListedLoop } from '../views/loop-tree.ts';
 import { columns } from './columns.ts';
 import { oneOf } from './options.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
-import { shownSummary } from './status.ts';
 import { workerTable } from './worker-table.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { planCount } from '../loop/plan.ts';
@@ -32,8 +32,8 @@ export function ls(options: LsOptions): number {
   );
   const rows = tree ? inTree(chosen) : chosen.map((loop) => ({ loop, level: 0 }));
   const loops = rows.map(({ loop }) => loop);
-  if (json) printJson(loops.map(shownSummary), 2);
-  else if (format === 'json') printJson(loops.map(shownRecord), 2);
+  if (json) printJson(masked(loops, summaryOf), 2);
+  else if (format === 'json') printJson(masked(loops, workerRecord), 2);
   else if (format === 'table') printWorkers(loops);
   else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
   else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
@@ -54,13 +54,15 @@ interface LsOptions {
 
 const FORMATS = ['table', 'json', 'names'] as const;
 
-function shownRecord(loop: LoopReading): WorkerRecord {
-  return maskOf(loop.spec).value(workerRecord(loop));
+/** What is shown of each loop, without secrets. */
+function masked<T>(loops: readonly LoopReading[], shown: (loop: LoopReading) => T): readonly T[] {
+  const mask = masks();
+  return loops.map((loop) => mask(loop.spec).value(shown(loop)));
 }
 
 /** The list of document 003; nothing if it is empty. */
 function printWorkers(loops: readonly LoopReading[]): void {
-  const workers = loops.map((loop) => ({ ...shownRecord(loop), startedAt: loop.report.startedAt }));
+  const workers = masked(loops, (loop) => ({ ...workerRecord(loop), startedAt: loop.report.startedAt }));
   if (workers.length > 0) print(workerTable(workers, Date.now()));
 }
 
@@ -92,6 +94,7 @@ const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 /** Prints one line per loop. */
 export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean): void {
   const withPlan = listed.some(({ loop: { report } }) => report.plan !== null);
+  const mask = masks();
   const withTags = listed.some(({ loop: { spec } }) => (spec.tags ?? []).length > 0);
   const rows = [
     [
@@ -106,9 +109,9 @@ export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean
     ],
     ...listed.map(({ loop, level }) => {
       const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
-        shownSummary(loop);
+        summaryOf(loop);
       const { plan } = loop.report;
-      return [
+      const cells = [
         `${'  '.repeat(level)}${name}`,
         status,
         ofLimit(iterations, iterationLimit),
@@ -118,6 +121,8 @@ export function printTable(listed: readonly ListedLoop[], withWorkspace: boolean
         ...(withWorkspace ? [workspace] : []),
         [waiting === null ? (reason ?? []) : `waiting: ${waiting}`, warning ?? []].flat().join('; '),
       ];
+      const hidden = mask(loop.spec);
+      return cells.map((cell) => hidden.text(cell));
     }),
   ];
   print(columns(rows, { cut: true }));

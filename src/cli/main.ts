@@ -11,7 +11,7 @@ export const ended: Promise<number> = main(process.argv.slice(2))
   })
   .then((code) => (process.exitCode = code));
 
-/** Handles `--version`, plain `status` and the hooks that host programs call without loading the parser, to start fast. */
+/** Handles `--version`, plain `status` and `ls`, and the hooks that host programs call without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     try {
@@ -41,19 +41,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   // Shell prompts call `ralph status` often.
   const [command, name] = args;
-  if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true) {
-    const [{ status }, { explainError }, { wakeDaemon }] = await Promise.all([
-      import('./status.ts'),
-      import('./errors.ts'),
-      import('./wake-daemon.ts'),
-    ]);
-    try {
-      await wakeDaemon();
-      return await status(name ?? null, {});
-    } catch (error) {
-      return explainError(error);
-    }
-  }
+  if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true)
+    return answer(async () => (await import('./status.ts')).status(name ?? null, {}));
+  if (command === 'ls' && args.length <= 2 && (name === undefined || name === '-a' || name === '--all'))
+    return answer(async () => (await import('./ls.ts')).ls({ all: name !== undefined }));
   // A session waits for its hook after every turn.
   if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
     useCodeCache(import.meta.dirname);
@@ -62,6 +53,22 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
+}
+
+/** Runs a command that only shows loops, as the parser does it. */
+async function answer(show: () => Promise<number>): Promise<number> {
+  const [{ explainError }, { wakeDaemon }, { moveOldLoops }] = await Promise.all([
+    import('./errors.ts'),
+    import('./wake-daemon.ts'),
+    import('../store/old-layout.ts'),
+  ]);
+  try {
+    await moveOldLoops();
+    await wakeDaemon();
+    return await show();
+  } catch (error) {
+    return explainError(error);
+  }
 }
 
 const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);

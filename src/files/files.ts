@@ -39,13 +39,13 @@ export class UnusableFile extends Error {
 export function readRegular(path: string, maxBytes: number = MAX_BYTES): Buffer | null {
   let descriptor;
   try {
-    descriptor = openRegular(path, 'read');
+    descriptor = open(path, 'read');
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
     throw error;
   }
   try {
-    const { size } = fstatSync(descriptor);
+    const size = sizeOf(descriptor, path);
     if (size > maxBytes) throw new UnusableFile(path, `too long: ${size} bytes (maximum ${maxBytes})`);
     return readAll(descriptor, size);
   } finally {
@@ -70,17 +70,31 @@ export function openRegular(
   way: keyof typeof WAYS,
   mode: number = PRIVATE_FILE,
 ): number {
-  let descriptor;
+  const descriptor = open(path, way, mode);
   try {
-    descriptor = openSync(path, WAYS[way] | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
+    sizeOf(descriptor, path);
+    return descriptor;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** Opens whatever is at a path and does not block. */
+function open(path: string | Buffer, way: keyof typeof WAYS, mode?: number): number {
+  try {
+    return openSync(path, WAYS[way] | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
   } catch (error) {
     const what = UNUSABLE.get(codeOf(error) ?? '');
     throw what === undefined ? error : new UnusableFile(String(path), what);
   }
+}
+
+/** The size of a regular file; throws for anything else. */
+function sizeOf(descriptor: number, path: string | Buffer): number {
   const found = fstatSync(descriptor);
-  if (found.isFile()) return descriptor;
-  closeSync(descriptor);
-  throw new UnusableFile(String(path), 'not a regular file');
+  if (!found.isFile()) throw new UnusableFile(String(path), 'not a regular file');
+  return found.size;
 }
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;

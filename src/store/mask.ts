@@ -12,8 +12,18 @@ import { hideValuesAndKeys, REDACTED, secretValues, UNFINISHED_KEY } from './sec
 type Environment = Readonly<Record<string, string>>;
 
 /** What is masked of a loop that another process drives, or that has ended: the environment is kept only until its end. */
-export function maskOf({ id }: { readonly id: string }): Mask {
-  return new Mask(startersEnvironment(process.env), kept(id)?.env ?? {});
+export function maskOf(loop: { readonly id: string }): Mask {
+  return masks()(loop);
+}
+
+/** The same for many loops: our own environment is read only once. */
+export function masks(): (loop: { readonly id: string }) => Mask {
+  const own = startersEnvironment(process.env);
+  const ofNone = new Mask(own);
+  return ({ id }) => {
+    const env = kept(id)?.env;
+    return env === undefined ? ofNone : new Mask(own, env);
+  };
 }
 
 export class Mask {

@@ -6,13 +6,13 @@
  * 2. The state of a new loop exists and is locked before its entry does, so that an entry whose state is not locked belongs to
  *    a loop that no process owns.
  */
-import { createHash } from 'node:crypto';
 import { rmSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
+import { sha256 } from '../files/sha256.ts';
 import { fields, fits, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
 import { absolutePath, loopId, loopNameRule } from './spec-shape.ts';
@@ -57,9 +57,19 @@ export function registered(state: string = stateFolder()): readonly LoopKey[] {
 }
 
 function entryOf(workspace: string, name: string, state: string): string {
-  const hash = createHash('sha256').update(workspace).digest('hex').slice(0, 32);
-  return join(state, 'registry', hash, name);
+  return join(state, 'registry', hashOf(workspace), name);
 }
+
+/** Kept from one call to the next: most lists are of one workspace. */
+function hashOf(workspace: string): string {
+  if (last.workspace !== workspace) {
+    const hash = sha256(workspace).slice(0, 32);
+    last = { workspace, hash };
+  }
+  return last.hash;
+}
+
+let last = { workspace: '', hash: '' };
 
 function entriesIn(folder: string): readonly LoopKey[] {
   return namesIn(folder).flatMap((name) => readEntry(join(folder, name)) ?? []);

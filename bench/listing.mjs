@@ -1,0 +1,59 @@
+// The lists of loops: how long `ralph ls` takes with many of them.
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { medians, scratch } from './measure.mjs';
+
+export function listing() {
+  const box = scratch();
+  const agent = box.program('agent', '#!/bin/sh\nread line\necho done\n');
+  box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'it', '-m', '3', '--', agent);
+  multiply(box, 100);
+  const some = medians(15, {
+    bare: () => box.time(process.execPath, ['-e', '0']).ms,
+    listed: () => box.ralph('ls').ms,
+  });
+  multiply(box, 1000);
+  const { all } = medians(9, { all: () => box.ralph('ls', '--all').ms });
+  box.done();
+  return [
+    {
+      what: '`ralph ls` with 100 loops',
+      ours: `${some.listed.toFixed(0)} ms`,
+      against: `${some.bare.toFixed(0)} ms, \`node -e 0\``,
+      ratio: some.listed / some.bare,
+      limit: 2,
+    },
+    {
+      what: '`ralph ls --all` with 1,000 loops',
+      ours: `${all.toFixed(0)} ms`,
+      against: '',
+      value: all,
+      limit: 500,
+      unit: 'ms',
+    },
+  ];
+}
+
+/** Copies the loop `it` until there are so many. */
+function multiply(box, count) {
+  const state = join(box.root, 'state', 'ralph');
+  const [workspace] = readdirSync(join(state, 'registry'));
+  const it = readdirSync(join(state, 'loops')).find((id) => id.startsWith('it-'));
+  const known = new Set(readdirSync(join(state, 'registry', workspace)));
+  for (let number = 2; number <= count; number++) {
+    const name = `loop${number}`;
+    if (known.has(name)) continue;
+    const id = it.replace('it-', `${name}-`);
+    mkdirSync(join(state, 'loops', id));
+    for (const file of ['journal.jsonl', 'lock', 'spec.json'])
+      cpSync(join(state, 'loops', it, file), join(state, 'loops', id, file));
+    const renamed = { id, name };
+    edit(join(state, 'loops', id, 'spec.json'), renamed);
+    cpSync(join(state, 'registry', workspace, 'it'), join(state, 'registry', workspace, name));
+    edit(join(state, 'registry', workspace, name), renamed);
+  }
+}
+
+function edit(file, changes) {
+  writeFileSync(file, `${JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...changes })}\n`);
+}
