@@ -6,8 +6,9 @@
  * be distinguished.
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
+import { headCommit } from './read-ref.ts';
 import { emptyTree, readRecord } from './tree.ts';
-import { gitOutput, resolveRevision, type Repository } from './git.ts';
+import { gitOutput, type Repository } from './git.ts';
 
 /** The loop's changes in a tree, compared with the record of its start. */
 export async function changesSince(
@@ -16,7 +17,7 @@ export async function changesSince(
 ): Promise<readonly Difference[]> {
   const start = await readRecord(repository, ref);
   const empty = await emptyTree(repository);
-  const head = (await resolveRevision(repository, 'HEAD^{commit}')) ?? empty;
+  const head = (await headCommit(repository)) ?? empty;
   const uncommitted = (await differences(repository, head, tree)).filter(({ path }) => !isLoopState(path));
   if (uncommitted.length === 0) return [];
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>

@@ -13,8 +13,9 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
-import { execGit, gitOutput, resolveRevision, withGitConfig, type Repository } from './git.ts';
+import { execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
 import { objectId } from './object-id.ts';
+import { headCommit } from './read-ref.ts';
 import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
@@ -33,7 +34,7 @@ export async function prepareCommit(
   const index = indexFile(folder);
   await copyIndex(repository, index);
   const inOwnIndex = { GIT_INDEX_FILE: index };
-  const head = await resolveRevision(repository, 'HEAD^{commit}');
+  const head = await headCommit(repository);
   const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
   await gitOutput(repository, [...ISOLATED, ...reset], inOwnIndex);
   await updateIndex(repository, changes.map(indexEntry), inOwnIndex);
@@ -63,7 +64,7 @@ export async function noteHead(
   folder: string,
   { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
 ): Promise<void> {
-  const note: Note = { head: await resolveRevision(repository, 'HEAD^{commit}'), tree, message };
+  const note: Note = { head: await headCommit(repository), tree, message };
   replaceFile(noteFile(folder), JSON.stringify(note), { mode: PRIVATE_FILE });
 }
 
@@ -96,7 +97,7 @@ export async function finishCommit(repository: Repository, folder: string, commi
 /** HEAD, if it has moved since it was noted. */
 export async function movedHead(repository: Repository, folder: string): Promise<string | null> {
   const note = readNote(folder);
-  const head = note === null ? null : await resolveRevision(repository, 'HEAD^{commit}');
+  const head = note === null ? null : await headCommit(repository);
   return head === note?.head ? null : head;
 }
 

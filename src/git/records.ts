@@ -2,7 +2,8 @@
  * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
  * (`rewind-1`). Each is a commit on top of the one before it, so the log of the last one shows the whole history.
  */
-import { execGit, gitFailure, gitOutput, resolveRevision, type Repository } from './git.ts';
+import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import { recordedCommit } from './read-ref.ts';
 import { ISOLATED, recordName, recordTree, withTree } from './tree.ts';
 
 /** Records the tree of an iteration; taken again, it replaces the record of the same name. */
@@ -85,7 +86,7 @@ export interface Recorded {
 async function recordBefore(repository: Repository, loop: string, iteration: number): Promise<string | null> {
   // Usually the previous iteration has one, which saves listing all records.
   const previous = recordName(loop, iteration === 1 ? 'start' : String(iteration - 1));
-  const last = await resolveRevision(repository, previous);
+  const last = await recordedCommit(repository, previous);
   if (last !== null || iteration === 1) return last;
   const records = await listRecords(repository, loop);
   const before = nameBefore([...records.keys()], iteration);

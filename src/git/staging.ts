@@ -13,7 +13,8 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
-import { execGit, gitFailure, gitOutput, resolveRevision, type Repository } from './git.ts';
+import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import { headCommit } from './read-ref.ts';
 import { emptyTree, ISOLATED } from './tree.ts';
 
 /** Stages changes; `note` is a file that survives a crash. */
@@ -43,7 +44,7 @@ interface Staged {
 export async function unstage(repository: Repository, note: string): Promise<void> {
   if (!existsSync(note)) return;
   const uninterrupted = { ...repository, interrupt: NEVER };
-  const base = (await resolveRevision(uninterrupted, 'HEAD^{commit}')) ?? (await emptyTree(uninterrupted));
+  const base = (await headCommit(uninterrupted)) ?? (await emptyTree(uninterrupted));
   const differing = await entriesDifferingFrom(uninterrupted, base);
   const unchanged = readNote(note).filter(({ path, entry }) => differing.get(path) === entry);
   await updateIndex(uninterrupted, previousEntries(unchanged));

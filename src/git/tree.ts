@@ -12,18 +12,12 @@ import { copyFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import {
-  execGit,
-  gitFailure,
-  GitError,
-  gitOutput,
-  gitPath,
-  resolveRevision,
-  type Repository,
-} from './git.ts';
+import { execGit, gitFailure, GitError, gitOutput, gitPath, type Repository } from './git.ts';
 import { entriesIn, indexFile, stampOf, type IndexFile } from './index-file.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
+import { commonFolder, headCommit, readCommit, recordedCommit } from './read-ref.ts';
 import { fromTop, listUntracked } from './untracked.ts';
+import { writeCommit, writeRef } from './write-record.ts';
 
 /** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
 export function writeTree(repository: Repository, scratch: string): Promise<string> {
@@ -225,16 +219,28 @@ export async function recordTree(
   repository: Repository,
   { ref, tree, message, trailers = [], on }: NewRecord,
 ): Promise<string> {
-  const base = on ?? (await resolveRevision(repository, 'HEAD^{commit}'));
-  const parent = base === null ? [] : ['-p', base];
+  const base = on ?? (await headCommit(repository));
   const paragraphs = [message, ...(trailers.length === 0 ? [] : [trailers.join('\n')])];
-  const args = ['commit-tree', tree, ...parent];
-  // Not as an argument: a list of files may be too long for one.
-  const answer = await execGit(repository, args, RALPH_IDENTITY, { input: `${paragraphs.join('\n\n')}\n` });
-  if (answer.code !== 0) throw gitFailure(args, answer);
-  const commit = answer.stdout.toString('latin1').trim();
-  await gitOutput(repository, [...ISOLATED, 'update-ref', ref, commit]);
+  const commit = await commitTree(repository, tree, base, `${paragraphs.join('\n\n')}\n`);
+  if (!(await writeRef(repository, ref, commit)))
+    await gitOutput(repository, [...ISOLATED, 'update-ref', '--no-deref', ref, commit]);
   return commit;
+}
+
+async function commitTree(
+  repository: Repository,
+  tree: string,
+  parent: string | null,
+  message: string,
+): Promise<string> {
+  const person = `${NAME} <${EMAIL}>`;
+  const written = parent === null ? null : await writeCommit(repository, { tree, parent, person, message });
+  if (written !== null) return written;
+  const args = ['commit-tree', tree, ...(parent === null ? [] : ['-p', parent])];
+  // Not as an argument: a list of files may be too long for one.
+  const answer = await execGit(repository, args, RALPH_IDENTITY, { input: message });
+  if (answer.code !== 0) throw gitFailure(args, answer);
+  return answer.stdout.toString('latin1').trim();
 }
 
 export interface NewRecord {
@@ -247,11 +253,13 @@ export interface NewRecord {
   readonly on?: string | null;
 }
 
+const NAME = 'ralph';
+const EMAIL = 'ralph@localhost';
 const RALPH_IDENTITY = {
-  GIT_AUTHOR_NAME: 'ralph',
-  GIT_AUTHOR_EMAIL: 'ralph@localhost',
-  GIT_COMMITTER_NAME: 'ralph',
-  GIT_COMMITTER_EMAIL: 'ralph@localhost',
+  GIT_AUTHOR_NAME: NAME,
+  GIT_AUTHOR_EMAIL: EMAIL,
+  GIT_COMMITTER_NAME: NAME,
+  GIT_COMMITTER_EMAIL: EMAIL,
 };
 
 /** The tree of a record and the commit below it, or the empty tree if there was no commit. */
@@ -259,14 +267,23 @@ export async function readRecord(
   repository: Repository,
   ref: string,
 ): Promise<{ readonly tree: string; readonly base: string }> {
-  const tree = await resolveRevision(repository, `${ref}^{tree}`);
-  if (tree === null) throw new GitError(`the record of the loop's start is gone: ${ref}`);
-  return { tree, base: (await resolveRevision(repository, `${ref}^1`)) ?? (await emptyTree(repository)) };
+  const commit = await recordedCommit(repository, ref);
+  if (commit === null) throw new GitError(`the record of the loop's start is gone: ${ref}`);
+  const { tree, parent } = await readCommit(repository, commit);
+  return { tree, base: parent ?? (await emptyTree(repository)) };
 }
 
+/** The id of a tree without files. Remembered: it depends on the kind of ids only, which a repository keeps. */
 export async function emptyTree(repository: Repository): Promise<string> {
-  return (await gitOutput(repository, ['hash-object', '-t', 'tree', '/dev/null'])).trim();
+  const common = await commonFolder(repository);
+  const known = emptyTrees.get(common);
+  if (known !== undefined) return known;
+  const id = (await gitOutput(repository, ['hash-object', '-t', 'tree', '/dev/null'])).trim();
+  emptyTrees.set(common, id);
+  return id;
 }
+
+const emptyTrees = new Map<string, string>();
 
 /** The ref of a loop's record: `start`, the number of a checkpoint, or `rewind-1`. */
 export function recordName(loop: string, what: string): string {

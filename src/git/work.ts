@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { differences, GITLINK_MODE } from './differences.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
+import { headCommit } from './read-ref.ts';
 import { unpublishedRepositories } from './nested.ts';
 import { execGit, GitError, gitFailure, gitOutput, resolveRevision, utf8, type Repository } from './git.ts';
 import { copyIndex, writeTree } from './tree.ts';
@@ -101,7 +102,7 @@ export interface SetUpTree {
 
 export async function recordSetUpTree(repository: Repository): Promise<SetUpTree> {
   const tree = await withScratchIndex((index) => writeTree(repository, index));
-  return { tree, base: (await resolveRevision(repository, 'HEAD^{commit}')) ?? '' };
+  return { tree, base: (await headCommit(repository)) ?? '' };
 }
 
 /**

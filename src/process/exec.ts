@@ -12,6 +12,8 @@ export async function exec(
   argv: readonly [string, ...string[]],
   options: ExecOptions,
 ): Promise<Execution | null> {
+  // A signal that is sent right after the start may come before the program has its process group.
+  if (options.interrupt?.aborted === true) return { code: null, stdout: Buffer.alloc(0), stderr: '' };
   const answer = options.isShort === true ? await execInShell(argv, options) : null;
   if (answer !== null) return answer;
   // A start blocks this process for a moment, and many loops may want one.
@@ -24,7 +26,7 @@ async function execInShell(
   argv: readonly [string, ...string[]],
   { cwd, env, input, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes, timeoutMs, interrupt }: ExecOptions,
 ): Promise<Execution | null> {
-  const isFit = input === undefined && stopAfterBytes === undefined && interrupt?.aborted !== true;
+  const isFit = input === undefined && stopAfterBytes === undefined;
   // A process that runs only one program does not need a shell.
   if (!isFit || !canSeeChildren() || shortRuns++ === 0) return null;
   const running = runInShell(argv, { cwd, env });

@@ -21,7 +21,8 @@ import {
   readNote,
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
-import { GitError, resolveRevision, utf8, type Repository } from '../git/git.ts';
+import { GitError, utf8, type Repository } from '../git/git.ts';
+import { headCommit } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { shortList } from '../store/short-list.ts';
@@ -90,7 +91,7 @@ async function makeCommit(
   const { args, env } = await prepareCommit(repository, changes, { folder, message });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
   if (ending === 'done')
-    return finish(order, (await resolveRevision(repository, 'HEAD^{commit}')) ?? '', warning);
+    return finish(order, (await headCommit(repository)) ?? '', warning);
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
   await cancel(order);

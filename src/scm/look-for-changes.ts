@@ -3,6 +3,7 @@ import type { EffectOf } from '../engine/ports.ts';
 import { changesSince } from '../git/changes.ts';
 import { noteHead, wasAttempted } from '../git/commit.ts';
 import { resolveRevision, type Repository } from '../git/git.ts';
+import { headCommit } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import type { Changes } from '../loop/event.ts';
@@ -48,7 +49,7 @@ async function hasOpenTasks(
   iteration: number,
   tasks: readonly string[],
 ): Promise<boolean> {
-  const head = tasks.every(isCommit) ? null : await resolveRevision(repository, 'HEAD^{commit}');
+  const head = tasks.every(isCommit) ? null : await headCommit(repository);
   if (head === null) return false;
   for (let before = iteration - 1; before > 0; before--) {
     const { commit, done } = readProgress(scmFolder(loop.folder, before));

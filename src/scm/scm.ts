@@ -11,7 +11,7 @@ import type { Committed, EffectOf, Workspace } from '../engine/ports.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { resolveRevision } from '../git/git.ts';
+import { headCommit } from '../git/read-ref.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import { howEnded, runLogged } from '../process/logged.ts';
@@ -106,7 +106,7 @@ class ScmTasks {
   /** The agent has committed by itself. */
   async #takeHead(program: ScmProgram): Promise<TaskEnding> {
     const repository = taskRepository(this.#loop, program, this.#effect.iteration);
-    this.#commit = await resolveRevision(repository, 'HEAD^{commit}');
+    this.#commit = await headCommit(repository);
     return 'done';
   }
 
