@@ -245,7 +245,8 @@ export class Engine implements Driver {
     for (const observer of observers) observer.began?.(effect);
     switch (effect.type) {
       case 'probe': {
-        const found = await workspace.look(effect);
+        const found = await workspace.look(effect, task.interrupted);
+        if (found === null) return;
         const { state } = this.#known;
         // A marker may complete the loop before any run has ended, and then it waits for its children.
         if (state.policy.children !== null && found.markers.length > 0)

@@ -42,7 +42,8 @@ export interface Driver {
 
 /** The folder that the agent works in, and the loop's own files. */
 export interface Workspace {
-  look(effect: EffectOf<'probe'>): Promise<Probe>;
+  /** Null when it was interrupted. */
+  look(effect: EffectOf<'probe'>, interrupt: AbortSignal): Promise<Probe | null>;
   moveAside(markers: readonly string[]): void;
   /** Compares the files that the evidence rests on with the start. */
   examine(effect: EffectOf<'examine'>): Promise<Evidence>;

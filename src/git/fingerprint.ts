@@ -82,17 +82,10 @@ export function isInRepository(folder: string): boolean {
 }
 
 /** The limit for all files together; files beyond it count by size and time only. */
-const MAX_BYTES = 64 * 1024 * 1024;
+export const MAX_BYTES: number = 64 * 1024 * 1024;
 
-const STATUS = [
-  'status',
-  '--porcelain=v2',
-  '--untracked-files=all',
-  '-z',
-  '--',
-  ':/',
-  ':(exclude,top,glob)**/.ralph/**',
-];
+export const ALL_BUT_RALPH: readonly string[] = ['--', ':/', ':(exclude,top,glob)**/.ralph/**'];
+const STATUS = ['status', '--porcelain=v2', '--untracked-files=all', '-z', ...ALL_BUT_RALPH];
 
 function nullIfGitIsMissing(error: unknown): null {
   if (error instanceof GitError) return null;
@@ -129,19 +122,20 @@ function changedPaths(status: string): readonly string[] {
   return paths;
 }
 
-/** Hashes a file and returns how many bytes were read. */
-function addContent(hash: Hash, path: string, budget: number): number {
+/** Hashes a file, unless it has more bytes than the budget, and returns how many bytes were read. */
+export function addContent(hash: Hash, path: string | Buffer, budget: number): number {
+  const name = String(path);
   try {
     const { size, mtimeMs, mode } = lstatSync(path);
     const kind = mode & 0o170000;
-    hash.update(`\0${path}\0${mode}\0`);
+    hash.update(`\0${name}\0${mode}\0`);
     if (kind === 0o120000) hash.update(readlinkSync(path));
     else if (kind === 0o100000 && size <= budget) {
       hash.update(readFileSync(path));
       return size;
     } else if (kind !== 0o040000) hash.update(`${size} ${mtimeMs}`);
   } catch {
-    hash.update(`\0${path}\0gone`);
+    hash.update(`\0${name}\0gone`);
   }
   return 0;
 }

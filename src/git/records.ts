@@ -4,36 +4,33 @@
  */
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
 import { recordedCommit } from './read-ref.ts';
-import { ISOLATED, recordName, recordTree, withTree } from './tree.ts';
+import { seeTree, type SeenTree } from './seen-tree.ts';
+import { ISOLATED, recordName, recordTree } from './tree.ts';
 
-/** Records the tree of an iteration; taken again, it replaces the record of the same name. */
-export function takeCheckpoint(
+/**
+ * Records the tree of an iteration; taken again, it replaces the record of the same name. `what` is the tree as it was just
+ * seen, or a scratch file for a new look.
+ */
+export async function takeCheckpoint(
   repository: Repository,
   { id, name }: Recorded,
   iteration: number,
-  scratch: string,
+  what: string | SeenTree,
 ): Promise<Checkpoint> {
-  const before = recordBefore(repository, id, iteration);
-  // It is awaited later.
-  before.catch(() => {});
-  return withTree(
-    repository,
-    scratch,
-    async (tree, { unread, large }) => {
-      const ref = recordName(id, String(iteration));
-      const on = await before;
-      await recordTree(repository, {
-        ref,
-        tree,
-        message: `ralph: ${name}, iteration ${iteration}`,
-        trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
-        on,
-      });
-      const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
-      return { ref, unread, large, fresh: large.filter((path) => !known.includes(path)) };
-    },
-    { keepsIndex: true },
-  );
+  const [on, { tree, unread, large }] = await Promise.all([
+    recordBefore(repository, id, iteration),
+    typeof what === 'string' ? seeTree(repository, what) : what,
+  ]);
+  const ref = recordName(id, String(iteration));
+  await recordTree(repository, {
+    ref,
+    tree,
+    message: `ralph: ${name}, iteration ${iteration}`,
+    trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
+    on,
+  });
+  const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
+  return { ref, unread, large, fresh: large.filter((path) => !known.includes(path)) };
 }
 
 interface Checkpoint {

@@ -49,7 +49,7 @@ export async function withTree<T>(
         kept.untracked.filter((path) => !now.has(path)),
       );
     } else await copyIndex(repository, scratch);
-    const unread = await addAll(repository, scratch, large);
+    const { unread, isComplete } = await addAll(repository, scratch, large);
     if (index?.mayHaveRalph === true || recorded.some(isRalphs))
       await removeFromIndex(repository, scratch, RALPH_FOLDERS);
     const tree = await treeOfIndex(repository, scratch);
@@ -57,7 +57,9 @@ export async function withTree<T>(
     const own = recorded.filter((path) => !isRalphs(path));
     if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + own.length)
       keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: own });
-    return await use(tree, { unread, large: await fromTop(repository, large) });
+    const hasNested = index?.mayHaveNested === true || recorded.some((path) => path.endsWith('/'));
+    const isWhole = isComplete && !hasNested;
+    return await use(tree, { unread, large: await fromTop(repository, large), isWhole });
   } finally {
     if (!keptIndexes.has(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
@@ -70,6 +72,8 @@ export interface Lacking {
   readonly unread: readonly string[];
   /** Files that are too large, in Latin-1. */
   readonly large: readonly string[];
+  /** Whether these are all: git could add everything else, and there is no repository of which only the commit is recorded. */
+  readonly isWhole: boolean;
 }
 
 /** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
@@ -102,14 +106,10 @@ function isRalphs(path: string): boolean {
 }
 
 /**
- * Adds everything in the workspace but these files, and returns the paths that cannot be read. Excludes only paths in the
+ * Adds everything in the workspace but these files. Excludes only paths in the
  * workspace: in a subfolder, git 2.39 reads beyond the end of an excluded pattern that is shorter than the subfolder's path.
  */
-async function addAll(
-  repository: Repository,
-  scratch: string,
-  except: readonly string[],
-): Promise<readonly string[]> {
+async function addAll(repository: Repository, scratch: string, except: readonly string[]): Promise<Added> {
   const all = ['--all', '--ignore-errors'];
   if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', '.']);
   const list = `${scratch}-paths`;
@@ -123,12 +123,19 @@ async function addAll(
   }
 }
 
-/** Adds files to a scratch index, and returns the paths that cannot be read. */
+interface Added {
+  /** The paths that cannot be read. */
+  readonly unread: readonly string[];
+  /** Whether everything was added. */
+  readonly isComplete: boolean;
+}
+
+/** Adds files to a scratch index. */
 export async function addToIndex(
   repository: Repository,
   index: string,
   what: readonly string[],
-): Promise<readonly string[]> {
+): Promise<Added> {
   const env = { GIT_INDEX_FILE: index, ...ENGLISH_MESSAGES };
   const guarded = await withoutNestedFilters(repository);
   const add = (options: readonly string[]) =>
@@ -139,7 +146,8 @@ export async function addToIndex(
   const lines = stderr.split('\n');
   const isHarmless = code === 1 && lines.every((line) => !line.startsWith('error:') || HARMLESS.test(line));
   if (code !== 0 && !isHarmless) throw gitFailure(['add'], { ...added, code, stderr });
-  return lines.flatMap((line) => UNREADABLE.exec(line)?.[1] ?? []);
+  const unread = lines.flatMap((line) => UNREADABLE.exec(line)?.[1] ?? []);
+  return { unread, isComplete: code === 0 && unread.length === 0 };
 }
 
 /** For the patterns below. Not LC_ALL, which would also affect the user's filters. */

@@ -7,7 +7,7 @@ import { inMessageRun } from '../agents/message-run.ts';
 import { runCheck, type CheckSpec } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
-import { fingerprint, isInRepository } from '../git/fingerprint.ts';
+import { isInRepository } from '../git/fingerprint.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { runPlanCheck } from '../plan/check.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
@@ -15,6 +15,7 @@ import { processes } from '../process/process.ts';
 import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
 import { loopEvidence } from '../scm/evidence.ts';
+import { LoopTree } from '../scm/loop-tree.ts';
 import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
@@ -39,8 +40,14 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const scm = loopScm(loop);
   const evidence = loopEvidence(loop);
   const roots = [spec.workspace, treeOf(spec)];
+  const tree = new LoopTree(loop);
+  /** Runs something that may change files. */
+  const changing = <T>(work: () => Promise<T>): Promise<T> => {
+    tree.forget();
+    return explained(work);
+  };
   return {
-    async look(effect) {
+    async look(effect, interrupt) {
       const { markers, messages, messagesAfter, fingerprint: wantsFingerprint } = effect;
       const found = markers.map((name) => {
         const { isThere, problem } = findMarker(folder.desk.marker(name), name, roots);
@@ -51,19 +58,23 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
       const childrenProblem = recorded?.problem ?? null;
       const plan = await explained(() => lookAtPlan(loop, effect));
+      const seen = wantsFingerprint
+        ? await explained(() => tree.fingerprint(effect.iteration, interrupt))
+        : null;
+      if (interrupt.aborted) return null;
       return {
         markers: found.filter(({ isThere }) => isThere).map(({ name }) => name),
         problem: found.find(({ problem }) => problem !== null)?.problem ?? null,
         ...(messages ? loop.bus.probe(messagesAfter) : NO_MESSAGES),
-        fingerprint: wantsFingerprint ? await explained(() => fingerprint(treeOf(spec), env)) : null,
+        fingerprint: seen,
         ...(childrenProblem === null ? {} : { childrenProblem }),
         ...(plan === null ? {} : { plan }),
       };
     },
     examine: (effect) => evidence.examine(effect),
-    restore: (effect) => evidence.restore(effect),
+    restore: (effect) => changing(() => evidence.restore(effect)),
     moveAside: (markers) => moveAside(folder.desk, markers, roots),
-    writePrompt: (effect) => explained(() => writePrompt(loop, effect)),
+    writePrompt: (effect) => changing(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
         // A run that writes a commit message makes no claim.
@@ -86,11 +97,11 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
-    check: (effect, graceMs, interrupt) => explained(() => check(loop, effect, graceMs, interrupt)),
-    changes: (...effect) => explained(() => scm.changes(...effect)),
-    commit: (...effect) => explained(() => scm.commit(...effect)),
+    check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt)),
+    changes: (...effect) => changing(() => scm.changes(...effect)),
+    commit: (...effect) => changing(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
-    checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt),
+    checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     childChanges: (state) => [
       ...childChanges(folder, state),
       ...(state.policy.taskFolder ? recordedChanges(folder, state) : []),

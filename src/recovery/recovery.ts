@@ -54,7 +54,7 @@ async function endRewind(spec: Spec, folder: LoopFolder): Promise<void> {
  * needed. Also ends a rewind whose process died.
  */
 export async function endStep(
-  { turn, policy, iteration, baseline }: LoopState,
+  { turn, policy, iteration, baseline, progress }: LoopState,
   spec: Spec,
   folder: LoopFolder,
 ): Promise<void> {
@@ -70,8 +70,9 @@ export async function endStep(
     const check = checkMarker(spec, key);
     return killAll(() => processes.marked(check));
   }
-  // What follows a run begins when the run has ended.
-  if (turn.run === null || turn.run.ended === null) return;
+  // The first look at the files is before the first run; everything else begins when a run has ended.
+  const isFirstLook = turn.run === null && progress.seen.length === 0;
+  if (!isFirstLook && (turn.run === null || turn.run.ended === null)) return;
   const steps = [
     ...(policy.commit !== null && !turn.committed ? ['commit'] : []),
     ...(policy.checkpoint && !turn.checkpointed ? ['checkpoint'] : []),

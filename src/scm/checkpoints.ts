@@ -6,6 +6,7 @@ import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
+import type { SeenTree } from '../git/seen-tree.ts';
 import { dropKeptIndex } from '../git/tree.ts';
 import { utf8, type Repository } from '../git/git.ts';
 import { sizeText } from '../loop/counted.ts';
@@ -15,6 +16,7 @@ import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
 import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
+import { checkpointIndex } from './loop-tree.ts';
 import type { Packing } from './packing.ts';
 import { startRef } from './start.ts';
 import { userGit } from './user-git.ts';
@@ -28,19 +30,20 @@ interface CheckpointedLoop extends LoopInGit {
   readonly packing: Packing;
 }
 
-/** Records the tree. A failure is reported and does not end the loop; null when interrupted. */
+/** Records the tree, as it was `seen` just now or as it is. A failure is reported and does not end the loop; null when interrupted. */
 export async function checkpoint(
   loop: CheckpointedLoop,
   { iteration, key }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
+  seen: SeenTree | null = null,
 ): Promise<Taken | null> {
   const { spec, env } = loop;
   const { name, value } = checkMarker(spec, key);
   const repository = repositoryOf(loop);
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
   try {
-    const scratch = checkpointIndex(loop);
-    const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, scratch);
+    const what = seen ?? checkpointIndex(loop.folder);
+    const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, what);
     loop.packing.consider(repository);
     const problems = [
       ...(unread.length === 0 ? [] : [unreadable(unread)]),
@@ -54,12 +57,8 @@ export async function checkpoint(
 
 /** Ends what checkpoints have left for the next one; call when the loop is no longer driven. */
 export function endCheckpoints(loop: Pick<CheckpointedLoop, 'folder' | 'packing'>): Promise<void> {
-  dropKeptIndex(checkpointIndex(loop));
+  dropKeptIndex(checkpointIndex(loop.folder));
   return loop.packing.end();
-}
-
-function checkpointIndex({ folder }: Pick<CheckpointedLoop, 'folder'>): string {
-  return join(folder.path, 'checkpoint-index');
 }
 
 function unreadable(paths: readonly string[]): string {

@@ -90,8 +90,7 @@ async function makeCommit(
   if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
   const { args, env } = await prepareCommit(repository, changes, { folder, message });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
-  if (ending === 'done')
-    return finish(order, (await headCommit(repository)) ?? '', warning);
+  if (ending === 'done') return finish(order, (await headCommit(repository)) ?? '', warning);
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
   await cancel(order);

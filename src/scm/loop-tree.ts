@@ -1,0 +1,70 @@
+/** One look at a loop's files after a run, for both the fingerprint and the checkpoint of the iteration. */
+import { join } from 'node:path';
+import { fingerprint, isInRepository } from '../git/fingerprint.ts';
+import { GitError } from '../git/git.ts';
+import { seeTreeAndFingerprint, type SeenTree } from '../git/seen-tree.ts';
+import type { Policy } from '../loop/policy.ts';
+import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
+import { userGit } from './user-git.ts';
+
+export class LoopTree {
+  readonly #loop: LookedAt;
+  #seen: { readonly tree: SeenTree; readonly at: number } | null = null;
+
+  constructor(loop: LookedAt) {
+    this.#loop = loop;
+  }
+
+  /** The fingerprint of the files after an iteration; null outside of a repository. */
+  async fingerprint(iteration: number, interrupt: AbortSignal): Promise<string | null> {
+    const { spec, env, policy } = this.#loop;
+    this.forget();
+    const folder = treeOf(spec);
+    const byTree =
+      policy().checkpoint && isInRepository(folder) ? await this.#byTree(iteration, interrupt) : null;
+    return byTree ?? (interrupt.aborted ? null : fingerprint(folder, env));
+  }
+
+  async #byTree(iteration: number, interrupt: AbortSignal): Promise<string | null> {
+    const { spec, folder, env, policy } = this.#loop;
+    const repository = userGit(policy(), treeOf(spec), env);
+    // An owner that takes over ends what a dead one has left of the checkpoint.
+    const { name, value } = checkMarker(spec, `checkpoint:${iteration}`);
+    const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
+    try {
+      const { fingerprint: found, ...tree } = await seeTreeAndFingerprint(marked, checkpointIndex(folder));
+      this.#seen = { tree, at: performance.now() };
+      return found;
+    } catch (error) {
+      // The checkpoint will report it.
+      if (error instanceof GitError) return null;
+      throw error;
+    }
+  }
+
+  /** The tree, if it was seen just now and nothing that Ralph runs can have changed a file since. */
+  take(): SeenTree | null {
+    const seen = this.#seen;
+    this.forget();
+    return seen !== null && performance.now() - seen.at < MAX_AGE_MS ? seen.tree : null;
+  }
+
+  /** Call before something that may change files. */
+  forget(): void {
+    this.#seen = null;
+  }
+}
+
+interface LookedAt extends StartedLoop {
+  /** The current policy. */
+  readonly policy: () => Policy;
+}
+
+/** A person may change files at any time. */
+const MAX_AGE_MS = 1000;
+
+/** The index of the checkpoints of a loop. */
+export function checkpointIndex({ path }: StartedLoop['folder']): string {
+  return join(path, 'checkpoint-index');
+}
