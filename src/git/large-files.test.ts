@@ -1,4 +1,13 @@
-import { readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
@@ -141,6 +150,34 @@ describe('the index that checkpoints keep', () => {
         at.remove('d');
         at.write('d', '1');
       },
+      () => {
+        at.remove('d');
+        at.write('d/e', '1');
+      },
+      () => at.write('.git/info/exclude', 'd\n'),
+      () => at.write('.git/info/exclude', ''),
+      () => chmodSync(at.path('d/e'), 0o755),
+      () => {
+        at.remove('d/e');
+        symlinkSync('nowhere', at.path('d/e'));
+      },
+      () => at.write('d/f', '1'),
+      () => truncateSync(at.path('d/f'), LIMIT + 1),
+      () => truncateSync(at.path('d/f'), 5),
+      () => truncateSync(at.path('d/f'), LIMIT + 1),
+      () => at.remove('d/f'),
+      () => renameSync(at.path('d'), at.path('e')),
+      () => at.commits(),
+      () => at.git('reset', '--quiet', 'HEAD^'),
+      () => at.git('gc', '--quiet', '--prune=now'),
+      () => {},
+      () => at.git('checkout', '--quiet', '-b', 'other'),
+      () => at.git('stash', '--quiet', '--include-untracked'),
+      () => at.git('stash', 'pop', '--quiet'),
+      () => at.git('init', '--quiet', 'nested'),
+      () => at.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '--message', 'x'),
+      () => at.write('nested/file', '1'),
+      () => at.remove('nested'),
     ];
     for (const [index, step] of steps.entries()) {
       step();

@@ -8,15 +8,16 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { copyFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { copyFileSync, existsSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { execGit, gitFailure, GitError, gitOutput, gitPath, type Repository } from './git.ts';
-import { entriesIn, indexFile, stampOf, type IndexFile } from './index-file.ts';
+import { execGit, gitFailure, GitError, gitOutput, gitPath, type Repository, utf8 } from './git.ts';
+import { entriesIn, indexFile } from './index-file.ts';
+import { isKept, keepIndex, stampOfScratch, takeKeptIndex, type KeptIndex } from './kept-index.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import { commonFolder, headCommit, readCommit, recordedCommit } from './read-ref.ts';
-import { fromTop, listUntracked } from './untracked.ts';
+import { fromTop, isThere, isTooLarge, listUntracked, type Untracked } from './untracked.ts';
 import { writeCommit, writeRef } from './write-record.ts';
 
 /** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
@@ -34,36 +35,68 @@ export async function withTree<T>(
   use: (tree: string, lacks: Lacking) => Promise<T>,
   { keepsIndex = false }: { readonly keepsIndex?: boolean } = {},
 ): Promise<T> {
-  const kept = keptIndexes.get(scratch);
-  keptIndexes.delete(scratch);
   try {
-    const [index, untracked] = await Promise.all([indexFile(repository), listUntracked(repository)]);
+    const index = await indexFile(repository);
+    const kept = takeKeptIndex(scratch, index);
+    const { untracked, added } = await (kept === null
+      ? addToCopy(repository, scratch)
+      : addToKept(repository, scratch, kept));
     const { recorded, large } = untracked;
-    if (kept !== undefined && isCurrent(kept, scratch, index)) {
-      rmSync(`${scratch}.lock`, { force: true });
-      // Ignored or too large by now: the user's index does not have them.
-      const now = new Set(recorded);
-      await forceRemove(
-        repository,
-        scratch,
-        kept.untracked.filter((path) => !now.has(path)),
-      );
-    } else await copyIndex(repository, scratch);
-    const { unread, isComplete } = await addAll(repository, scratch, large);
     if (index?.mayHaveRalph === true || recorded.some(isRalphs))
       await removeFromIndex(repository, scratch, RALPH_FOLDERS);
-    const tree = await treeOfIndex(repository, scratch);
+    const isUnchanged = kept !== null && kept.stamp === stampOfScratch(scratch);
+    const tree =
+      isUnchanged && (await hasLooseObject(repository, kept.tree))
+        ? kept.tree
+        : await treeOfIndex(repository, scratch);
     // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
     const own = recorded.filter((path) => !isRalphs(path));
-    if (keepsIndex && index !== null && entriesIn(scratch) === index.entries + own.length)
-      keptIndexes.set(scratch, { of: index.stamp, stamp: stampOf(scratch), untracked: own });
+    if (keepsIndex && added.isComplete && entriesIn(scratch) === (index?.entries ?? NaN) + own.length)
+      keepIndex(scratch, { of: index?.stamp ?? '', untracked: own, tree });
     const hasNested = index?.mayHaveNested === true || recorded.some((path) => path.endsWith('/'));
-    const isWhole = isComplete && !hasNested;
-    return await use(tree, { unread, large: await fromTop(repository, large), isWhole });
+    const isWhole = added.isComplete && !hasNested;
+    return await use(tree, { unread: added.unread, large: await fromTop(repository, large), isWhole });
   } finally {
-    if (!keptIndexes.has(scratch)) rmSync(scratch, { force: true });
+    if (!isKept(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
+}
+
+interface Filled {
+  readonly untracked: Untracked;
+  readonly added: Added;
+}
+
+/** Adds everything to a new copy of the user's index. */
+async function addToCopy(repository: Repository, scratch: string): Promise<Filled> {
+  const [untracked] = await Promise.all([listUntracked(repository), copyIndex(repository, scratch)]);
+  return { untracked, added: await addAll(repository, scratch, untracked.large) };
+}
+
+/**
+ * Brings a kept index up to date. Git looks for changes and for new files at the same time, which takes half as long as one
+ * command that does both. New files are rare, and only they need that command too.
+ */
+async function addToKept(repository: Repository, scratch: string, kept: KeptIndex): Promise<Filled> {
+  rmSync(`${scratch}.lock`, { force: true });
+  // A file that has become too large must not be read.
+  const mayHurry = !kept.untracked.some((path) => isTooLarge(repository, path));
+  const hurry = mayHurry ? addToIndex(repository, scratch, ['--update', '--ignore-errors', '--', '.']) : null;
+  const [untracked, updated] = await Promise.all([listUntracked(repository), hurry]);
+  const now = new Set(untracked.recorded);
+  // Ignored or too large by now: the user's index does not have them.
+  const gone = kept.untracked.filter((path) => !now.has(path) && isThere(repository, path));
+  await forceRemove(repository, scratch, gone);
+  const before = new Set(kept.untracked);
+  const isUpToDate = untracked.isComplete && untracked.recorded.every((path) => before.has(path));
+  if (updated !== null && isUpToDate) return { untracked, added: updated };
+  return { untracked, added: await addAll(repository, scratch, untracked.large) };
+}
+
+/** Whether an object has a file of its own; false does not mean that it is missing. */
+async function hasLooseObject(repository: Repository, id: string): Promise<boolean> {
+  const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
+  return existsSync(join(objects, id.slice(0, 2), id.slice(2)));
 }
 
 /** What a tree lacks. All paths are from the top of the repository. */
@@ -74,31 +107,6 @@ export interface Lacking {
   readonly large: readonly string[];
   /** Whether these are all: git could add everything else, and there is no repository of which only the commit is recorded. */
   readonly isWhole: boolean;
-}
-
-/** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
-interface KeptIndex {
-  /** The stamp of the user's index that it is a copy of. */
-  readonly of: string;
-  readonly stamp: string;
-  readonly untracked: readonly string[];
-}
-
-/** Removes an index that was kept. */
-export function dropKeptIndex(scratch: string): void {
-  keptIndexes.delete(scratch);
-  rmSync(scratch, { force: true });
-}
-
-/** By scratch file. */
-const keptIndexes = new Map<string, KeptIndex>();
-
-function isCurrent({ of, stamp }: KeptIndex, scratch: string, index: IndexFile | null): boolean {
-  try {
-    return index?.stamp === of && stampOf(Buffer.from(scratch).toString('latin1')) === stamp;
-  } catch {
-    return false;
-  }
 }
 
 function isRalphs(path: string): boolean {

@@ -7,7 +7,7 @@ import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
 import type { SeenTree } from '../git/seen-tree.ts';
-import { dropKeptIndex } from '../git/tree.ts';
+import { dropKeptIndex } from '../git/kept-index.ts';
 import { utf8, type Repository } from '../git/git.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
