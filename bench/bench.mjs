@@ -11,6 +11,7 @@ import { repository } from './repository.mjs';
 import { session } from './session.mjs';
 import { startUp } from './start-up.mjs';
 import { stopping } from './stopping.mjs';
+import { streams } from './streams.mjs';
 import { thousandLoops } from './thousand-loops.mjs';
 
 const parts = {
@@ -20,6 +21,7 @@ const parts = {
   listing,
   session,
   output,
+  streams,
   memoryOverTime,
   stopping,
   checkpoint,

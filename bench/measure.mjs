@@ -146,6 +146,22 @@ export function memory(pid, field = 'VmRSS') {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
 }
 
+/** The peak memory of a command, sampled until it exits. */
+export async function peakOf(box, args) {
+  const child = box.start(...args);
+  let peak = 0;
+  const timer = setInterval(() => {
+    try {
+      peak = Math.max(peak, memory(child.pid, 'VmHWM'));
+    } catch {
+      // It has just exited.
+    }
+  }, 5);
+  await ended(child);
+  clearInterval(timer);
+  return peak;
+}
+
 export function ended(child) {
   return new Promise((resolve) => {
     child.once('exit', (code) => resolve(code));

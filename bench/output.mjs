@@ -1,7 +1,7 @@
 // The time and memory that a flood of output takes.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ended, medians, memory, scratch } from './measure.mjs';
+import { ended, medians, memory, peakOf, scratch } from './measure.mjs';
 
 export async function output() {
   const box = scratch();
@@ -51,22 +51,6 @@ export async function output() {
       unit: 's',
     },
   ];
-}
-
-/** The peak memory of a command, sampled until it exits. */
-async function peakOf(box, args) {
-  const child = box.start(...args);
-  let peak = 0;
-  const timer = setInterval(() => {
-    try {
-      peak = Math.max(peak, memory(child.pid, 'VmHWM'));
-    } catch {
-      // It has just exited.
-    }
-  }, 5);
-  await ended(child);
-  clearInterval(timer);
-  return peak;
 }
 
 /** Memory of a loop while its agent runs, compared with a bare Node process, and over many iterations. */

@@ -16,19 +16,23 @@ export interface Protocol {
 export function jsonLines(protocol: Protocol): StreamParser {
   const lines = new LineSplitter();
   let hasResult = false;
-  const take = (line: string | null): readonly AgentEvent[] => {
-    const events =
-      line === null ? [{ type: 'unknown', line: '', isPlain: false } as const] : read(line, protocol);
-    hasResult ||= events.some(({ type }) => type === 'result');
-    return events;
+  const take = (found: readonly AgentEvent[], events: AgentEvent[]): void => {
+    for (const event of found) {
+      hasResult ||= event.type === 'result';
+      events.push(event);
+    }
   };
   return {
-    push: (chunk) => lines.push(chunk).flatMap(take),
+    push(chunk) {
+      const events: AgentEvent[] = [];
+      for (const line of lines.push(chunk)) take(read(line, protocol), events);
+      return events;
+    },
     end() {
       const last = lines.end();
-      const events = last === undefined ? [] : [...take(last)];
-      events.push(...(protocol.end?.() ?? []));
-      hasResult ||= events.some(({ type }) => type === 'result');
+      const events: AgentEvent[] = [];
+      if (last !== undefined) take(read(last, protocol), events);
+      take(protocol.end?.() ?? [], events);
       return hasResult || protocol.hasOptionalResult === true ? events : [...events, CUT_OFF];
     },
   };
@@ -47,7 +51,9 @@ export const CUT_OFF: Extract<AgentEvent, { type: 'result' }> = {
   },
 };
 
-function read(line: string, protocol: Protocol): readonly AgentEvent[] {
+/** The events of a line; null is one that was too long. */
+function read(line: string | null, protocol: Protocol): readonly AgentEvent[] {
+  if (line === null) return [{ type: 'unknown', line: '', isPlain: false }];
   if (line.trim() === '') return [];
   let value: unknown;
   try {

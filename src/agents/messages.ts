@@ -3,7 +3,8 @@
  * one `result`. A `Dialect` has the differences.
  */
 import type { RunError, Tokens } from '../loop/event.ts';
-import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
+import { totalTokens } from '../loop/charge.ts';
+import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
 import type { AgentEvent, ModelUsage, RunFacts, TodoItem, Usage } from './agent.ts';
 import { count, isRecord, list, momentOf, number, record, text, textOrNull, type Json } from './json.ts';
 import type { Protocol } from './json-lines.ts';
@@ -53,11 +54,18 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     // The result repeats messages that the CLI writes in place of the agent.
     if (message['model'] === '<synthetic>' || event['is_api_error_message'] === true) return [];
     model = textOrNull(message['model']) ?? model;
-    const events = list(message['content']).flatMap((block) => content(record(block), id, isOwn));
-    const words = events.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('');
+    const events: AgentEvent[] = [];
+    let words = '';
+    for (const block of list(message['content'])) {
+      for (const one of content(record(block), id, isOwn)) {
+        events.push(one);
+        if (one.type === 'text') words += one.text;
+      }
+    }
     if (words !== '') namelessText = named === null ? words : null;
     const changed = messageUsage.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
-    return changed ? [...events, { type: 'progress', text: '', usage: messageUsage.total, session }] : events;
+    if (changed) events.push({ type: 'progress', text: '', usage: messageUsage.total, session });
+    return events;
   };
 
   const content = (block: Json, message: string, isOwn: boolean): readonly AgentEvent[] => {
@@ -263,10 +271,13 @@ function plainText(value: unknown): string {
  */
 class MessageUsage {
   readonly #dialect: Dialect;
+  /** The last message of each answer that may be incomplete. */
   readonly #open = new Map<string, ModelUsage>();
-  readonly #closed = new Map<string, ModelUsage>();
+  /** The sums of the run so far, by model, and how many answers and results are in each. */
+  readonly #sums = new Map<string, { readonly used: ModelUsage; readonly parts: number }>();
   /** The usage in the results so far. */
   #settled: Usage | null = null;
+  #isSettled = true;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
@@ -275,42 +286,54 @@ class MessageUsage {
   /** Returns whether the usage changed. */
   add(id: string, usage: Json, model: string | null): boolean {
     const tokens = this.#dialect.tokens(usage);
-    if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) return false;
+    if (totalTokens(tokens) === 0) return false;
+    const earlier = this.#open.get(id);
+    const used = { model, tokens };
     this.#open.delete(id);
-    this.#open.set(id, { model, tokens });
-    const [oldest] = this.#open;
-    if (this.#open.size > MAX_OPEN_ANSWERS && oldest !== undefined) {
-      this.#open.delete(oldest[0]);
-      addTo(this.#closed, oldest[1]);
-    }
+    this.#open.set(id, used);
+    const [oldest = ''] = this.#open.size > MAX_OPEN_ANSWERS ? this.#open.keys() : [];
+    this.#open.delete(oldest);
+    this.#count(used, 1);
+    if (earlier !== undefined) this.#count(earlier, -1);
+    this.#isSettled = false;
     return true;
   }
 
   /** The usage of the run so far. */
   get total(): Usage | null {
-    const sums = new Map(this.#closed);
-    for (const part of this.#open.values()) addTo(sums, part);
-    if (sums.size === 0) return this.#settled;
-    for (const part of this.#settled?.parts ?? []) addTo(sums, part);
-    return { parts: [...sums.values()], costUsd: null, isWholeSession: false };
+    if (this.#isSettled) return this.#settled;
+    return { parts: this.#parts, costUsd: null, isWholeSession: false };
   }
 
   /** Replaces the usage of the messages by the exact usage in their result. */
   settle(since: Usage): Usage {
-    const sums = new Map<string, ModelUsage>();
-    for (const part of [...(this.#settled?.parts ?? []), ...since.parts]) addTo(sums, part);
     const costUsd = since.costUsd === null ? null : (this.#settled?.costUsd ?? 0) + since.costUsd;
     this.#open.clear();
-    this.#closed.clear();
-    this.#settled = { parts: [...sums.values()], costUsd, isWholeSession: false };
+    this.#sums.clear();
+    for (const part of [...(this.#settled?.parts ?? []), ...since.parts]) this.#count(part, 1);
+    this.#settled = { parts: this.#parts, costUsd, isWholeSession: false };
+    this.#isSettled = true;
     return this.#settled;
+  }
+
+  get #parts(): readonly ModelUsage[] {
+    return [...this.#sums.values()].map(({ used }) => used);
+  }
+
+  /** Adds a part to the sum of its model, or takes it out again. */
+  #count({ model, tokens }: ModelUsage, times: 1 | -1): void {
+    const key = model ?? '';
+    const sum = this.#sums.get(key);
+    const parts = (sum?.parts ?? 0) + times;
+    if (parts === 0) {
+      this.#sums.delete(key);
+      return;
+    }
+    const before = sum?.used.tokens ?? NOTHING_SPENT.tokens;
+    const after = times === 1 ? addTokens(before, tokens) : subtractTokens(before, tokens);
+    this.#sums.set(key, { used: { model, tokens: after }, parts });
   }
 }
 
 /** Answers that may be incomplete at the same time. */
 const MAX_OPEN_ANSWERS = 32;
-
-function addTo(sums: Map<string, ModelUsage>, { model, tokens }: ModelUsage): void {
-  const key = model ?? '';
-  sums.set(key, { model, tokens: addTokens(sums.get(key)?.tokens ?? NOTHING_SPENT.tokens, tokens) });
-}

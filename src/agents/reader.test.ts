@@ -200,18 +200,22 @@ describe('reading a run', () => {
     expect(reader.snapshot(true).complained).toBe(10);
   });
 
-  it('reports at once what the loop must know, and nothing else', () => {
+  it('reports at once what the loop must know, usage soon, and nothing else', () => {
     const reader = readRun(scripted, detectors, context(), () => {});
-    const news = (event: object): boolean => reader.read(Buffer.from(line(event)));
-    expect(news({ type: 'text', text: 'hello' })).toBe(false);
-    expect(news({ type: 'tool.start', id: 'a', name: 'Bash' })).toBe(false);
+    const news = (...events: readonly object[]): string =>
+      reader.read(Buffer.from(events.map(line).join('')));
+    expect(news({ type: 'text', text: 'hello' })).toBe('later');
+    expect(news({ type: 'tool.start', id: 'a', name: 'Bash' })).toBe('later');
     expect(reader.hasOpenTool).toBe(true);
-    expect(news({ type: 'tool.end', id: 'a' })).toBe(false);
+    expect(news({ type: 'tool.end', id: 'a' })).toBe('later');
     expect(reader.hasOpenTool).toBe(false);
-    expect(news({ type: 'limit', resetsAt: 12, message: 'later' })).toBe(true);
+    expect(news({ type: 'limit', resetsAt: 12, message: 'later' })).toBe('now');
     expect(reader.snapshot(false).limit).toEqual({ resetsAt: 12, message: 'later' });
-    expect(news({ type: 'progress', costUsd: 0.1 })).toBe(true);
-    expect(news({ type: 'result', ok: false, error: 'bad' })).toBe(true);
+    expect(news({ type: 'progress', costUsd: 0.1 })).toBe('soon');
+    expect(news({ type: 'limit', message: 'later' }, { type: 'progress', costUsd: 0.2 })).toBe('now');
+    expect(reader.hasResult).toBe(false);
+    expect(news({ type: 'result', ok: false, error: 'bad' })).toBe('now');
+    expect(reader.hasResult).toBe(true);
     expect(reader.error).toEqual({ kind: 'other', message: 'bad' });
     expect(reader.snapshot(false).said).toBe('error');
   });

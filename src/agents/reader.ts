@@ -8,22 +8,22 @@
  */
 import { StringDecoder } from 'node:string_decoder';
 import type { Detector } from '../loop/completion.ts';
-import type { Cost, OutputSnapshot, RunError, Tokens, UsageLimit } from '../loop/event.ts';
-import { totalTokens } from '../loop/charge.ts';
+import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
-import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import { LineSplitter } from '../process/lines.ts';
 import type { Agent, AgentEvent, RecordedRun, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
 import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
+import type { Price } from './prices.ts';
 import { remedyFor } from './remedies.ts';
+import { RunUsage } from './run-usage.ts';
 import { limitInLastLine, readTrouble } from './trouble.ts';
 
 export interface RunReader {
-  /** Reads a chunk of stdout; returns true if the loop should get a new snapshot at once. */
-  read(chunk: Buffer): boolean;
+  /** Reads a chunk of stdout; returns when the loop should get a new snapshot. */
+  read(chunk: Buffer): News;
   /** Reads a chunk of stderr; returns the part of it that was not shown before. */
   readStderr(chunk: Buffer): Buffer;
   /** Reads what a terminal shows of the agent's own text now; returns true if it has a claim. */
@@ -31,6 +31,8 @@ export interface RunReader {
   /** There is no more output. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
+  /** The stream has reported a result. */
+  readonly hasResult: boolean;
   /** A tool call is open: silence is not inactivity. */
   readonly hasOpenTool: boolean;
   /** The error that the output reports. */
@@ -40,6 +42,9 @@ export interface RunReader {
   /** The last chunk shows only that the agent cannot reach its provider: it is no sign of activity. */
   readonly isUnreachable: boolean;
 }
+
+/** When the loop should get a snapshot: at once, soon (it has new usage), or at any later time. */
+export type News = 'now' | 'soon' | 'later';
 
 /** Creates a reader. `show` gets new events, `recall` those that were shown before. */
 export function readRun(
@@ -65,7 +70,7 @@ export interface ReadContext extends RunFacts {
   /** Masks secrets in a text: error messages go into the journal. */
   readonly hide: (text: string) => string;
   /** The price of tokens; null if it is unknown. */
-  readonly price: (model: string | null, tokens: Tokens) => number | null;
+  readonly price: Price;
 }
 
 /** The CLI may refresh a credential between attempts; after this many refusals the provider will not accept it. */
@@ -81,6 +86,12 @@ const LAST_LINES = 5;
 /** Open tool calls; calls that never end must not accumulate. */
 const MAX_OPEN_TOOLS = 100;
 
+/**
+ * A chunk is parsed in pieces of this size: what is read of a piece is garbage before the collector looks at it, which halves the
+ * time for a flood of events.
+ */
+const PIECE_BYTES = 16 * 1024;
+
 type Viewer = Readonly<Record<'show' | 'recall', (event: AgentEvent) => void>>;
 
 class Reader implements RunReader {
@@ -89,6 +100,7 @@ class Reader implements RunReader {
   readonly #viewer: Viewer;
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
+  readonly #usage: RunUsage;
   readonly #stderrDecoder = new StringDecoder('utf8');
   #scanner: Scanner;
   /** For stderr, separately: the order of stdout and stderr is unknown. */
@@ -100,8 +112,6 @@ class Reader implements RunReader {
   #stderrOffset = 0;
   #stderrHead = '';
   #stderrTail = '';
-  #tokens: Tokens | null = null;
-  #cost: Cost | null = null;
   #session: string | null = null;
   #steps = 0;
   #unknown = 0;
@@ -113,7 +123,7 @@ class Reader implements RunReader {
   /** The last chunk has an event of an agent that works. */
   #hasWorked = false;
   #isCutOff = false;
-  #hasNews = false;
+  #news: News = 'later';
   #screens = 0;
 
   constructor(agent: Agent, scanner: Scanner, context: ReadContext, viewer: Viewer) {
@@ -123,11 +133,16 @@ class Reader implements RunReader {
     this.#stderrScanner = scanner;
     this.#stderrEcho = agent.call === null ? echoOf(context.folder) : null;
     this.#context = context;
+    this.#usage = new RunUsage(context.price);
     this.#viewer = viewer;
   }
 
   get hasOpenTool(): boolean {
     return this.#openTools.size > 0;
+  }
+
+  get hasResult(): boolean {
+    return this.#said !== null;
   }
 
   get error(): RunError | null {
@@ -142,14 +157,21 @@ class Reader implements RunReader {
     return this.#isUnreachable && !this.#hasWorked;
   }
 
-  read(chunk: Buffer): boolean {
-    this.#hasNews = false;
+  read(chunk: Buffer): News {
+    this.#news = 'later';
     this.#hasWorked = false;
     const known = Math.min(Math.max(0, this.#context.shown.offset - this.#offset), chunk.length);
-    if (known > 0) this.#take(this.#parser.push(chunk.subarray(0, known)), false);
-    if (known < chunk.length) this.#take(this.#parser.push(chunk.subarray(known)), true);
+    this.#parse(chunk.subarray(0, known), false);
+    this.#parse(chunk.subarray(known), true);
     this.#offset += chunk.length;
-    return this.#hasNews || this.#scanner.claim(false) !== null;
+    return this.#scanner.claim(false) === null ? this.#news : 'now';
+  }
+
+  #parse(chunk: Buffer, visible: boolean): void {
+    // The text of an unknown command needs no parsing.
+    const size = this.#agent.call === null ? Math.max(1, chunk.length) : PIECE_BYTES;
+    for (let at = 0; at < chunk.length; at += size)
+      this.#take(this.#parser.push(chunk.subarray(at, at + size)), visible);
   }
 
   readStderr(chunk: Buffer): Buffer {
@@ -195,8 +217,8 @@ class Reader implements RunReader {
       ...(this.#stderrOffset === 0 ? {} : { complained: this.#stderrOffset }),
       ...(this.#session === null ? {} : { session: this.#session }),
       ...(this.#unknown === 0 ? {} : { unknown: this.#unknown }),
-      tokens: this.#tokens,
-      cost: this.#cost,
+      tokens: this.#usage.tokens,
+      cost: this.#usage.cost,
       steps: this.#steps,
       said: this.#said,
       claim,
@@ -249,7 +271,7 @@ class Reader implements RunReader {
           resetsAt: this.#limit?.resetsAt ?? event.resetsAt,
           message: this.#context.hide(event.message),
         };
-        this.#hasNews = true;
+        this.#news = 'now';
         return;
       case 'result':
         if (event.text !== null) {
@@ -263,7 +285,7 @@ class Reader implements RunReader {
         this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
-        this.#hasNews = true;
+        this.#news = 'now';
         return;
       case 'unknown':
         this.#unknown++;
@@ -283,35 +305,15 @@ class Reader implements RunReader {
     if (isHopeless !== true) return;
     this.#error = this.#withRemedy(error);
     this.#isHopeless = true;
-    this.#hasNews = true;
+    this.#news = 'now';
   }
 
   #addUsage(usage: Usage | null, session: string | null): void {
     this.#session = session ?? this.#session;
-    if (usage === null || isEmpty(usage)) return;
-    const { price } = this.#context;
-    const before =
-      usage.isWholeSession && this.#session === this.#context.session?.id ? this.#context.session : null;
-    // A partial estimate is better than none, so models without a price are left out.
-    let estimate: number | null = null;
-    let isPartial = false;
-    let tokens: Tokens = NOTHING_SPENT.tokens;
-    for (const part of usage.parts) {
-      const one = price(part.model, part.tokens);
-      if (one !== null) estimate = (estimate ?? 0) + one;
-      else isPartial ||= totalTokens(part.tokens) > 0;
-      tokens = addTokens(tokens, part.tokens);
-    }
-    if (usage.parts.length > 0)
-      this.#tokens = before === null ? tokens : subtractTokens(tokens, before.tokens);
-    const earlier = before?.usd ?? 0;
-    if (usage.costUsd !== null)
-      this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
-    else if (estimate !== null) {
-      const cost: Cost = { usd: Math.max(0, estimate - earlier), source: 'estimated' };
-      this.#cost = isPartial ? { ...cost, isPartial } : cost;
-    }
-    this.#hasNews = true;
+    if (usage === null) return;
+    const { session: earlier } = this.#context;
+    const before = usage.isWholeSession && this.#session === earlier?.id ? earlier : null;
+    if (this.#usage.add(usage, before) && this.#news === 'later') this.#news = 'soon';
   }
 
   /** A program that could not start, or gave up, may report why only on stderr. */
@@ -338,7 +340,7 @@ class Reader implements RunReader {
 
   /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
   #learnFromRecord(): void {
-    if (this.#tokens !== null || this.#cost !== null) return;
+    if (this.#usage.tokens !== null || this.#usage.cost !== null) return;
     const facts = { ...this.#context, session: this.#session, stderr: this.#stderrHead };
     const usage = this.#agent.recorded?.(facts) ?? null;
     if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);
@@ -379,9 +381,4 @@ function isWork(event: AgentEvent): boolean {
     case 'denied':
       return true;
   }
-}
-
-/** An agent that reports no tokens and no cost at all, as after a refused request, does not know what it used. */
-function isEmpty({ costUsd, parts }: Usage): boolean {
-  return (costUsd ?? 0) === 0 && parts.every(({ tokens }) => totalTokens(tokens) === 0);
 }

@@ -67,8 +67,8 @@ export class Console implements LoopObserver {
     if (this.#screen.hasStatusLine) this.#timer = setInterval(() => this.#drawStatus(), 1000).unref();
   }
 
-  agent(event: AgentEvent & { readonly at: number }): void {
-    this.#activeAt = event.at;
+  agent(event: AgentEvent, at: number): void {
+    this.#activeAt = at;
     this.#count(event);
     for (const line of this.#provider.lines(event)) this.status(line);
     if (this.#hidesAgent) return;

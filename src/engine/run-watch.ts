@@ -1,4 +1,4 @@
-import type { RunReader } from '../agents/reader.ts';
+import type { News, RunReader } from '../agents/reader.ts';
 import type { HostedRun, OutputStream } from '../hosts/host.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
@@ -27,6 +27,9 @@ export type Reason =
 /** How much of the shown output may be missing in the journal after a crash. */
 const PUBLISH_EVERY_MS = 5000;
 
+/** How long a limit on cost or tokens may be exceeded unnoticed: each answer of the model reports usage. */
+const USAGE_EVERY_MS = 50;
+
 /** Watches a run until it ends, there is a reason to end it, or its owner leaves; `reason` is the first of these. */
 export class RunWatch {
   readonly reason: Promise<Reason>;
@@ -40,6 +43,8 @@ export class RunWatch {
   #bytes = 0;
   readonly #activity: Activity;
   #publishedAt: number;
+  /** Cancels the publication of usage that was reported since. */
+  #nextPublication: (() => void) | null = null;
   #saidAt: number | null = null;
   #isClosed = false;
   #looking: Promise<void> = Promise.resolve();
@@ -73,6 +78,7 @@ export class RunWatch {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#alarms) cancel();
+    this.#nextPublication?.();
     this.#nextLook?.();
     this.#task.onChange(null);
     await Promise.all([this.#looking, this.#lookingAtScreen]);
@@ -93,32 +99,43 @@ export class RunWatch {
     const { clock, observers } = this.#driver.ports;
     const now = clock.now();
     this.#bytes += chunk.length;
-    const hasNews = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
+    const news = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
     if (this.hasFlooded) this.#expire('output');
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (!this.#reader.isUnreachable) this.#activity.heard(chunk, now);
-    if (hasNews || now - this.#publishedAt >= PUBLISH_EVERY_MS) this.publish();
+    this.#publishWhenDue(news, now);
     return ready(observers);
   }
 
-  #readStderr(chunk: Buffer): boolean {
+  #publishWhenDue(news: News, now: number): void {
+    const waits = { now: 0, soon: USAGE_EVERY_MS, later: PUBLISH_EVERY_MS };
+    const due = this.#publishedAt + waits[news];
+    if (now >= due) this.publish();
+    // The agent may print nothing more for a while. The end of a run that is no longer watched has its usage.
+    else if (news === 'soon' && this.#nextPublication === null && !this.#isClosed)
+      this.#nextPublication = this.#driver.ports.clock.at(due, () => this.publish());
+  }
+
+  #readStderr(chunk: Buffer): News {
     const fresh = this.#reader.readStderr(chunk);
     const { observers } = this.#driver.ports;
     if (fresh.length > 0) for (const observer of observers) observer.complained?.(this.#run, fresh);
-    return false;
+    return 'later';
   }
 
-  #readStdout(chunk: Buffer, now: number): boolean {
-    const hasNews = this.#reader.read(chunk);
-    if (hasNews && this.#saidAt === null && this.#reader.snapshot(false).said !== null) {
+  #readStdout(chunk: Buffer, now: number): News {
+    const news = this.#reader.read(chunk);
+    if (this.#saidAt === null && this.#reader.hasResult) {
       this.#saidAt = now;
       this.#arm();
     }
-    return hasNews;
+    return news;
   }
 
   /** Journals what was read, unless the journal has it already. */
   publish(): void {
+    this.#nextPublication?.();
+    this.#nextPublication = null;
     this.#publishedAt = this.#driver.ports.clock.now();
     const snapshot = this.#reader.snapshot(false);
     const known = openRun(this.#driver.state)?.output;

@@ -90,7 +90,7 @@ export class Loop {
       this.#listener(event);
     };
     try {
-      const stop = await this.#owned.drive({ appended: show, agent: show });
+      const stop = await this.#owned.drive({ appended: show, agent: (event, at) => show({ ...event, at }) });
       if (stop.why === 'lost') throw new UserError(stop.error.message, 3, { cause: stop.error });
       return loopResult(this.#owned);
     } finally {

@@ -3,6 +3,7 @@ import { ownLineTag } from './own-line-matcher.ts';
 
 /** Like `ownLineTag`, but only on the last line that is not blank: any later text takes the claim back. */
 export function lastLineTag(name: string, value: string): Matcher {
+  const fresh = ownLineTag(name, value);
   const reading = (inner: Matcher, wasTakenBack: boolean): Matcher => ({
     read(text) {
       let current = inner;
@@ -10,7 +11,7 @@ export function lastLineTag(name: string, value: string): Matcher {
       for (const line of text.split(/(?<=\n)/)) {
         // A tag counts only outside of code and quotation, so the text after it begins outside of them, too.
         if (current.found(false) !== null && line.trim() !== '') {
-          current = ownLineTag(name, value);
+          current = fresh;
           takenBack = true;
         }
         current = current.read(line);
@@ -22,5 +23,5 @@ export function lastLineTag(name: string, value: string): Matcher {
     missed: () => (inner.found(true) === null ? (inner.missed?.() ?? (wasTakenBack ? 'text' : null)) : null),
     held: inner.held,
   });
-  return reading(ownLineTag(name, value), false);
+  return reading(fresh, false);
 }

@@ -33,6 +33,27 @@ export function either(one: Matcher, other: Matcher): Matcher {
   };
 }
 
+/**
+ * Reads the first piece only once that matters. Most messages come in one piece and have nothing that `needed` finds, and without
+ * that the matcher has nothing to find either.
+ */
+export function deferred(matcher: Matcher, needed: RegExp): Matcher {
+  const waiting = (text: string): Matcher => {
+    let read: Matcher | null = null;
+    const inner = (): Matcher => (read ??= matcher.read(text));
+    return {
+      read: (more) => inner().read(more),
+      found: (ended) => (needed.test(text) ? inner().found(ended) : null),
+      missed: () => (needed.test(text) ? (inner().missed?.() ?? null) : null),
+      held: text.length,
+    };
+  };
+  return {
+    ...matcher,
+    read: (text) => (text.length > MAX_MATCH_LENGTH ? matcher.read(text) : waiting(text)),
+  };
+}
+
 /** Compares ignoring case, like the `i` flag of a regular expression for common letters. */
 export function sameIgnoringCase(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();

@@ -26,9 +26,9 @@ export function ownLineTag(name: string, value: string): Matcher {
       for (const line of lines) current = endOfLine(extend(current, line), tag);
       return reading(extend(current, last), mentioned.read(text));
     },
-    found: (ended) => (ended ? endOfLine(state, tag) : state).match,
+    found: (ended) => (ended ? atEnd(state, tag) : state).match,
     missed() {
-      const { match, misplaced } = endOfLine(state, tag);
+      const { match, misplaced } = atEnd(state, tag);
       if (match !== null) return null;
       return misplaced ?? (mentioned.found(true) === null ? null : 'text');
     },
@@ -95,6 +95,11 @@ function extend(state: Lines, text: string): Lines {
   const line = state.line + text;
   if (line.length <= MAX_LINE_LENGTH) return { ...state, line };
   return { ...state, line: line.slice(0, MAX_LINE_LENGTH), overlong: true };
+}
+
+/** The text ends here. Without the last character of a tag, its last line has none. */
+function atEnd(state: Lines, tag: Tag): Lines {
+  return state.line.includes('>') ? endOfLine(state, tag) : state;
 }
 
 function endOfLine(state: Lines, tag: Tag): Lines {

@@ -14,7 +14,7 @@ import {
   type TextDetector,
 } from './completion.ts';
 import { lastLineTag } from './last-line-matcher.ts';
-import { either, settled, type Matcher } from './matcher.ts';
+import { deferred, either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
 import { pattern } from './pattern-matcher.ts';
 import { translatePattern } from './python-pattern.ts';
@@ -23,10 +23,11 @@ import { word } from './word-matcher.ts';
 
 /** A scanner before the first piece. */
 export function startScan(detectors: readonly Detector[]): Scanner {
-  return scanner(
+  return new PieceScanner(
     detectors.filter(isTextDetector).flatMap((detector) => {
-      const matcher = matcherFor(detector);
-      const last: Reader = { detector, message: null, matcher, readsAll: false, missedBefore: false };
+      const begin = { text: matcherFor(detector, false), answer: matcherFor(detector, true) };
+      const matcher = begin.text;
+      const last: Reader = { detector, begin, message: null, matcher, readsAll: false, missedBefore: false };
       return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
     }),
   );
@@ -81,6 +82,8 @@ const IN_SCOPE: Readonly<Record<Scope, readonly PieceSource[]>> = {
 
 interface Reader {
   readonly detector: TextDetector;
+  /** Matchers before a text and before an answer. They have compiled patterns, so each message begins with the same. */
+  readonly begin: Readonly<Record<'text' | 'answer', Matcher>>;
   readonly message: string | null;
   readonly matcher: Matcher;
   /** Reads all messages as one text, for as long as the stream reports no answer. */
@@ -89,20 +92,34 @@ interface Reader {
   readonly missedBefore: boolean;
 }
 
-function scanner(readers: readonly Reader[]): Scanner {
-  return {
-    read: (piece) =>
-      piece.text === '' ? scanner(readers) : scanner(readers.map((reader) => readOn(reader, piece))),
-    claim: (ended) => claimOf(readers, ended),
-    nearMiss() {
-      if (claimOf(readers, true) !== null) return null;
-      const inLast = readers.find(({ matcher }) => isMissed(matcher));
-      const where = inLast?.matcher.missed?.() ?? 'earlier-message';
-      const { detector } = inLast ?? readers.find(({ missedBefore }) => missedBefore) ?? {};
-      return detector === undefined || !('placement' in detector) ? null : { tag: tagOf(detector), where };
-    },
-    held: readers.reduce((sum, reader) => sum + reader.matcher.held, 0),
-  };
+class PieceScanner implements Scanner {
+  readonly #readers: readonly Reader[];
+
+  constructor(readers: readonly Reader[]) {
+    this.#readers = readers;
+  }
+
+  get held(): number {
+    return this.#readers.reduce((sum, { matcher }) => sum + matcher.held, 0);
+  }
+
+  read(piece: Piece): Scanner {
+    if (piece.text === '' || !this.#readers.some((reader) => isInScope(reader, piece))) return this;
+    return new PieceScanner(this.#readers.map((reader) => readOn(reader, piece)));
+  }
+
+  claim(ended: boolean): Claim | null {
+    return claimOf(this.#readers, ended);
+  }
+
+  nearMiss(): NearMiss | null {
+    const readers = this.#readers;
+    if (claimOf(readers, true) !== null) return null;
+    const inLast = readers.find(({ matcher }) => isMissed(matcher));
+    const where = inLast?.matcher.missed?.() ?? 'earlier-message';
+    const { detector } = inLast ?? readers.find(({ missedBefore }) => missedBefore) ?? {};
+    return detector === undefined || !('placement' in detector) ? null : { tag: tagOf(detector), where };
+  }
 }
 
 function claimOf(readers: readonly Reader[], ended: boolean): Claim | null {
@@ -114,13 +131,16 @@ function claimOf(readers: readonly Reader[], ended: boolean): Claim | null {
   return null;
 }
 
+function isInScope({ detector }: Reader, { source, earlier }: Piece): boolean {
+  return IN_SCOPE[detector.scope].includes(source) && !(earlier === true && detector.history === 'loop');
+}
+
 function readOn(reader: Reader, piece: Piece): Reader {
   const { detector } = reader;
-  if (!IN_SCOPE[detector.scope].includes(piece.source)) return reader;
-  if (piece.earlier === true && detector.history === 'loop') return reader;
+  if (!isInScope(reader, piece)) return reader;
   if (reader.readsAll) return readAll(reader, piece);
   const begins = readsLastMessageOnly(detector) && reader.message !== piece.message;
-  const matcher = begins ? matcherFor(detector, piece.source) : reader.matcher;
+  const matcher = begins ? reader.begin[isAnswer(piece.source) ? 'answer' : 'text'] : reader.matcher;
   const missedBefore = reader.missedBefore || (begins && hasTag(reader.matcher));
   return { ...reader, message: piece.message, matcher: matcher.read(piece.text), missedBefore };
 }
@@ -154,24 +174,28 @@ function readsLastMessageOnly(detector: TextDetector): boolean {
 
 const LAST_MESSAGE: ReadonlySet<Scope> = new Set<Scope>(['final-answer', 'captured', 'screen']);
 
-function isAnswer(source: PieceSource | undefined): boolean {
+function isAnswer(source: PieceSource): boolean {
   return source === 'answer' || source === 'last-message';
 }
 
 const ON_A_LINE = { 'own-line': ownLineTag, 'last-line': lastLineTag } as const;
 
-function matcherFor(detector: TextDetector, source?: PieceSource): Matcher {
+function onLine(placement: keyof typeof ON_A_LINE, name: string, value: string): Matcher {
+  return deferred(ON_A_LINE[placement](name, value), new RegExp(`</${name}>`, 'i'));
+}
+
+function matcherFor(detector: TextDetector, readsAnswer: boolean): Matcher {
   switch (detector.kind) {
     case 'response-tag':
-      if (detector.placement !== 'anywhere') return ON_A_LINE[detector.placement]('response', detector.value);
+      if (detector.placement !== 'anywhere') return onLine(detector.placement, 'response', detector.value);
       // A final answer that consists only of the value needs no tag.
-      return isAnswer(source) && (detector.scope === 'final-answer' || detector.scope === 'captured')
+      return readsAnswer && (detector.scope === 'final-answer' || detector.scope === 'captured')
         ? either(firstTag('response', detector.value), alone(detector.value))
         : firstTag('response', detector.value);
     case 'promise-tag':
       return detector.placement === 'anywhere'
         ? anyTag('promise', detector.value)
-        : ON_A_LINE[detector.placement]('promise', detector.value);
+        : onLine(detector.placement, 'promise', detector.value);
     case 'word':
       return word(detector.value, detector.within);
     case 'pattern': {

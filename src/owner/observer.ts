@@ -8,7 +8,7 @@ import type { Observer } from '../engine/ports.ts';
  */
 export interface LoopObserver extends Observer {
   /** The agent said or did something, at this moment. */
-  agent?(event: AgentEvent & { readonly at: number }): void;
+  agent?(event: AgentEvent, at: number): void;
   /** The agent said or did something that an earlier owner has shown already. */
   recalled?(event: AgentEvent): void;
   /** The prompt of the run that is about to start, without secrets. */

@@ -41,7 +41,7 @@ it('S2.78 passes on agent events with their time, tool calls with their id, and 
     parent: null,
   });
   const seen: (AgentEvent & { readonly at: number })[] = [];
-  const stop = await loop.drive({ agent: (event) => seen.push(event) });
+  const stop = await loop.drive({ agent: (event, at) => seen.push({ ...event, at }) });
   expect(stop).toMatchObject({ why: 'ended', outcome: { type: 'done' } });
   expect(seen.map(({ type }) => type)).toEqual(['tool.start', 'tool.end', 'result']);
   expect(seen.every(({ at }) => at >= before && at <= Date.now())).toBe(true);

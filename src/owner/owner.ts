@@ -282,8 +282,8 @@ export class OwnedLoop {
       agent: agentNamed(spec.agent.kind),
       account: this.#account,
       show: (event) => {
-        const seen = { ...event, at: Date.now() };
-        for (const observer of this.#observers) observer.agent?.(seen);
+        const now = Date.now();
+        for (const observer of this.#observers) observer.agent?.(event, now);
       },
       recall: (event) => {
         for (const observer of this.#observers) observer.recalled?.(event);

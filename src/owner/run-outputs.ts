@@ -40,8 +40,9 @@ export class RunOutputs implements LoopObserver {
   }
 
   #hear(event: AgentEvent): void {
+    if (!this.#hasOwnText || (event.type !== 'text' && event.type !== 'result')) return;
     const run = this.#openRun();
-    if (!this.#hasOwnText || run === null) return;
+    if (run === null) return;
     if (run !== this.#run) {
       this.#run = run;
       this.#message = null;

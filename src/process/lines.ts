@@ -17,18 +17,26 @@ export class LineSplitter {
   push(chunk: Buffer): (string | null)[] {
     const lines: (string | null)[] = [];
     let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      this.#keep(chunk.subarray(start, end));
-      lines.push(this.#take());
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      lines.push(this.#lineIn(chunk, start, end));
       start = end + 1;
     }
-    this.#keep(chunk.subarray(start));
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
     return lines;
   }
 
   /** Returns the unfinished last line; undefined if there is none. */
   end(): string | null | undefined {
     return this.#length === 0 && !this.#overlong ? undefined : this.#take();
+  }
+
+  /** The line that ends here. Most lines are within one chunk, and are decoded there without a copy. */
+  #lineIn(chunk: Buffer, start: number, end: number): string | null {
+    if (this.#length > 0 || this.#overlong || end - start > this.#maxLength) {
+      this.#keep(chunk.subarray(start, end));
+      return this.#take();
+    }
+    return decode(chunk, start, end);
   }
 
   #keep(part: Buffer): void {
@@ -41,12 +49,19 @@ export class LineSplitter {
   }
 
   #take(): string | null {
-    const line = this.#overlong
-      ? null
-      : Buffer.concat(this.#parts, this.#length).toString('utf8').replace(/\r$/, '');
+    const line = this.#overlong ? null : decode(Buffer.concat(this.#parts, this.#length), 0, this.#length);
     this.#parts = [];
     this.#length = 0;
     this.#overlong = false;
     return line;
   }
+}
+
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
+/** The text of a line, without the carriage return of a line end as Windows has it. */
+function decode(bytes: Buffer, start: number, end: number): string {
+  const last = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+  return bytes.toString('utf8', start, last);
 }

@@ -117,7 +117,7 @@ class Output {
         price: () => null,
         hide: (text) => text,
       },
-      (event) => observer.agent?.({ ...event, at: endedAt ?? Date.now() }),
+      (event) => observer.agent?.(event, endedAt ?? Date.now()),
     );
     this.#reader = reader;
     if (existsSync(join(path, 'stdout.log')))

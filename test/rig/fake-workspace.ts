@@ -106,9 +106,11 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
   let seen: OutputSnapshot = NO_OUTPUT;
   return {
     read(chunk) {
-      const known = JSON.stringify({ ...seen, offset: 0 });
+      const known = seen;
       seen = world.output(process, chunk.readDoubleLE());
-      return endsByClaim(seen) || JSON.stringify({ ...seen, offset: 0 }) !== known;
+      if (endsByClaim(seen) || isChanged(known, { ...seen, tokens: known.tokens, cost: known.cost }))
+        return 'now';
+      return isChanged(known, seen) ? 'soon' : 'later';
     },
     readStderr: (chunk) => chunk,
     readScreen: () => false,
@@ -117,8 +119,15 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     hasOpenTool: false,
     isHopeless: false,
     isUnreachable: false,
+    get hasResult() {
+      return seen.said !== null;
+    },
     get error() {
       return script.ending.how === 'exited' && startedAt + seen.offset >= endsAt ? script.ending.error : null;
     },
   };
+}
+
+function isChanged(known: OutputSnapshot, seen: OutputSnapshot): boolean {
+  return JSON.stringify({ ...known, offset: 0 }) !== JSON.stringify({ ...seen, offset: 0 });
 }
