@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const architect = ['-p', 'build it', '--preset', 'architect'];
 const complete = 'echo COMPLETE';
 
 describe('the architect preset', () => {
   it('S3.1 S3.4 S3.19 S3.23 S3.44 succeeds when every check passes and the agent prints the completion tag (T083)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `echo first words; ${complete}`);
     stage.plans(2, `: > fixed; ${complete}`);
     const { code, stderr } = await stage.run(...architect, '--check', 'true', '--check', 'test -e fixed');
@@ -19,7 +19,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.20 S3.30 S3.44 continues while the completion tag is missing or a check fails (T084)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const unclaimed = await stage.run(...architect, '-m', '3', '--check', 'true');
     expect({ code: unclaimed.code, calls: stage.calls }).toEqual({ code: 1, calls: 3 });
     expect(stage.read('.ralph/loops/it/progress.md').match(/— PASS/g)).toHaveLength(3);
@@ -32,7 +32,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.9 completes on COMPLETE, or on the tag of --completion-tag', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'echo "it is COMPLETE, in other words SHIPPED"');
     expect((await stage.run(...architect, '--check', 'true')).code).toBe(0);
     const chosen = await stage.run(...architect, '--completion-tag', 'SHIPPED', '--check', 'true');
@@ -43,7 +43,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.53 does not take INCOMPLETE for COMPLETE, nor a longer word for a word of the user', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'echo "The work is INCOMPLETE and UNSHIPPED."');
     const once = ['-m', '1', '--check', 'true'];
     expect((await stage.run(...architect, ...once)).code).toBe(1);
@@ -55,14 +55,14 @@ describe('the architect preset', () => {
   });
 
   it('S3.4 S3.52 rejects a loop without checks and starts nothing (T085)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.run(...architect);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
     expect(stderr).toMatch(/^ralph: error: .*at least one check \(preset architect\)/);
   });
 
   it('S3.14 prints only the final result with --quiet (T085)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, `: > fixed; echo working; ${complete}`);
     const { code, stdout, stderr } = await stage.run(...architect, '--quiet', '--check', 'test -e fixed');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -72,7 +72,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.25 keeps the last 2000 characters of a check, stdout before stderr (T088)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('out', 'o'.repeat(1500));
     stage.write('err', 'e'.repeat(1500));
     await stage.run(...architect, '-m', '2', '--check', 'cat err >&2; cat out; exit 1');
@@ -82,7 +82,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.8 S3.32 stops after the iteration that exceeds --max-time, without cutting its run short (T090)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'sleep 1.2');
     const { code, stderr } = await stage.run(...architect, '--max-time', '1', '--check', 'false');
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 1 });
@@ -93,7 +93,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.21 reports the iteration limit if the last iteration also exceeds --max-time, unless it succeeds (T090)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'sleep 0.3');
     stage.plans(2, `sleep 0.3; ${complete}`);
     const args = ['-m', '1', '--max-time', '200ms', '--check', 'true'];
@@ -103,7 +103,7 @@ describe('the architect preset', () => {
   });
 
   it('runs no checks after an agent crash, and reports the crash in the next prompt (T091)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `${complete}; exit 9`);
     stage.plans(2, complete);
     const { code } = await stage.run(...architect, '--check', ': > "$FAKE_PLAN/checked-$RALPH_ITERATION"');
@@ -114,7 +114,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.27 S3.28 appends an entry to progress.md for every iteration (T092)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const emit = (event: object) => `echo '${JSON.stringify(event)}'`;
     stage.plans(
       1,
@@ -161,7 +161,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.2 S3.29 S3.48 puts task, instructions, diff, failed checks and progress into the second prompt, in this order (T086)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo changed >> README.md');
     await stage.run(...architect, '-m', '2', '--check', 'true', '--check', 'echo broken; false');
     const headings = (call: number) => stage.given(call, 'stdin').match(/^##+ .*$/gm);
@@ -183,7 +183,7 @@ describe('the architect preset', () => {
   });
 
   it('S3.49 truncates a long diff, and omits the diff if it is empty or there is no repository (T093 T095)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'head -c 9000 /dev/zero | tr "\\0" x >> README.md; printf "\\377\\376" >> README.md');
     await stage.run(...architect, '-m', '3', '--check', 'false');
     expect(stage.given(2, 'stdin')).toMatch(/x\n\.\.\. \(diff truncated\)\n```/);

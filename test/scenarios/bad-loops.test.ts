@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const work = ['-p', 'work', '-m', '1'];
 
@@ -49,7 +49,7 @@ describe('a journal', () => {
     lines.map((line, index) => (index === 3 ? line.replace('"type"', '"tpye"') : line));
 
   it('from a newer version makes resume fail and stays unchanged', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const content = await runAndCorrupt(stage, fromNewerVersion);
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(2);
@@ -58,7 +58,7 @@ describe('a journal', () => {
   });
 
   it('from a newer version makes every command fail and stays unchanged', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const content = await runAndCorrupt(stage, fromNewerVersion);
     expect(await answers(stage, newer)).toEqual(refusals);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
@@ -66,7 +66,7 @@ describe('a journal', () => {
   });
 
   it('damaged in the middle makes resume name the line and stays unchanged', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const content = await runAndCorrupt(stage, withDamage);
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(2);
@@ -78,7 +78,7 @@ describe('a journal', () => {
   });
 
   it('damaged in the middle makes every command fail and stays unchanged', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const content = await runAndCorrupt(stage, withDamage);
     expect(await answers(stage, damaged)).toEqual(refusals);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
@@ -86,7 +86,7 @@ describe('a journal', () => {
   });
 
   it('that is unreadable is reported by status and ls, which still show the other loops', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.ralph('run', '--name', 'other', ...work, '--', stage.agent).ended;
     await runAndCorrupt(stage, fromNewerVersion);
     const status = await stage.ralph('status', 'it').ended;
@@ -99,7 +99,7 @@ describe('a journal', () => {
   });
 
   it('that is unreadable is archived unchanged by --fresh, which starts a new loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const content = await runAndCorrupt(stage, withDamage);
     const { code } = await stage.run(...work, '--fresh');
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
@@ -107,14 +107,14 @@ describe('a journal', () => {
   });
 
   it('that is unreadable can be deleted with rm', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await runAndCorrupt(stage, withDamage);
     expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
     expect(stage.loops).toEqual([]);
   });
 
   it('with a torn last line is not damaged, and the loop resumes', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await runAndCorrupt(stage, (lines) => [...lines.slice(0, -2), (lines.at(-2) ?? '').slice(0, 20)]);
     const { code } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(1);
@@ -125,7 +125,7 @@ describe('a journal', () => {
 
 describe('a loop', () => {
   it('that is done rejects resume and pause, and prints how to start it again', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, "echo '<promise>DONE</promise>'");
     await stage.run('-p', 'work');
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
@@ -135,7 +135,7 @@ describe('a loop', () => {
   });
 
   it('that has ended rejects pause and set, and warns about stop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work);
     for (const args of [
       ['pause', 'it'],
@@ -151,7 +151,7 @@ describe('a loop', () => {
   });
 
   it('rejects unknown settings and invalid values', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work);
     const bad = {
       'foo=1': /max-iterations.*got "foo=1"/,
@@ -172,7 +172,7 @@ describe('a loop', () => {
   });
 
   it('lists its runs when the requested one does not exist', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work);
     const { code, stderr } = await stage.ralph('logs', 'it', '--run', '7').ended;
     expect(code).toBe(2);
@@ -180,7 +180,7 @@ describe('a loop', () => {
   });
 
   it('that hit its limit prints a resume command that works', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const ended = await stage.run(...work);
     const [, next = ''] = /resume +ralph (.*)\n/.exec(ended.stderr) ?? [];
     expect(next).toBe('resume it -m 2');

@@ -8,7 +8,7 @@ import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { BusPosts } from '../../src/projections/bus-posts.ts';
 import { LoopFolder } from '../../src/store/store.ts';
 import { heldLock } from '../rig/held-lock.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const conductor = ['-p', 'work', '--preset', 'conductor', '--restart-delay', '0'];
 const createsDone = ': > "$TASK_FOLDER/DONE"';
@@ -35,7 +35,7 @@ const posted = (stage: Stage): readonly string[] =>
 
 describe('a conductor loop posts', () => {
   it('S1.28 S1.51 S1.73 its runs and failures, with the end of stderr and without secrets (T003 T011 T017)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['OPENAI_API_KEY'] = 'sk-secret-0123456789abcdef';
     stage.plans(1, `seq 1 60 >&2; echo "key $OPENAI_API_KEY" >&2; exit 3`);
     const { code } = await stage.run(...conductor, '-m', '2');
@@ -62,7 +62,7 @@ describe('a conductor loop posts', () => {
   });
 
   it('S1.24 S1.25 S1.83 one fact to the project when the task is complete, also if it runs again (T004 T035)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const args = [...conductor, '--done-file', stage.path('DONE')];
     stage.plans(1, `$RALPH bus post --type FACT found; : > DONE`);
     stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
@@ -87,7 +87,7 @@ describe('a conductor loop posts', () => {
   });
 
   it('S1.25 S1.83 an error if the project cannot be told, and is done all the same (T035)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     mkdirSync(stage.path('.ralph'));
     symlinkSync('/dev/null', stage.path('.ralph/PROJECT-MESSAGE-BUS.md'));
     stage.plans(1, createsDone);
@@ -100,7 +100,7 @@ describe('a conductor loop posts', () => {
   });
 
   it('S1.53 nothing to a bus that it cannot write, says so once and continues', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     mkdirSync(stage.file('TASK-MESSAGE-BUS.md'), { recursive: true });
     stage.plans(2, createsDone);
     const { code, stderr } = await stage.run(...conductor);
@@ -154,7 +154,7 @@ describe('a conductor loop posts', () => {
 
 describe('other loops post', () => {
   it('only what people tell them', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const loop = stage.starts('-p', 'work', '-m', '1');
     await stage.waitForCall(1);

@@ -1,6 +1,6 @@
 /** How Ralph reports what an agent said about being done. */
 import { describe, expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const task = ['-p', 'work'];
 const count = (text: string, words: string): number => text.split(words).length - 1;
@@ -13,7 +13,7 @@ describe('a tag that does not count', () => {
     ['in backticks', says('`<promise>DONE</promise>`'), 'in code'],
     ['in a quotation', says('> <response>DONE</response>'), 'in a quotation'],
   ])('%s is reported on the screen, in the journal and in the next prompt', async (_, script, where) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, script);
     stage.plans(2, says('**<promise>DONE</promise>**'));
     const { code, stderr } = await stage.run(...task);
@@ -32,7 +32,7 @@ describe('a tag that does not count', () => {
     ['as it is', 'cat "$FAKE_CALL/stdin"'],
     ['behind >', 'sed "s/^/> /" "$FAKE_CALL/stdin"'],
   ])('is not reported if it stands in the prompt that the agent prints %s', async (_, echo) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', `${echo}; echo; echo working`);
     const { code, stderr } = await stage.run(...task, '-m', '1');
     expect(code).toBe(1);
@@ -44,7 +44,7 @@ describe('a tag that does not count', () => {
     ['by a tag', says('<promise>DONE</promise>')],
     ['by the marker file', ': > "$RALPH_DONE_FILE"'],
   ])('is not reported if the agent also claims %s', async (_, claim) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', `${says('I must write `<promise>DONE</promise>`.')}; ${claim}`);
     const { code, stderr } = await stage.run(...task, '-m', '1');
     expect(code).toBe(0);
@@ -54,7 +54,7 @@ describe('a tag that does not count', () => {
 
 describe('checks that pass without a claim', () => {
   it.each(['default', 'ralph-cli', 'architect'])('are reported in the preset %s', async (preset) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const args = ['--preset', preset, '-m', '2', '--check', 'true', '--check', 'test -e fixed'];
     stage.plans(2, ': > fixed');
     const { code, stderr } = await stage.run(...task, ...args);
@@ -64,7 +64,7 @@ describe('checks that pass without a claim', () => {
   });
 
   it('are not reported if the agent claims, or if no claim is needed', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, says('<promise>DONE</promise>'));
     const claimed = await stage.run(...task, '--check', 'true');
     expect([claimed.code, claimed.stderr]).toEqual([0, expect.not.stringContaining('has not claimed')]);
@@ -73,7 +73,7 @@ describe('checks that pass without a claim', () => {
   });
 
   it('make the nudge ask for a claim, and the final report mention --until checks', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const stuck = await stage.run(...task, '--check', 'true');
     expect({ code: stuck.code, calls: stage.calls }).toEqual({ code: 1, calls: 5 });
     expect(stuck.stderr).toContain('--until checks');

@@ -1,6 +1,6 @@
 /** How the flags and the prompt of a user get into the command line of an agent. */
 import { describe, expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 describe('own flags', () => {
   it.each([
@@ -9,7 +9,7 @@ describe('own flags', () => {
     ['the command line', ['--', 'codex', '--sandbox', 'read-only']],
   ] as const)('that decide what codex may do are the only ones, from %s', async (_, args) => {
     for (const preset of ['ralph-cli', 'default']) {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.installs('codex');
       const flags = args.length > 2 ? [] : ['--sandbox', 'read-only'];
       stage.settings({ preset, agent: { command: 'codex', flags } });
@@ -33,7 +33,7 @@ describe('a prompt that begins with -', () => {
     ['codex', () => ['.ralph/prompt_001.txt']],
     ['fake-agent', (prompt: string) => [prompt]],
   ] as const)('reaches %s in the preset ralph-cli, from a file and from -p', async (name, last) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const command = name === 'fake-agent' ? stage.agent : stage.installs(name);
     stage.settings({ preset: 'ralph-cli', agent: { command } });
     stage.write('P.md', LIST);
@@ -47,7 +47,7 @@ describe('a prompt that begins with -', () => {
   });
 
   it('is a task of ralph run and ralph loop too, wherever it stands', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const agent = ['--', stage.agent];
     await stage.ralph('run', LIST, '--name', 'it', '-m', '1', ...agent).ended;
     await stage.ralph('run', '--name', 'it', '-m', '1', FRONT_MATTER, ...agent).ended;
@@ -77,7 +77,7 @@ describe('a prompt that begins with -', () => {
     { name: 'codex', via: 'stdin' },
     { name: 'codex', via: 'file' },
   ])('reaches $name with --prompt-via $via', async ({ name, via }) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs(name);
     stage.write('P.md', FRONT_MATTER);
     const how = ['--agent', name, '--prompt-via', via, '--name', 'it', '-f', 'P.md', '-m', '1'];

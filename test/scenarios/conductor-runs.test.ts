@@ -7,7 +7,7 @@ import { isGroupAlive } from '../../src/process/group.ts';
 import { ownPosts } from '../rig/own-posts.ts';
 import { NO_GROUP, startGroup } from '../rig/process-group.ts';
 import { recordOf, recordRuns } from '../rig/recorded-runs.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const SLOW = { timeout: 60_000 };
 const conductor = ['--preset', 'conductor', '--restart-delay', '0'];
@@ -28,7 +28,7 @@ describe('two runs of a task', () => {
     'S1.59 S1.61 S1.62 S1.64 S1.68 S1.69 S1.70 S1.71 leave their folders, records, prompts and output (T013 T017)',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.plans(1, 'echo first; echo trouble >&2; exit 1');
       stage.plans(
         2,
@@ -90,7 +90,7 @@ describe('two runs of a task', () => {
   });
 
   it('S1.59 go on if the agent removes the folder of the runs', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo first; rm -rf "$RUNS_DIR"');
     stage.plans(2, createsDone);
     expect((await stage.run('-p', 'work', ...conductor)).code).toBe(0);
@@ -101,7 +101,7 @@ describe('two runs of a task', () => {
 
 describe('the task', () => {
   it('S1.68 comes from TASK.md if there is no prompt, and TASK.md is never overwritten', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', createsDone);
     const missing = await stage.run(...conductor);
     expect(missing).toMatchObject({
@@ -119,7 +119,7 @@ describe('the task', () => {
   });
 
   it('S1.68 is read once: a prompt file that changes later changes nothing', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'before\n');
     stage.plans(1, 'echo after > PROMPT.md');
     stage.plans(2, createsDone);
@@ -132,7 +132,7 @@ describe('the task', () => {
 
 describe('the environment of an agent', () => {
   it('S1.66 has the ids and folders of its own run, in a child loop too (T026)', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const child = `$RALPH run -p y --name child --preset conductor -- "${stage.agent}"`;
     stage.plans(1, `${child}; ${createsDone}`);
     stage.plans(2, createsDone);
@@ -170,7 +170,7 @@ describe('the environment of an agent', () => {
 
 describe('a run that another program has recorded', () => {
   it('S1.23 S1.51 S1.54 is waited for after DONE until its processes are gone (T022)', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { pgid, end } = startGroup();
     recordRuns(stage.path('.ralph/loops/it'), { x: recordOf(pgid) });
     const ralph = stage.starts('-p', 'work', ...conductor);
@@ -208,7 +208,7 @@ describe('a run that another program has recorded', () => {
     'S1.51 S1.55 S1.56 is closed as failed if it is dead, and a damaged record is a warning (T025)',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       recordRuns(stage.path('.ralph/loops/it'), { dead: recordOf(NO_GROUP), x: 'garbage: [' });
       const { code, stderr } = await stage.run('-p', 'work', ...conductor);
       expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
@@ -228,7 +228,7 @@ describe('a run that another program has recorded', () => {
   );
 
   it('S1.57 cannot be looked for if `runs` is a file: a warning, and the loop is done', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     recordRuns(stage.path('.ralph/loops/it'), {});
     writeFileSync(onDesk(stage, 'runs'), '');
     const { code, stderr } = await stage.run('-p', 'work', ...conductor);
@@ -242,7 +242,7 @@ describe('a child loop', () => {
     'S1.58 is known to its parent before its slow start, so that the parent waits for it',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.settings({ setup: [`: > "${stage.plan}/setting-up"; ${waitFor('set-up')}`] });
       stage.identifies();
       const child = `$RALPH spawn --name kid --no-tmux --worktree -m 1 task -- "${stage.agent}"`;

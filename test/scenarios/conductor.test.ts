@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ownPosts } from '../rig/own-posts.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const conductor = ['-p', 'work', '--preset', 'conductor', '--restart-delay', '0'];
 const createsDone = ': > "$TASK_FOLDER/DONE"';
@@ -20,7 +20,7 @@ function prepareMarker(stage: Stage): string {
 
 describe('restarts', () => {
   it('S1.1 S1.8 S1.11 S1.12 S1.14 S1.29 end with an error at the limit if the agent only ever exits 0 (T001)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.run(...conductor, '-m', '3');
     expect(code).toBe(1);
     expect(stderr).toContain('max restarts exceeded');
@@ -36,7 +36,7 @@ describe('restarts', () => {
   });
 
   it('S1.19 end when the second run creates DONE (T002)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, createsDone);
     const { code, stderr } = await stage.run(...conductor, '-m', '9');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
@@ -44,7 +44,7 @@ describe('restarts', () => {
   });
 
   it('S1.12 follow every exit code, including 126 and 127 (T010)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'exit 126');
     stage.plans(2, 'exit 127');
     stage.plans(3, 'exit 1');
@@ -55,7 +55,7 @@ describe('restarts', () => {
   });
 
   it('S1.13 S1.27 S1.31 S1.51 end when a run creates DONE, whatever its exit code, and none is announced (T003)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `${createsDone}; exit 1`);
     const { code, stderr } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
@@ -69,7 +69,7 @@ describe('restarts', () => {
   });
 
   it('S1.15 S1.16 wait for the delay after every run, and once more before giving up (T006)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, 'exit 1');
     const { code } = await stage.run(
       '-p',
@@ -92,7 +92,7 @@ describe('restarts', () => {
 
 describe('the DONE marker', () => {
   it('S1.20 S1.24 S1.26 that exists beforehand is a success without a run, whatever its content (T004)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     writeFileSync(prepareMarker(stage), 'not done at all');
     const { code } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 0 });
@@ -102,7 +102,7 @@ describe('the DONE marker', () => {
   });
 
   it('S1.21 that is a folder is an error, and no agent runs (T005)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     mkdirSync(prepareMarker(stage), { recursive: true });
     const { code, stderr } = await stage.run(...conductor);
     expect({ code, calls: stage.calls }).toEqual({ code: 3, calls: 0 });
@@ -110,7 +110,7 @@ describe('the DONE marker', () => {
   });
 
   it('S1.22 that cannot be inspected is an error, unlike an absent one', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const marker = prepareMarker(stage);
     symlinkSync(marker, marker);
     const { code, stderr } = await stage.run(...conductor);
@@ -119,7 +119,7 @@ describe('the DONE marker', () => {
   });
 
   it('S1.10 S1.11 decides between success and failure if no run is allowed (T005)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const without = await stage.run(...conductor, '-m', '0');
     expect({ code: without.code, calls: stage.calls }).toEqual({ code: 1, calls: 0 });
     await stage.ralph('rm', 'it').ended;
@@ -129,7 +129,7 @@ describe('the DONE marker', () => {
   });
 
   it('S1.18 S1.20 that a person creates during the delay is found before the next run (T008)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const ralph = stage.starts('-p', 'work', '--preset', 'conductor', '--restart-delay', '1s');
     // After the second probe, which follows the run, the loop only waits.
     await stage.waitForEvents('probe.finished', 2);
@@ -162,7 +162,7 @@ describe('a conductor loop', () => {
       '$RALPH bus post --type wait_without_restart "a person"',
     ],
   ])('S1.41 S1.42 S1.43 hands over to a person when a run %s (T009)', async (_, script) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
     stage.plans(1, script);
     const { code, stderr } = await stage.run(...conductor);
@@ -173,7 +173,7 @@ describe('a conductor loop', () => {
   });
 
   it('S1.8 S1.41 is done, without a hand-over, when a run exits 42 and creates DONE (T014)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `${createsDone}; exit 42`);
     const { code, stderr } = await stage.run(...conductor);
     expect(code).toBe(0);
@@ -182,7 +182,7 @@ describe('a conductor loop', () => {
   });
 
   it('S1.44 S1.45 S1.46 ends with a fatal error when the agent command disappears or is no longer executable (T010)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', `rm "${stage.agent}"`);
     const gone = await stage.run(...conductor);
     expect({ code: gone.code, calls: stage.calls }).toEqual({ code: 3, calls: 1 });
@@ -201,7 +201,7 @@ describe('the console of a conductor loop', () => {
   const DATED = /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[ralph\] it: Attempt 2: Agent succeeded$/m;
 
   it('S1.13 S1.28 S1.31 S1.32 S1.33 S1.46 S1.51 has the attempts, their errors and restarts, and the limit (T011 T016)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'exit 1');
     stage.plans(3, 'exit 7');
     const { stderr } = await stage.run(...conductor, '-m', '3', '--timestamps');
@@ -233,7 +233,7 @@ describe('after a provider error, a loop', () => {
   };
 
   it('S1.44 restarts the agent if it was a network error or a rate limit', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, fails('API Error: Connection error.'));
     stage.plans(2, fails('API Error: 429 Rate limit reached. Try again later.'));
     stage.plans(3, createsDone);
@@ -242,7 +242,7 @@ describe('after a provider error, a loop', () => {
   });
 
   it('S1.44 stops if the API key is invalid', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', fails('Invalid API key · Please run /login'));
     const { code, stderr } = await run(stage);
     expect({ code, calls: stage.calls }).toEqual({ code: 3, calls: 1 });
@@ -252,7 +252,7 @@ describe('after a provider error, a loop', () => {
 
 describe('processes of an agent', () => {
   it('S1.35 S1.36 that outlive a run get SIGTERM, and SIGKILL five seconds later (T018)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(
       1,
       `sh -c 'trap "echo term > $FAKE_CALL/term; exit" TERM; : > $FAKE_CALL/ready; while :; do sleep 0.05; done' &
@@ -268,7 +268,7 @@ describe('processes of an agent', () => {
   });
 
   it('S1.37 that outlive a failed run are killed before the next run starts', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'sleep 300 & echo $! > "$FAKE_PLAN/left"; exit 1');
     stage.plans(2, `ps -o stat= -p "$(cat "$FAKE_PLAN/left")" > "$FAKE_CALL/left"; ${createsDone}`);
     const { code } = await stage.run(...conductor);
@@ -278,7 +278,7 @@ describe('processes of an agent', () => {
   });
 
   it('S1.39 S1.40 that exceed --iteration-timeout are killed, and the run counts as failed and is retried (T020)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'sleep 60');
     stage.plans(2, createsDone);
     const { code, stderr } = await stage.run(...conductor, '--iteration-timeout', '1s');
@@ -295,7 +295,7 @@ describe('processes of an agent', () => {
   });
 
   it('S1.70 may close stdin before they read a prompt of 1 MB (T028)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'x'.repeat(1024 * 1024));
     const script = 'exec <&-; : > "$TASK_FOLDER/DONE"; echo fine';
     const args = ['-f', 'PROMPT.md', '--preset', 'conductor', '--', 'sh', '-c', script];

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const done = "echo '<promise>DONE</promise>'";
 
@@ -40,7 +40,7 @@ const run = (stage: Stage, ...args: readonly string[]) =>
   stage.ralph('run', '--name', 'it', '-p', 'work', '-m', '1', ...args).ended;
 
 function untrusted(settings?: object): Stage {
-  const stage = openStage({ trust: false });
+  const stage = openLoadedStage({ trust: false });
   if (settings !== undefined) stage.settings(settings);
   stage.plans('default', done);
   return stage;
@@ -239,7 +239,7 @@ describe('consent', () => {
 
 describe('an agent', () => {
   it('does not see RALPH_TRUST, and neither do checks and the kept environment', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ checks: [{ command: 'env > check-env' }] });
     stage.plans('default', `grep -r RALPH_TRUST "$XDG_STATE_HOME/ralph/kept" > kept; ${done}`);
     expect((await stage.run('-p', 'work')).code).toBe(0);
@@ -249,7 +249,7 @@ describe('an agent', () => {
   });
 
   it('cannot trust settings that it wrote, whatever it passes', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const inner = '$RALPH run -p inner --name inner --';
     const attempts = [
       `RALPH_TRUST=1 ${inner} true`,
@@ -271,7 +271,7 @@ describe('an agent', () => {
   });
 
   it('can start children with the settings that are trusted, also from a worktree', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ maxFailures: 3 });
     stage.git('add', '--force', '.ralph/settings.json');
     stage.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'settings');
@@ -293,7 +293,7 @@ describe('a settings file that is no regular file', () => {
     ['a FIFO', (path: string) => void execFileSync('mkfifo', [path]), 'it is not a regular file'],
     ['a huge file', (path: string) => writeFileSync(path, ' '.repeat(1024 * 1024 + 1)), 'maximum 1048576'],
   ])('is refused without waiting: %s', async (_, make, reason) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({}, 'settings.local.json');
     stage.write('.ralph/elsewhere.json', '{}');
     make(stage.path('.ralph/settings.json'));
@@ -304,7 +304,7 @@ describe('a settings file that is no regular file', () => {
   });
 
   it('is refused in a .ralph that is a link', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('elsewhere/settings.json', '{}');
     rmSync(stage.path('.ralph'), { recursive: true, force: true });
     symlinkSync('elsewhere', stage.path('.ralph'));
@@ -324,7 +324,7 @@ describe('a settings file that is no regular file', () => {
 
 describe('a marker file', () => {
   it('must be in the workspace, also behind links', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const outside = join(stage.plan, 'precious');
     writeFileSync(outside, 'text');
     symlinkSync(stage.plan, stage.path('linked'));

@@ -1,7 +1,7 @@
 /** What Ralph prints about a loop. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, waitFor } from './stage.ts';
 import { done, openRepository, runs, sibling, work } from './worktree-stage.ts';
 
 const task = ['-p', 'x'];
@@ -9,7 +9,7 @@ const count = (text: string, words: string): number => text.split(words).length 
 
 describe('a check', () => {
   it('that completes the loop alone is not reported as a claim', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo hi');
     const { code, stderr } = await stage.run(...task, '--until', 'checks', '--check', 'true');
     expect(code).toBe(0);
@@ -19,7 +19,7 @@ describe('a check', () => {
   });
 
   it('that fails shows its last lines without secrets, and its fail action only with --verbose', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['API_KEY'] = 'my-very-secret-key';
     const check = `seq 9; printf '\\033[31mkey %s\\033[0m\\n' "$API_KEY"; exit 1`;
     const { stderr } = await stage.run(...task, '-m', '1', '--check', check);
@@ -51,7 +51,7 @@ describe('a check', () => {
   });
 
   it('that passes without a claim causes a note about --until checks', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(3, done);
     const green = await stage.run(...task, '-m', '1', '--check', 'true');
     expect(green.stderr).toContain(
@@ -130,7 +130,7 @@ describe('a commit', () => {
 
 describe('a loop', () => {
   it('reports changed limits in words, and a resume once', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const first = stage.starts(...task, '-m', '2');
     await stage.waitForCall(1);
@@ -146,7 +146,7 @@ describe('a loop', () => {
   });
 
   it('prefixes its own lines with the time if --timestamps is given', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo at work');
     const args = [...task, '-m', '1', '--timestamps', '--verbose', '--check', 'echo no; exit 1'];
     const { stdout, stderr } = await stage.run(...args);
@@ -157,7 +157,7 @@ describe('a loop', () => {
   });
 
   it('ends the last line on stdout with a newline', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'printf almost');
     stage.plans(2, `printf '%s' '<promise>DONE</promise>'`);
     expect(await stage.run(...task)).toMatchObject({ code: 0, stdout: 'almost\n<promise>DONE</promise>\n' });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const work = ['-p', 'work'];
 const hasScript = canMakeTerminals();
@@ -16,7 +16,7 @@ describe('the default preset', () => {
 
   for (const [claim, script] of Object.entries(claims)) {
     it(`accepts ${claim} as a claim (T147)`, async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.plans(2, script);
       const { code, stderr } = await stage.run(...work);
       expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
@@ -24,7 +24,7 @@ describe('the default preset', () => {
     });
 
     it(`rejects ${claim} while a check fails, and accepts it once the check passes (T147)`, async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.plans('default', script);
       const failing = await stage.run(...work, '-m', '2', '--check', 'false');
       expect({ code: failing.code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
@@ -36,7 +36,7 @@ describe('the default preset', () => {
   }
 
   it('ignores a promise that is quoted, in a code block or in the echoed prompt', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(
       'default',
       [
@@ -53,7 +53,7 @@ describe('the default preset', () => {
   });
 
   it('completes on passing checks alone with --until checks', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, ': > fixed');
     const { code } = await stage.run(...work, '--until', 'checks', '--check', 'test -e fixed');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
@@ -65,7 +65,7 @@ describe('the iteration limit', () => {
 
   for (const [preset, code] of Object.entries(codes)) {
     it(`ends the preset ${preset} with exit code ${code} if the agent makes no claim (T145)`, async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       const checks = preset === 'architect' ? ['--check', 'true'] : [];
       const args = ['--preset', preset, '-m', '2', '--restart-delay', '0', ...checks];
       const ended = await stage.run(...work, ...args);
@@ -164,20 +164,20 @@ describe('a loop', () => {
   const printLines = `i=0; while [ $i -lt 200 ]; do echo "line $i of many, long enough to fill a pipe"; i=$((i+1)); done`;
 
   it('runs with a closed stdin (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, promise);
     expect((await stage.shell(`${line} <&-`, { AGENT: stage.agent }).ended).code).toBe(0);
   });
 
   it('runs with a closed stdout and stderr (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `${printLines}; ${promise}`);
     expect((await stage.shell(`${line} >&- 2>&-`, { AGENT: stage.agent }).ended).code).toBe(0);
     expect(stage.state['outcome']).toMatchObject({ type: 'done' });
   });
 
   it('runs to its end when the reader of its output closes the pipe (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, printLines);
     stage.plans(2, `${printLines}; ${promise}`);
     const piped = `{ ${line} 2>&1; echo $? > "$FAKE_PLAN/code"; } | head -n 1`;
@@ -190,7 +190,7 @@ describe('a loop', () => {
   });
 
   it('keeps its exit code when the reader of its output exits at once (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const piped = `{ ${line.replace('--name', '-m 1 --name')}; echo "code $?" >&2; } | true`;
     stage.plans(1, printLines);
     const { stderr } = await stage.shell(piped, { AGENT: stage.agent }).ended;
@@ -198,7 +198,7 @@ describe('a loop', () => {
   });
 
   it.skipIf(!hasScript)('runs in a terminal without columns (T149)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, promise);
     const quoted = `stty cols 0 rows 0; ${line}`;
     const { code, stdout } = await stage.shell(`script --quiet --return --command '${quoted}' /dev/null`, {

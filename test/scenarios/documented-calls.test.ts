@@ -1,7 +1,7 @@
 /** How the preset `ralph-cli` calls the agents of document 001, what it reports, and which claims it accepts. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const awkward = `it's "quoted", costs $HOME and \`date\`\n\n\tends  \n`;
 const run = (stage: Stage, agent: string, prompt: string, ...args: readonly string[]) => {
@@ -26,7 +26,7 @@ const codexSays = (text: string): string =>
 
 describe('the agent call', () => {
   it('S2.33 S2.34 of claude has -p, the stream options, the flags and the prompt as one argument (T063)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, claudeSays('x', '<response>DONE</response>'));
     const { code, stderr } = await run(stage, stage.installs('claude'), awkward);
     expect(code).toBe(0);
@@ -37,7 +37,7 @@ describe('the agent call', () => {
   });
 
   it('S2.33 S2.35 S2.37 of amp ends with -x and the prompt (T063)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('amp');
     await run(stage, 'amp', awkward);
     const words = ['--stream-json', '--dangerously-allow-all', '--model', 'opus', '-x', awkward];
@@ -45,7 +45,7 @@ describe('the agent call', () => {
   });
 
   it('S2.33 S2.38 of codex names a file with the prompt, which Ralph deletes afterwards (T063)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('codex');
     stage.plans(
       1,
@@ -60,7 +60,7 @@ describe('the agent call', () => {
   });
 
   it('S2.39 of codex for a commit message names a file for the answer, which Ralph reads and deletes (T063)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('codex');
     stage.settings({
       preset: 'ralph-cli',
@@ -87,7 +87,7 @@ describe('the agent call', () => {
   });
 
   it('S2.36 of codex omits --full-auto if the program does not support it', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const codex = stage.installs('codex');
     stage.write(
       'codex.sh',
@@ -104,7 +104,7 @@ describe('the agent call', () => {
   });
 
   it('S2.106 of any other command has the flags and the prompt, and a prompt that is too long goes to stdin', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await run(stage, stage.agent, awkward);
     expect(stage.given(1, 'argv')).toBe(`--model\nopus\n${awkward}\n`);
     stage.write('long.md', 'x'.repeat(300_000));
@@ -114,7 +114,7 @@ describe('the agent call', () => {
   });
 
   it('does not overwrite a file that already has the name of the prompt file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('codex');
     stage.write('.ralph/prompt_001.txt', 'mine');
     await run(stage, 'codex', 'work');
@@ -129,7 +129,7 @@ describe('completion', () => {
     says: string,
     ...args: readonly string[]
   ): Promise<boolean> => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs(agent);
     stage.plans(1, says);
     return (await run(stage, agent, 'work', ...args)).code === 0;
@@ -159,7 +159,7 @@ describe('a ralph-cli loop', () => {
   const prompt = `work ${'€'.repeat(300)}`;
 
   it('S2.59 S2.97 reports the call, each iteration, every guardrail with its exit code and action, and the end', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, ...guarded });
     stage.plans(2, ': > fixed');
     const { code, stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
@@ -181,7 +181,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.11 S2.74 S2.75 S2.76 reports more with --verbose: on stderr, in fixed forms, without secrets (T064)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['API_KEY'] = 'my-very-secret-key';
     const flags = ['--model opus', '--api-key my-very-secret-key'];
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent, flags }, ...guarded });
@@ -214,7 +214,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.108 reads long stream lines, counts and skips invalid ones, and logs all of them (T080)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('claude');
     const big = 'head -c 3000000 /dev/zero | tr "\\0" x';
     stage.plans(
@@ -230,7 +230,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('S2.98 exits 2 when the prompt file disappears, and retries a failing agent up to --max-failures', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent } });
     stage.write('P.md', 'x');
     stage.plans(1, 'rm P.md');
@@ -246,7 +246,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('S2.57 S2.99 writes a log of every guardrail in every iteration, also of passing and repeated ones (T060)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const guardrails = ['echo one; false', 'echo two >&2', 'echo one; false'].map((command) => ({ command }));
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
     await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
@@ -261,7 +261,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('S2.88 has no time limit for a run and no retry beyond the loop itself', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { stdout } = await stage.ralph('config', '--preset', 'ralph-cli', '--json').ended;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own answer
     const config = JSON.parse(stdout) as Record<string, { readonly value: unknown }>;
@@ -271,7 +271,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('handles 50 MB of guardrail output without stalling or keeping it in memory', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const guardrails = [{ command: 'head -c 50000000 /dev/zero | tr "\\0" x; false' }];
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
     const peak = stage.path('peak');
@@ -290,7 +290,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('passes guardrail output with NUL characters to the next prompt', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const guardrails = [{ command: String.raw`printf 'a\0b'; exit 1` }, { command: 'kill -9 $PPID; exit 1' }];
     stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
     const { code } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '2').ended;
@@ -300,7 +300,7 @@ ${claudeSays('x', '<response>DONE</response>')}`,
   });
 
   it('redacts secrets in its output and in log names', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const guardrails = [
       { command: 'true --password hunter2secret' },
       { command: 'true https://bob:hunter2secret@example.com/x' },

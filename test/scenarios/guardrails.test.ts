@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
 const done = "echo '<response>DONE</response>'";
 
 describe('guardrails', () => {
   it('S2.45 S2.53 reject the completion response while one fails, and accept it once all pass (T050)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, done);
     stage.plans(2, `: > fixed; ${done}`);
     const { code, stderr } = await stage.run(...ralphCli, '--check', 'test -e fixed');
@@ -20,7 +20,7 @@ describe('guardrails', () => {
   });
 
   it('S2.43 S2.56 S2.60 append a blank line and the failure to the next prompt, byte for byte (T051)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, done);
     const check = "sh -c 'echo boom; exit 3'";
     await stage.run(...ralphCli, '-m', '2', '--check', check);
@@ -40,14 +40,14 @@ describe('guardrails', () => {
   });
 
   it('S2.55 run in a shell in the workspace', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, done);
     const check = `test "$(pwd)" = "${stage.workspace}" && for i in 1 2; do echo $i; done | grep -q 2`;
     expect((await stage.run(...ralphCli, '--check', check)).code).toBe(0);
   });
 
   it('S2.48 report a failure in the next prompt only (T054)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, ': > fixed');
     stage.plans(3, done);
     const { code } = await stage.run(...ralphCli, '--check', 'test -e fixed');
@@ -57,7 +57,7 @@ describe('guardrails', () => {
   });
 
   it('S2.58 show their first 5000 characters, with a mark only if the output was truncated (T055)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     // The limit counts characters, not bytes, and splits none of them.
     stage.write('exact', '€'.repeat(5000));
     stage.write('more', `${'€'.repeat(4999)}😀!`);
@@ -70,13 +70,13 @@ describe('guardrails', () => {
   });
 
   it('without a hint add no hint line (T055)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...ralphCli, '-m', '2', '--check', 'false');
     expect(stage.given(2, 'last')).not.toContain('Hint:');
   });
 
   it('S3.26 all run, in order, and each keeps a log, also if it passes (T060)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const checks = ['echo one; false', 'echo two >&2', 'echo three; exit 7'];
     const { stderr } = await stage.run(
       ...ralphCli,
@@ -98,7 +98,7 @@ describe('guardrails', () => {
   });
 
   it('S2.62 S2.63 name their logs after the command: letters and digits, `_` between, at most 50 characters (T058)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const checks = ['./mvnw clean install -T 2C', `true ${'very '.repeat(20)}long`, 'true', '(true)'];
     await stage.run(...ralphCli, '-m', '1', ...checks.flatMap((check) => ['--check', check]));
     const names = readdirSync(stage.file('runs/0001/checks')).toSorted();
@@ -115,7 +115,7 @@ describe('guardrails', () => {
   });
 
   it('S3.24 that time out are killed with their child processes, and their log says Timeout', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const args = ['--check', 'echo begun; sleep 300 & sleep 300', '--check-timeout', '300ms'];
     const { code, stderr } = await stage.run('-p', 'work', '--preset', 'architect', '-m', '1', ...args);
     expect(code).toBe(1);

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const home = (stage: Stage, path: string): string => join(stage.env['HOME'] ?? '', path);
 const hook = (stage: Stage, ...args: readonly string[]) => stage.ralph('hook', ...args).ended;
@@ -12,7 +12,7 @@ describe('ralph hook install and uninstall', () => {
     ['codex', '.codex/hooks.json', 'choose "Trust all and continue", or open /hooks'],
     ['opencode', '.config/opencode/plugin/ralph.js', 'Restart opencode'],
   ])('add Ralph to %s and remove it again', async (program, file, note) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const path = home(stage, file);
     const first = await hook(stage, 'install', program);
     expect(first).toMatchObject({ code: 0 });
@@ -30,7 +30,7 @@ describe('ralph hook install and uninstall', () => {
   });
 
   it('name the backup, and show every change beforehand with --dry-run', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const path = home(stage, '.claude/settings.json');
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, '{\n  "disableAllHooks": true\n}\n');
@@ -48,7 +48,7 @@ describe('ralph hook install and uninstall', () => {
   });
 
   it('refuse a second place, whose hooks would run too', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     expect(await hook(stage, 'install', 'claude', '--project')).toMatchObject({ code: 0 });
     const { code, stderr } = await hook(stage, 'install', 'claude');
     expect(code).toBe(2);
@@ -62,7 +62,7 @@ describe('ralph hook install and uninstall', () => {
   });
 
   it('say how to use them', async () => {
-    const { stdout } = await hook(openStage(), '--help');
+    const { stdout } = await hook(openLoadedStage(), '--help');
     expect(stdout).toContain('/ralph "make the tests pass" --check "npm test"');
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
@@ -71,11 +71,14 @@ describe('ralph hook install and uninstall', () => {
     [['install', 'vim'], 'unknown program "vim", expected claude, codex, opencode'],
     [['install', 'claude', '--user', '--project'], 'give either --user or --project, not both'],
   ])('%j exits with 2', async (args, message) => {
-    expect(await hook(openStage(), ...args)).toMatchObject({ code: 2, stderr: `ralph: error: ${message}\n` });
+    expect(await hook(openLoadedStage(), ...args)).toMatchObject({
+      code: 2,
+      stderr: `ralph: error: ${message}\n`,
+    });
   });
 
   it('exit with 2 and change nothing if the settings are invalid', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const path = home(stage, '.codex/hooks.json');
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, '{\n  // mine\n}\n');

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Terminals, type Terminal } from '../rig/cli/terminal.ts';
 import { until } from '../rig/cli/until.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
 const AGENT = 'Agent command (e.g., claude, codex, amp, or other LLM CLI):';
@@ -57,7 +57,7 @@ const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 
 describe('ralph init', () => {
   it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 writes the documented file for the documented answers (T043)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const terminal = init(stage, {}, '--preset', 'ralph-cli');
     await answer(terminal, [
       [AGENT, 'claude'],
@@ -108,7 +108,7 @@ describe('ralph init', () => {
   });
 
   it('S2.17 S2.19 S2.21 S2.116 explains an invalid answer and asks again (T041 T044)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const terminal = init(stage);
     await answer(terminal, [
       [AGENT, ''],
@@ -148,7 +148,7 @@ describe('ralph init', () => {
   });
 
   it('suggests the agent and checks that it finds: Enter accepts, typing replaces, Backspace edits', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('node_modules/ralph-loop/settings.schema.json', '{}');
     stage.write('bin/codex', '#!/bin/sh\n');
     const scripts = { test: 'x', lint: 'x', build: 'x', types: 'x' };
@@ -191,7 +191,7 @@ describe('ralph init', () => {
   });
 
   it('accepts input that is typed ahead or pasted, with any line ending', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const terminal = init(stage);
     terminal.types('claude\r--verbose\n5\r\rmake test\n\n\n\r\r');
     expect(await terminal.ends()).toEqual(SUCCESS);
@@ -216,7 +216,7 @@ describe('ralph init without a result', () => {
     ['Ctrl-C', 'C-c'],
     ['Ctrl-D', 'C-d'],
   ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at the first question (T042)', async (_, key) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const terminal = init(stage);
     await terminal.shows(AGENT);
     terminal.presses(key);
@@ -227,7 +227,7 @@ describe('ralph init without a result', () => {
     ['Ctrl-C', 'C-c'],
     ['Ctrl-D', 'C-d'],
   ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at a later question (T042)', async (_, key) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('Makefile', 'test:\n\ttrue\n');
     const terminal = init(stage);
     await answer(terminal, [
@@ -245,7 +245,7 @@ describe('ralph init without a result', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'S2.15 S2.25 exits 130, writes no file and restores the terminal after %s',
     async (signal) => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       const terminal = init(stage);
       await terminal.shows(AGENT);
       for (const pid of stage.running) process.kill(pid, signal);
@@ -254,7 +254,7 @@ describe('ralph init without a result', () => {
   );
 
   it('S2.15 ends and writes no file when the terminal disappears', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const terminal = init(stage);
     await terminal.shows(AGENT);
     terminal.goesAway();
@@ -263,7 +263,7 @@ describe('ralph init without a result', () => {
   });
 
   it('S2.14 S2.25 S2.116 exits 2 without a terminal and suggests --yes (T042)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stdout, stderr } = await stage.ralph('init').ended;
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^ralph: error: init requires an interactive terminal; .*ralph init --yes/);
@@ -279,7 +279,7 @@ describe('existing settings', () => {
   const base = { maxIterations: 7, agent: { command: 'claude', flags: ['-x'] } };
 
   it('S2.16 S2.25 are shown merged with their origin, and kept by default (T046)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write(FILE, JSON.stringify(base));
     stage.write('.ralph/settings.local.json', JSON.stringify({ agent: { flags: ['-y'] } }));
     const terminal = init(stage);
@@ -294,7 +294,7 @@ describe('existing settings', () => {
   });
 
   it('S2.16 are replaced after a yes, with a backup, and kept if init is aborted', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write(FILE, JSON.stringify(base));
     const first = init(stage);
     await answer(first, [[OVERWRITE, 'yes']]);
@@ -316,7 +316,7 @@ describe('existing settings', () => {
   });
 
   it('S2.16 S2.116 that are malformed are reported and can be replaced (T046)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write(FILE, '{\n  "agent": {,\n}\n');
     const terminal = init(stage);
     await answer(terminal, [[OVERWRITE, '']]);
@@ -335,7 +335,7 @@ describe('existing settings', () => {
 
 describe('the terminal', () => {
   it('shows colours, and none with NO_COLOR', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const coloured = init(stage);
     const plain = init(stage, { NO_COLOR: '1' });
     await coloured.shows(AGENT);
@@ -352,7 +352,7 @@ describe('the terminal', () => {
 
 describe('ralph init --yes', () => {
   it('asks nothing and uses what it finds, also without a terminal', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('bin/amp', '#!/bin/sh\n');
     await stage.shell('chmod +x bin/amp').ended;
     stage.write('Cargo.toml', '');
@@ -376,7 +376,7 @@ describe('ralph init --yes', () => {
   });
 
   it('replaces settings only with --force, and keeps a backup', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write(FILE, '{ "maximumIterations": 7 }');
     const refused = await stage.ralph('init', '--yes').ended;
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -391,7 +391,7 @@ describe('ralph init --yes', () => {
   });
 
   it('S2.25 exits 2 if it cannot write the file', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('.ralph', 'a file in the way');
     const { code, stderr } = await stage.ralph('init', '--yes').ended;
     expect(code).toBe(2);

@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, type Stage } from './stage.ts';
 
 const DONE = "echo '<promise>DONE</promise>'";
 const tick = (item: string): string => `sed -i.old 's/\\[ \\] ${item}/[x] ${item}/' PLAN.md; rm PLAN.md.old`;
 
 /** A stage with a committed plan. */
-function stageWith(plan: string, file = 'PLAN.md'): Stage {
-  const stage = openStage();
+function stageWith(plan: string, file = 'PLAN.md', open = openLoadedStage): Stage {
+  const stage = open();
   stage.write(file, plan);
   stage.identifies();
   stage.git('add', '.');
@@ -127,7 +127,7 @@ describe('a loop with a plan', () => {
   });
 
   it('names an item that a run ticked, also if the owner was killed in between', async () => {
-    const stage = stageWith('- [ ] one\n- [ ] two\n');
+    const stage = stageWith('- [ ] one\n- [ ] two\n', 'PLAN.md', openStage);
     stage.plans(
       1,
       `${tick('one')}; : >"$FAKE_PLAN/ticked"; while ! test -e "$FAKE_PLAN/go"; do sleep 0.02; done`,
@@ -153,7 +153,7 @@ describe('a loop with a plan', () => {
   });
 
   it('outside of git says nothing about changes', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PLAN.md', '- [ ] one\n');
     await stage.shell('rm -rf .git').ended;
     stage.plans('default', `${tick('one')}; ${DONE}`);
@@ -171,7 +171,7 @@ describe('a plan that cannot be used', () => {
     ['link.md', 'cannot read the plan link.md: it is a symbolic link'],
     ['bad.json', 'the plan bad.json:1:2 is not valid JSON: unexpected "x"'],
   ])('is refused before the loop starts: %s', async (file, message) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     symlinkSync('README.md', stage.path('link.md'));
     stage.write('bad.json', '{x}');
     const { code, stderr } = await stage.run('-p', 'work', '--plan', file);
@@ -183,7 +183,7 @@ describe('a plan that cannot be used', () => {
   });
 
   it('is refused for a worktree if it is not committed', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.identifies();
     stage.write('PLAN.md', '- [ ] one\n');
     const { code, stderr } = await stage.run('-p', 'work', '--plan', 'PLAN.md', '--worktree');
@@ -196,7 +196,7 @@ describe('a plan that cannot be used', () => {
 
 describe('ralph plan', () => {
   it('check lists open items and exits 1, 0 without any, 2 without a plan', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('a.md', '- [ ] one\n  - [ ] part\n- [x] two\u001B[2J\n');
     stage.write('b.md', '- [x] one\n');
     const open = await stage.ralph('plan', 'check', 'a.md').ended;
@@ -215,7 +215,7 @@ describe('ralph plan', () => {
   });
 
   it('show lists every item, as text and as JSON', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('a.md', '- [ ] one\n  - [ ] part\n- [x] two\u001B[2J\n');
     const shown = await stage.ralph('plan', 'show', 'a.md').ended;
     expect(shown).toMatchObject({

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { until } from '../rig/cli/until.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, type Stage } from './stage.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const EMPTY = 'the prompt is empty';
@@ -26,7 +26,7 @@ describe('a prompt without text', () => {
       `${EMPTY}: blank.md has no text; `,
     ],
   ])('is refused: %s', async (_, args, message) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('empty.md', '');
     stage.write('blank.md', ' \n\n');
     const { code, stderr } = await stage.ralph(...args, '--', stage.agent).ended;
@@ -40,7 +40,7 @@ describe('a prompt without text', () => {
     ['swarm', ['-f', 'empty.md']],
     ['swarm', ['-p', ' ']],
   ])('S4.26 is passed on by preset %s with %j, with a warning', async (preset, args) => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('empty.md', '');
     const { stderr } = await stage.run(...args, '--preset', preset, '-m', '1');
     expect(stage.calls).toBe(1);
@@ -111,7 +111,7 @@ function blocks(pid: number): Promise<true> {
 }
 
 it('a prompt file that the agent replaced by a FIFO does not block the loop', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.write('task.md', 'a task');
   stage.plans(1, 'rm task.md && mkfifo task.md');
   const { stderr } = await stage.run('-f', 'task.md', '-m', '2');

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const ralphCli = ['-p', 'work', '--preset', 'ralph-cli'];
 const done = "echo 'all is well <response>DONE</response>'";
 
 describe('a ralph-cli loop', () => {
   it('S2.9 S2.49 S2.50 completes on the response tag, in any case and with spaces in it (T048)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, done);
     expect((await stage.run(...ralphCli)).code).toBe(0);
     stage.plans(2, "echo '<RESPONSE> done </RESPONSE>'");
@@ -15,7 +15,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.46 S2.52 ignores the bare word and a tag across two lines, and exits 1 after ten iterations (T048)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', "echo DONE; echo '<response>'; echo 'DONE</response>'");
     const { code, stderr } = await stage.run(...ralphCli);
     expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 10 });
@@ -23,7 +23,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.51 looks only at the first of several tags', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, "echo '<response>NOT YET</response> <response>DONE</response>'");
     stage.plans(2, "echo '<response>DONE</response> <response>NOT YET</response>'");
     expect((await stage.run(...ralphCli)).code).toBe(0);
@@ -31,7 +31,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.9 completes on the response of --completion-response', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, done);
     stage.plans(2, "echo '<response>FIN</response>'");
     expect((await stage.run(...ralphCli, '-c', 'FIN')).code).toBe(0);
@@ -41,7 +41,7 @@ describe('a ralph-cli loop', () => {
   });
 
   it('S2.8 accepts three spellings of --max-iterations', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     for (const option of ['-m', '--max-iterations', '--maximum-iterations']) {
       // oxlint-disable-next-line no-await-in-loop -- one loop after the other under one name
       const { code, stderr } = await stage.run(...ralphCli, option, '1');
@@ -71,7 +71,7 @@ describe('a ralph-cli loop', () => {
 
 describe('the output of the agent', () => {
   it('S2.10 S2.40 is shown unless that is disabled, and counts in both cases (T065)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', done);
     const shown = await stage.run(...ralphCli);
     expect(shown).toMatchObject({ code: 0, stdout: 'all is well <response>DONE</response>\n' });
@@ -87,7 +87,7 @@ describe('the output of the agent', () => {
   });
 
   it('S2.41 is shown while the agent is still running', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `echo first; ${waitFor()}; ${done}`);
     const ralph = stage.starts(...ralphCli);
     await ralph.until('first\n', 'stdout');
@@ -101,7 +101,7 @@ describe('the prompt', () => {
   const awkward = `it's "quoted", costs $HOME and \`date\`\\n\n\n\tends with blanks  \n`;
 
   it('S2.6 reaches the agent byte for byte from the command line (T062)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', done);
     await stage.run('--prompt', awkward, '--preset', 'ralph-cli');
     await stage.run('-p', awkward, '--preset', 'ralph-cli');
@@ -109,7 +109,7 @@ describe('the prompt', () => {
   });
 
   it('S2.7 reaches the agent byte for byte from a file (T062)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', done);
     stage.write('PROMPT.md', awkward);
     await stage.run('--prompt-file', 'PROMPT.md', '--preset', 'ralph-cli');
@@ -118,7 +118,7 @@ describe('the prompt', () => {
   });
 
   it('from stdin is read once and used in every iteration', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const line = `printf 'from %s' "a pipe" | $RALPH run -f - --name it --preset ralph-cli -m 2 -- "$AGENT"`;
     const { code } = await stage.shell(line, { AGENT: stage.agent }).ended;
     expect(code).toBe(1);
@@ -126,7 +126,7 @@ describe('the prompt', () => {
   });
 
   it('S2.42 from a file is read again for every iteration, and from the command line stays the same (T061)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
     await stage.run('-f', 'PROMPT.md', '--preset', 'ralph-cli', '-m', '2');
@@ -136,7 +136,7 @@ describe('the prompt', () => {
   });
 
   it('whose file disappears ends the loop with exit code 2 and a message that names the file (T061)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'rm PROMPT.md');
     const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'ralph-cli');
@@ -146,7 +146,7 @@ describe('the prompt', () => {
   });
 
   it('whose file disappears ends the loop with a line `ralph: error: …` (T061)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'rm PROMPT.md');
     const { stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'ralph-cli');
@@ -206,7 +206,7 @@ describe('a signal', () => {
 
 describe('the command line', () => {
   it('S2.13 requires exactly one prompt and says what is wrong (T037)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const none = await stage.ralph('run', '--', stage.agent).ended;
     expect(none).toMatchObject({
       code: 2,
@@ -226,7 +226,7 @@ describe('the command line', () => {
   });
 
   it('S2.4 explains how to give a prompt after a bare `ralph`, and needs no `run` (T047)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const bare = await stage.ralph().ended;
     expect(bare.code).toBe(2);
     expect(bare.stderr).toMatch(
@@ -240,13 +240,13 @@ describe('the command line', () => {
   });
 
   it('has a help text on how the prompt can reach the agent', async () => {
-    const { code, stdout } = await openStage().ralph('run', '--help').ended;
+    const { code, stdout } = await openLoadedStage().ralph('run', '--help').ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/--prompt-via <way> +how the agent gets the prompt: stdin, file\s+or argument/);
   });
 
   it('S2.4 rejects a bare word that is no command, with a suggestion (T047)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.ralph('statsu', '--', stage.agent).ended;
     expect(code).toBe(2);
     expect(stderr).toContain("unknown command 'statsu'");
@@ -255,7 +255,7 @@ describe('the command line', () => {
   });
 
   it('has no option for a settings file (T047)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const { code, stderr } = await stage.ralph('run', '--settings', 'x.json', '-p', 'x', '--', stage.agent)
       .ended;
     expect(code).toBe(2);

@@ -31,6 +31,11 @@ export class Ralph {
     this.#process.signal(name);
   }
 
+  /** Kills it, so that the next test can run. */
+  tearDown(): void {
+    this.#process.tearDown();
+  }
+
   /** Waits for a text in the output; fails if the command ends without it. */
   until(text: string, stream: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -61,6 +66,7 @@ export function started(argv: readonly string[], { cwd, env }: Place): Ralph {
       }),
       pid: () => child.pid ?? 0,
       signal: (name) => void child.kill(name),
+      tearDown: () => void child.kill('SIGKILL'),
     };
   });
 }
@@ -78,7 +84,7 @@ export function loaded(main: string, args: readonly string[], place: Place): Ral
         print(stream, decoders[stream].write(bytes));
       },
     });
-    return { code, pid: refuse, signal: (name) => (name === 'SIGKILL' ? abandon() : refuse()) };
+    return { code, pid: refuse, signal: refuse, tearDown: abandon };
   });
 }
 
@@ -99,6 +105,7 @@ interface Running {
   readonly code: Promise<Ended['code']>;
   readonly pid: () => number;
   readonly signal: (name: NodeJS.Signals) => void;
+  readonly tearDown: () => void;
 }
 
 export interface Ended {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 import type { Ralph } from './ralph.ts';
 
 /** Takes a step as a plugin does. */
@@ -41,7 +41,7 @@ const PROMISE = '<promise>DONE</promise>';
 
 describe('a loop inside a session', () => {
   it('is shown between two turns, is paused, resumed and told things, and can be waited for', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await start(stage);
     const status = await stage.ralph('status', NAME).ended;
     expect(status.code).toBe(0);
@@ -81,7 +81,7 @@ describe('a loop inside a session', () => {
   });
 
   it('is stopped from outside, and its session is let go', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await start(stage);
     const refused = await stage.ralph('resume', NAME).ended;
     expect(refused.code).toBe(2);
@@ -94,7 +94,7 @@ describe('a loop inside a session', () => {
   });
 
   it('keeps its checkpoints in git and runs the checks again after a step that was killed', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await start(stage, [`touch "$FAKE_PLAN/checking"; ${waitFor()}`]);
     const killed = step(stage, turn(PROMISE));
     await stage.waitForFile(join(stage.plan, 'checking'));
@@ -111,7 +111,7 @@ describe('a loop inside a session', () => {
   });
 
   it('is not started from inside a run of another loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const asked = { prompt: 'x', checks: [] };
     const request = { type: 'start', session: 's1', program: 'claude', workspace: stage.workspace, asked };
     stage.plans(

@@ -1,11 +1,11 @@
 /** Settings with two names: Ralph's own and the one of document 001. */
 import { describe, expect, it } from 'vitest';
 import { configOf } from './config-of.ts';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 describe('a setting with two names', () => {
   it('S2.27 S2.29 lets a local setting override the shared one under its other name', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({
       preset: 'ralph-cli',
       maximumIterations: 9,
@@ -33,7 +33,7 @@ describe('a setting with two names', () => {
   });
 
   it('rejects both names of a setting in one file, and names both', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     for (const [settings, message] of [
       [
         { maxIterations: 3, maximumIterations: 3 },

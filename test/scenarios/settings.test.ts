@@ -1,7 +1,7 @@
 /** The settings files of a workspace, and what a loop does with them. */
 import { describe, expect, it } from 'vitest';
 import { configOf } from './config-of.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const done = "echo '<response>DONE</response>'";
 const shared = (stage: Stage, more: object = {}): void =>
@@ -11,7 +11,7 @@ const run = (stage: Stage, ...args: readonly string[]) =>
 
 describe('the settings files', () => {
   it('S2.26 S2.29 are overridden by flags, and the shared one by the local one (T038)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { maximumIterations: 9, completionResponse: 'ONE', streamAgentOutput: false });
     stage.settings({ maximumIterations: 7, completionResponse: 'TWO' }, 'settings.local.json');
     stage.plans('default', "echo '<response>FIN</response>'");
@@ -30,7 +30,7 @@ describe('the settings files', () => {
   });
 
   it('S2.1 S2.27 S2.54 have every key of document 001, and together with a prompt define a loop', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, {
       maximumIterations: 4,
       completionResponse: 'FIN',
@@ -63,7 +63,7 @@ describe('the settings files', () => {
   });
 
   it('apply one completion word to both tags of the default preset, unless each tag has its own', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ preset: 'default', completionResponse: 'FIN' });
     stage.plans(1, "echo '<promise>DONE</promise>'");
     stage.plans(2, "echo '<promise>FIN</promise>'");
@@ -74,7 +74,7 @@ describe('the settings files', () => {
   });
 
   it('S2.28 default to ten iterations, DONE, 5000 characters, streamed output and no iteration count', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const config = await configOf(stage, '--preset', 'ralph-cli');
     expect(
       [
@@ -90,7 +90,7 @@ describe('the settings files', () => {
   });
 
   it('S2.30 merge objects, while local numbers, texts and lists replace the shared ones', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, {
       agent: { command: stage.agent, flags: ['--a', '--b'], env: { drop: ['X'] } },
       guardrails: [{ command: 'true' }, { command: 'false' }],
@@ -105,7 +105,7 @@ describe('the settings files', () => {
   });
 
   it('S2.31 keep the shared agent command and take the local agent flags', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ agent: { command: 'claude', flags: ['--model opus'] } });
     stage.settings({ agent: { flags: ['--verbose'] } }, 'settings.local.json');
     const config = await configOf(stage);
@@ -113,7 +113,7 @@ describe('the settings files', () => {
   });
 
   it('S2.32 S2.54 accept three fail actions, in any case, and nothing else (T040)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { guardrails: [{ command: 'false', failAction: 'replace' }] });
     await run(stage, '-m', '2');
     expect(stage.given(2, 'last')).toMatch(/^Guardrail "false" failed with exit code 1\./);
@@ -129,7 +129,7 @@ describe('the settings files', () => {
   });
 
   it('S2.94 with errors are rejected with key, index and value, and nothing starts', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const cases: readonly (readonly [object | string, string])[] = [
       [{ maximumIterations: -1 }, 'maximumIterations must be a positive integer, got -1'],
       [{ maximumIterations: '3' }, 'maximumIterations must be a positive integer, got "3"'],
@@ -180,7 +180,7 @@ describe('the settings files', () => {
   });
 
   it('with several errors are rejected with the line of each', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings('{\n  "maxFailures": 0,\n  "agent": {\n    "flags":\n      "--x"\n  }\n}\n');
     const { stderr } = await run(stage);
     expect(stderr).toBe(
@@ -190,7 +190,7 @@ describe('the settings files', () => {
   });
 
   it('S2.95 with zero or empty values mean the default in the shared file, and are rejected in the local one (T040)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { maximumIterations: 0, completionResponse: '', outputTruncateChars: 0 });
     stage.plans(1, done);
     expect((await run(stage)).stderr).toContain('starting iteration 1/10');
@@ -201,12 +201,12 @@ describe('the settings files', () => {
       '.ralph/settings.local.json:2:3: maximumIterations must be a positive integer, got 0',
     );
     expect(stderr).toContain('.ralph/settings.local.json:3:3: guardrails must be a list of checks, got "x"');
-    const bare = openStage();
+    const bare = openLoadedStage();
     expect((await run(bare)).stderr).toContain('agent.command must be configured in settings file');
   });
 
   it('S2.96 are not overridden by `-m 0` and `-c ""`, and a run creates their folder', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, done);
     const args = ['--preset', 'ralph-cli', '-m', '0', '-c', '', '--', stage.agent];
     const { code, stderr } = await run(stage, ...args);
@@ -216,7 +216,7 @@ describe('the settings files', () => {
   });
 
   it('S2.12 are read from one place only', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('settings.json', '{ "maximumIterations": 3 }');
     stage.write('sub/.ralph/settings.json', '{ "maximumIterations": 4 }');
     expect((await configOf(stage))['maxIterations']?.value).toBe(10);
@@ -226,7 +226,7 @@ describe('the settings files', () => {
   });
 
   it('S2.93 and the prompt are rejected with one line `error: …` and exit code 2', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings('{');
     const cases = [
       [['run', '-p', '', '--', stage.agent], 'must specify prompt (--prompt or --prompt-file)'],
@@ -248,7 +248,7 @@ describe('the settings files', () => {
   });
 
   it('default `until` to claim without checks and to both with checks', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const until = async (...args: readonly string[]) => (await configOf(stage, ...args))['until'];
     expect(await until()).toEqual({ value: 'claim', origin: 'default', place: 'default without checks' });
     const checked = ['--check', 'true'];
@@ -257,7 +257,7 @@ describe('the settings files', () => {
   });
 
   it('are shown by ralph config without secrets', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['DEPLOY_TOKEN'] = 'very-secret-value';
     shared(stage, {
       agent: { command: stage.agent, flags: ['--api-key', 'abcdefghijk', '--key=sk-0123456789abcdef'] },
@@ -272,7 +272,7 @@ describe('the settings files', () => {
   });
 
   it('apply as they were when the loop started', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { maximumIterations: 2 });
     stage.plans(1, 'echo "{ broken" > .ralph/settings.json');
     expect((await run(stage)).code).toBe(1);
@@ -280,7 +280,7 @@ describe('the settings files', () => {
   });
 
   it('apply to the output of a resumed loop too', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { maximumIterations: 1, streamAgentOutput: false });
     stage.plans('default', 'echo something');
     expect((await run(stage)).stdout).toBe('');
@@ -291,7 +291,7 @@ describe('the settings files', () => {
   });
 
   it('hide from the agent the variables that any file or flag names', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     Object.assign(stage.env, { ONE: '1', TWO: '2', THREE: '3' });
     shared(stage, { agent: { command: stage.agent, env: { drop: ['ONE'] } } });
     stage.settings({ agent: { env: { drop: ['TWO'] } } }, 'settings.local.json');
@@ -301,7 +301,7 @@ describe('the settings files', () => {
   });
 
   it('with 3000 errors are rejected with the first 20', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const guardrails = Array.from({ length: 3000 }, (_, index) => ({
       command: `echo ${index}`,
       failAktion: 'x',
@@ -314,7 +314,7 @@ describe('the settings files', () => {
   });
 
   it('of an agent do not apply if another agent is chosen', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     shared(stage, { agent: { command: 'claude', flags: ['--x'], model: 'opus', env: { drop: ['X'] } } });
     const config = await configOf(stage, '--agent', 'codex');
     expect(['command', 'flags', 'model', 'name'].map((key) => config[`agent.${key}`]?.value)).toEqual([
@@ -327,7 +327,7 @@ describe('the settings files', () => {
   });
 
   it('with impossible values are rejected with file and line', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     for (const [settings, message] of [
       [{ maxTime: 1e21 }, '.ralph/settings.json:2:3: maxTime must be a time'],
       [{ restartDelay: '99999999999999999999d' }, '.ralph/settings.json:2:3: restartDelay must be'],

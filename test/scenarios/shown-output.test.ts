@@ -2,14 +2,14 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const SECRET = 'my-very-secret-value';
 const task = ['-p', 'x', '-m', '1'];
 
 describe('the value of a secret variable', () => {
   it('is masked in everything that Ralph prints of a plain agent, also in pieces, and complete in the raw log', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['DEPLOY_TOKEN'] = SECRET;
     stage.plans(
       1,
@@ -43,7 +43,7 @@ describe('the value of a secret variable', () => {
   });
 
   it('is masked in the events of an agent, before their lines are cut, and in the JSON of the result', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['DEPLOY_TOKEN'] = SECRET;
     stage.installs('claude');
     const tool = {
@@ -80,7 +80,7 @@ describe('the value of a secret variable', () => {
   });
 
   it('is masked before the output of a check is cut to 2000 characters', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['DEPLOY_TOKEN'] = SECRET;
     // The cut is in the middle of the secret.
     stage.write('output', `${'a'.repeat(100)}${SECRET}${'b'.repeat(1990)}`);
@@ -104,7 +104,7 @@ const commandsIn = (text: string): readonly string[] => text.split(/\r\n|\r|\n/)
 
 describe('in a GitHub workflow', () => {
   it('agents, checks and files give no commands to the runner', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['GITHUB_ACTIONS'] = 'true';
     stage.write(
       'hostile',

@@ -1,11 +1,11 @@
 /** `ralph spawn` and the life of its loops in the background (document 003). */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 describe('spawn', () => {
   it('S4.2 S4.3 S4.5 S4.88 refuses what is missing or invalid with the documented texts and exit code 1 (T100 T127)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'work');
     const file = ['--prompt-file', 'PROMPT.md'];
     const limit = ['--max-iterations', '3'];
@@ -42,7 +42,7 @@ describe('spawn', () => {
   });
 
   it('S4.6 S4.25 S4.71 S4.88 starts named loops in the background, and a second one of the same name only after the first has ended (T101 T116 T127)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'from here');
     mkdirSync(stage.path('elsewhere'));
     stage.plans('default', waitFor());
@@ -83,7 +83,7 @@ describe('spawn', () => {
   });
 
   it('S4.1 S4.68 S4.69 S4.78 --wait shows the loop and exits as it does (T125)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
     const line = (more: string): string =>
@@ -127,7 +127,7 @@ describe('spawn', () => {
 
 describe('a spawned loop', () => {
   it('S4.35 S4.36 S4.39 S4.43 S4.79 pauses after the current agent, and resume gives it back to the daemon (T109 T111)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     await stage.spawns('work', '-m', '2').ended;
     await stage.waitForCall(1);
@@ -153,7 +153,7 @@ describe('a spawned loop', () => {
   });
 
   it('S4.74 S4.103 works in its worktree, which all iterations share (T123)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.identifies();
     stage.plans(1, 'echo one > work; git add work; git commit -qm one');
     stage.plans(2, 'git log --format=%s > "$FAKE_CALL/log"');

@@ -28,6 +28,7 @@ import { onTestFinished } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { kill } from '../rig/cli/leftovers.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
+import { isLoadedRunning } from '../rig/cli/loaded-command.ts';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { Mould } from '../rig/mould.ts';
 import { loaded, started, type Ended, type Ralph } from './ralph.ts';
@@ -41,7 +42,7 @@ export function openStage(options: StageOptions = {}): Stage {
 
 /**
  * Opens a stage that runs the built command inside the test's own process, which takes a tenth of the time: for tests that neither
- * send signals to the command nor kill it.
+ * send signals to the command nor kill it. A command that starts while another one runs has a process of its own.
  */
 export function openLoadedStage(options: StageOptions = {}): Stage {
   return openStage({ ...options, isLoaded: true });
@@ -138,8 +139,9 @@ export class Stage {
   /** Starts `ralph` with these arguments in the workspace. */
   ralph(...args: readonly string[]): Ralph {
     const place = { cwd: this.workspace, env: this.env };
+    const canLoad = this.#isLoaded && !isLoadedRunning();
     return this.#track(
-      this.#isLoaded ? loaded(MAIN, args, place) : started([process.execPath, MAIN, ...args], place),
+      canLoad ? loaded(MAIN, args, place) : started([process.execPath, MAIN, ...args], place),
     );
   }
 
@@ -300,7 +302,7 @@ export class Stage {
     new RiggedTmux(state).tearDown();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
     const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
-    for (const ralph of unfinished) ralph.signal('SIGKILL');
+    for (const ralph of unfinished) ralph.tearDown();
     // A look at all processes takes time, and where none is left none can start another one.
     if (unfinished.length > 0 || left.length > 0) this.killAll();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Ralph } from './ralph.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const work = ['-p', 'work'];
 const DONE = 'echo "<promise>DONE</promise>"';
@@ -31,7 +31,7 @@ function exposed(folder: string): readonly string[] {
 
 describe('the state of a loop', () => {
   it('is outside the workspace and readable for its user only', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(
       'default',
       'echo "$RALPH_ITERATION" >a; echo "$RUN_FOLDER $TASK_FOLDER" >"$FAKE_CALL/folders"',
@@ -57,7 +57,7 @@ describe('the state of a loop', () => {
   });
 
   it('survives git clean -fdx, a removed .ralph and another branch, and the desk is made again', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, `echo first; git clean -fdxq; ${waitFor()}`);
     stage.plans(2, 'echo second; rm -rf .ralph; git checkout -q -b other');
     stage.plans(3, `echo third; ${DONE}`);
@@ -76,7 +76,7 @@ describe('the state of a loop', () => {
   });
 
   it('is not used if its folder cannot be written: the message names RALPH_STATE', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['XDG_STATE_HOME'] = '/proc/no-such-home';
     const { code, stderr } = await stage.run(...work);
     expect(code).toBe(2);
@@ -85,7 +85,7 @@ describe('the state of a loop', () => {
   });
 
   it('is where RALPH_STATE says, also for a child loop; in the workspace it is no part of the work', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.env['RALPH_STATE'] = '.kept';
     stage.plans(
       1,
@@ -114,7 +114,7 @@ const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
 
 describe('the state of a loop with a worktree, a set-up, commits and a rewind', () => {
   it('is readable for its user only, too', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.settings({ setup: ['echo prepared'], scm: { command: 'git', tasks: ['commit'] } });
     for (const [key, value] of Object.entries({ name: 't', email: 't@t' }))
       stage.git('config', `user.${key}`, value);
@@ -128,7 +128,7 @@ describe('the state of a loop with a worktree, a set-up, commits and a rewind', 
 
 describe('a desk', () => {
   it('is not hindered by files that a clone has in the folder of loops', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('.ralph/loops/.gitkeep', '');
     stage.write('.ralph/loops/README', '');
     stage.plans(1, 'echo "<promise>DONE</promise>"');
@@ -137,7 +137,7 @@ describe('a desk', () => {
   });
 
   it('that came with a clone is no loop: it is ignored and mentioned, and a new loop moves it away', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work, '-m', '1');
     // What a cloned repository may contain: a desk, and the state of a loop as an earlier version kept it.
     cpSync(stage.files('it').state, stage.files('it').desk, { recursive: true });
@@ -162,7 +162,7 @@ describe('a desk', () => {
   it.each([['.ralph'], ['.ralph/loops'], ['.ralph/loops/it']])(
     'whose folder %s is a symbolic link is refused, and nothing is written through it',
     async (name) => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       const victim = join(stage.plan, 'victim');
       mkdirSync(victim);
       mkdirSync(dirname(stage.path(name)), { recursive: true });
@@ -178,7 +178,7 @@ describe('a desk', () => {
   );
 
   it('with links and FIFOs in place of its files is never followed and never waited for', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const victim = join(stage.plan, 'victim');
     writeFileSync(victim, 'precious');
     const plant = ['state.json', 'iterations.log', 'progress.md', 'lock']
@@ -226,7 +226,7 @@ describe('a desk', () => {
 
 describe('a workspace that was moved', () => {
   it('takes its loops along with ralph move, and they can be resumed', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'echo "$RALPH_ITERATION" >a');
     const [old, moved] = [stage.path('old'), stage.path('a new place')];
     mkdirSync(old);
@@ -278,7 +278,7 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
   }
 
   it('is moved out of it once, and resumed', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'echo "said $RALPH_ITERATION"');
     await stage.run(...work, '-m', '1', '--check', 'echo red; false');
     const id = age(stage);
@@ -292,7 +292,7 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
   });
 
   it('is moved completely, also if the process that moved it was killed before it removed the old files', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work, '-m', '1');
     const { state, desk } = stage.files('it');
     const id = state.split('/').at(-1) ?? '';
@@ -305,7 +305,7 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
   });
 
   it('stays where it is if the registry does not name it, names another id, or it has an owner', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...work, '-m', '1');
     const id = age(stage);
     const entry = join(root(stage), 'loops', `${id}.json`);
@@ -342,7 +342,7 @@ async function until(commands: readonly Ralph[], count: number): Promise<void> {
 
 describe('a name', () => {
   it('goes to one of ten processes that want it at the same time', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', `${waitFor()}; ${DONE}`);
     const wanting = Array.from({ length: 10 }, () => stage.starts(...work));
     await stage.waitForCall(1);

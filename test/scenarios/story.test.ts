@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openJournal } from '../../src/journal/file.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const DONE = "echo '<promise>DONE</promise>'";
 
@@ -22,7 +22,7 @@ const told = (stdout: string): readonly string[] =>
 
 describe('ralph story', () => {
   it('tells what happened in a loop that has ended, with times', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     expect(await nightOf(stage)).toContain('story       ralph story it');
     const { code, stdout, stderr } = await stage.ralph('story', 'it').ended;
     expect([code, stderr]).toEqual([0, '']);
@@ -43,7 +43,7 @@ describe('ralph story', () => {
   });
 
   it('tells one iteration, or only the last hours', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const second = await stage.ralph('story', 'it', '--iteration', '2').ended;
     expect(told(second.stdout)[0]).toBe('starting iteration 2/5');
@@ -56,7 +56,7 @@ describe('ralph story', () => {
   });
 
   it('prints one JSON object per line with --json', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const { stdout } = await stage.ralph('story', 'it', '--json').ended;
     const lines = stdout.trimEnd().split('\n');
@@ -92,7 +92,7 @@ describe('ralph story', () => {
   });
 
   it('ends quietly when its reader goes away', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const { stdout, stderr } = await stage.shell('{ $RALPH story it; echo "exit $?" >&2; } | head -1').ended;
     expect(stdout).toMatch(/^\d{4}-\d\d-\d\d\n$/);
@@ -100,7 +100,7 @@ describe('ralph story', () => {
   });
 
   it('exits 2 with a message for an unknown loop, a bad name and a bad option', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const fails = async (...args: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await stage.ralph('story', ...args).ended;
@@ -118,7 +118,7 @@ describe('ralph story', () => {
   });
 
   it('tells the part before a damaged line, then names the line and exits 2', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const path = stage.file('journal.jsonl');
     const lines = readFileSync(path, 'utf8').split('\n');
@@ -131,7 +131,7 @@ describe('ralph story', () => {
   });
 
   it('needs no more memory for a long journal', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await nightOf(stage);
     const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
     const peak = async (): Promise<number> => {

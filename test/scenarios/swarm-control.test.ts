@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 
 describe('a swarm loop', () => {
   it('S4.35 S4.36 S4.41 S4.43 S4.79 pauses after the current agent, and resume continues the count (T109)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, `trap ': > "$FAKE_CALL/signal"' INT TERM HUP; ${waitFor()}`);
     const ralph = stage.starts(...swarm, '-m', '4');
     await stage.waitForCall(2);
@@ -30,7 +30,7 @@ describe('a swarm loop', () => {
   });
 
   it('S4.36 S4.43 continues after the current agent if it is resumed before that agent ends (T109)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
     await stage.waitForCall(1);
@@ -44,7 +44,7 @@ describe('a swarm loop', () => {
   });
 
   it('S4.38 S4.39 warns if it is paused twice, or resumed while it runs (T111)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
     await stage.waitForCall(1);
@@ -59,7 +59,7 @@ describe('a swarm loop', () => {
   });
 
   it('that does not exist is bad usage for every command, and the message lists the known loops (T111)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...swarm, '-m', '1');
     for (const args of [['pause'], ['resume'], ['stop'], ['status'], ['logs'], ['rm'], ['tell'], ['set']]) {
       const more = { tell: ['words'], set: ['max-iterations=3'] }[args[0] ?? ''] ?? [];
@@ -106,7 +106,7 @@ describe('a swarm loop', () => {
   });
 
   it('S4.64 S4.66 has a status in the documented lines, with exit code 0 if it runs, 1 if not, 2 if unknown (T121)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2', '--done-pattern', 'never');
     await stage.waitForCall(2);
@@ -126,7 +126,7 @@ describe('a swarm loop', () => {
   });
 
   it('adds guidance to its next prompt, and obeys a limit that is set while it runs', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts(...swarm, '-m', '1');
     await stage.waitForCall(1);
@@ -140,7 +140,7 @@ describe('a swarm loop', () => {
   });
 
   it('S4.71 runs beside a loop of another name, and commands to one do not reach the other', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '2');
     await stage.waitForCall(1);
@@ -156,7 +156,7 @@ describe('a swarm loop', () => {
   });
 
   it('on the files of another loop warns about it and suggests --worktree', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', waitFor());
     const one = stage.starts(...swarm, '-m', '1');
     await stage.waitForCall(1);
@@ -171,7 +171,7 @@ describe('a swarm loop', () => {
   });
 
   it('S4.98 kills the agent on stop --now and leaves no process behind', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'sleep 300');
     const ralph = stage.starts(...swarm, '-m', '2');
     await stage.waitForCall(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 const waits = ({ journal }: Stage) =>
@@ -10,7 +10,7 @@ const waits = ({ journal }: Stage) =>
 
 describe('failures', () => {
   it('S4.12 S4.15 S4.20 S4.51 double the wait until a success, and the wait does not count as inactivity (T103 T126)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'exit 1');
     stage.plans(3, 'exit 0');
     const args = ['-m', '3', '--inactivity-timeout', '600ms'];
@@ -26,7 +26,7 @@ describe('failures', () => {
   });
 
   it('S4.14 S4.40 S4.54 end the loop at the fifth in a row, and a pause ends the wait at once (T103)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', 'exit 1');
     let ralph = stage.starts(...swarm, '-m', '9');
     for (const failures of [1, 2, 3, 4]) {
@@ -45,7 +45,7 @@ describe('failures', () => {
   });
 
   it('by a signal have the exit code 128 plus the signal number (T103)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const args = [
       ...swarm,
       '--name',
@@ -67,7 +67,7 @@ describe('failures', () => {
   });
 
   it('S4.7 S4.16 S4.53 S4.102 do not include a silent agent, which is killed before the next one starts (T104)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo begun; echo $$ > "$FAKE_PLAN/first"; sleep 300');
     stage.plans(2, 'ps -o stat= -p "$(cat "$FAKE_PLAN/first")" > "$FAKE_CALL/first" || :');
     const { code, stderr } = await stage.run(...swarm, '-m', '2', '--inactivity-timeout', '1');
@@ -81,7 +81,7 @@ describe('failures', () => {
   });
 
   it('S4.69 S4.98 appear in iterations.log, like timeouts, pauses and the end, in a searchable form (T125)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'exit 3');
     stage.plans(2, 'sleep 300');
     stage.plans(3, waitFor());
@@ -117,7 +117,7 @@ describe('failures', () => {
 
 describe('the done pattern', () => {
   it('S4.8 S4.44 S4.46 S4.52 S4.98 ends the loop when it matches the output of an agent that exits (T106)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, 'echo "tests: 12 passed, 0 failed"');
     const args = ['-m', '9', '--done-pattern', String.raw`(?P<n>\d+) passed, 0 failed`];
     const { code, stderr } = await stage.run(...swarm, ...args);
@@ -131,7 +131,7 @@ describe('the done pattern', () => {
   });
 
   it('S4.10 S4.11 ends the loop when an agent hangs after a match, without a restart (T106)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, 'echo ALL DONE; sleep 300');
     const args = ['-m', '9', '--done-pattern', 'ALL DONE', '--inactivity-timeout', '1'];
     const { code, stderr } = await stage.run(...swarm, ...args);
@@ -142,7 +142,7 @@ describe('the done pattern', () => {
   });
 
   it('reports no restart after a match', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, 'echo ALL DONE; sleep 300');
     const args = ['-m', '9', '--done-pattern', 'ALL DONE', '--inactivity-timeout', '500ms'];
     expect((await stage.run(...swarm, ...args)).stderr).not.toContain('restarting');

@@ -1,14 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { rewriteJournal } from './rewrite-journal.ts';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
 
 describe('iterations', () => {
   it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 run one after the other, are reported, and get the current prompt file (T101)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(3, 'printf second > PROMPT.md');
     const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '4');
@@ -30,7 +30,7 @@ describe('iterations', () => {
   });
 
   it('S4.9 are counted from 0, read the prompt file again and log every start', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');
     const check = 'cat .ralph/loops/it/state.json >>"$FAKE_PLAN/states"';
@@ -44,7 +44,7 @@ describe('iterations', () => {
   });
 
   it('S4.74 share one worktree', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.git('config', 'user.name', 't');
     stage.git('config', 'user.email', 't@t');
     stage.plans('default', 'echo "$RALPH_ITERATION" >>work');
@@ -56,7 +56,7 @@ describe('iterations', () => {
   });
 
   it('S4.28 are recorded in state.json with the documented fields (T101)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'x');
     await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '2', '--done-pattern', 'never');
     const precise = new RegExp(`^${local}\\.\\d{6}$`);
@@ -76,7 +76,7 @@ describe('iterations', () => {
   });
 
   it('S4.30 have a line in iterations.log for every start and end (T101)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...swarm, '-m', '2');
     expect(stage.log).toMatch(
       new RegExp(
@@ -137,7 +137,7 @@ describe('iterations', () => {
   });
 
   it('S4.11 S4.100 all end before the loop is complete (T102)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2');
     await stage.waitForCall(2);
@@ -150,7 +150,7 @@ describe('iterations', () => {
   });
 
   it('S4.33 obey a limit that was edited in state.json (T119)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(
       1,
       `sed -i 's/"max_iterations": 2/"max_iterations": 4/' .ralph/loops/it/state.json; echo edited`,
@@ -161,7 +161,7 @@ describe('iterations', () => {
   });
 
   it('S4.33 obey an edited limit also if events follow the edit (T119)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(
       1,
       `sed -i 's/"max_iterations": 2/"max_iterations": 4/' .ralph/loops/it/state.json; echo edited`,
@@ -171,7 +171,7 @@ describe('iterations', () => {
   });
 
   it('keep their count if state.json is emptied, and Ralph writes it again (T124)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(2, ': > .ralph/loops/it/state.json');
     const { code } = await stage.run(...swarm, '-m', '3');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
@@ -181,7 +181,7 @@ describe('iterations', () => {
 
 describe('the prompt file', () => {
   it('S4.25 is relative to the current folder, also with --cwd (T116)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'from here');
     stage.write('elsewhere/PROMPT.md', 'not this one');
     const args = ['-f', 'PROMPT.md', '--cwd', 'elsewhere', '--preset', 'swarm', '-m', '1'];
@@ -192,7 +192,7 @@ describe('the prompt file', () => {
   });
 
   it('S4.26 may be empty, and the agent gets it as it is (T116)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', '');
     const { code } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '1');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
@@ -200,7 +200,7 @@ describe('the prompt file', () => {
   });
 
   it('S4.23 that disappears ends the loop as failed, with exit code 1 and the documented message (T114)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'x');
     stage.plans(1, 'rm PROMPT.md');
     const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '5');
@@ -210,7 +210,7 @@ describe('the prompt file', () => {
   });
 
   it('S4.24 that becomes unreadable ends the loop as failed, with exit code 1 (T114)', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.write('PROMPT.md', 'x');
     stage.plans(1, 'rm PROMPT.md; mkdir PROMPT.md');
     const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '5');
@@ -222,7 +222,7 @@ describe('the prompt file', () => {
 
 describe('the state of a loop', () => {
   it('can be deleted without any other clean-up', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     await stage.run(...swarm, '-m', '1');
     rmSync(stage.files('it').state, { recursive: true });
     expect((await stage.ralph('ls').ended).stdout).toBe('');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const TEMPLATE = `study specs/README.md
 study CLAUDE.md and pick the most important incomplete task
@@ -15,7 +15,7 @@ IMPORTANT:
 `;
 
 it('S4.56 S4.57 S4.58 S4.59 init --prompt creates PROMPT.md, keeps an existing one, and overwrites it with --force (T120)', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   const created = await stage.ralph('init', '--prompt').ended;
   expect(created).toEqual({ code: 0, stdout: 'created PROMPT.md\n', stderr: '' });
   expect(stage.read('PROMPT.md')).toBe(TEMPLATE);
@@ -34,7 +34,7 @@ it('S4.56 S4.57 S4.58 S4.59 init --prompt creates PROMPT.md, keeps an existing o
 });
 
 it('S4.60 S4.61 S4.62 template prints the starter prompt, and redirected it is the same file (T120)', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   expect(await stage.shell('$RALPH template > BUILD_PROMPT.md').ended).toMatchObject({ code: 0, stderr: '' });
   expect(stage.read('BUILD_PROMPT.md')).toBe(TEMPLATE);
   expect(stage.read('BUILD_PROMPT.md').split('\n')).toHaveLength(11);

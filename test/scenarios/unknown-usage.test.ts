@@ -1,6 +1,6 @@
 /** What a loop does, and says, about runs that do not report what they used. */
 import { describe, expect, it } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { openLoadedStage, type Stage } from './stage.ts';
 
 const json = (event: object): string => `echo '${JSON.stringify(event)}'`;
 
@@ -35,7 +35,7 @@ const codex = (stage: Stage, ...args: readonly string[]) => {
 
 describe('a limit', () => {
   it('counts the usage that codex records itself of runs that fail', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans('default', failsAndRecords(2000));
     const home = stage.path('codex-home');
     const { code, stderr } = await codex(stage, '--max-tokens', '5000', '--env', `CODEX_HOME=${home}`);
@@ -46,7 +46,7 @@ describe('a limit', () => {
   });
 
   it('charges a run of unknown usage like the most expensive known run, and every report says so', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, completes(2000));
     stage.plans(2, completes(1000));
     stage.plans('default', `${fails}; exit 1`);
@@ -80,7 +80,7 @@ describe('a limit', () => {
   ])(
     '%s ends a loop without any known usage after two runs, and a person can resume it',
     async (option, limit, reason) => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.plans('default', `${fails}; exit 1`);
       const { code, stderr } = await codex(stage, option, limit, '--max-failures', '20');
       expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
@@ -97,7 +97,7 @@ describe('a limit', () => {
 
 describe('a commit message in the preset ralph-cli', () => {
   it('S2.34 S2.102 is asked of claude in text mode, and the report says that its cost is unknown', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.installs('claude');
     stage.settings({
       preset: 'ralph-cli',

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 
 it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tells whether a loop has ended (T121)', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   expect(await stage.ralph('ls', '--format', 'names').ended).toMatchObject({ code: 0, stdout: '' });
   await stage.ralph('run', '--name', 'earlier', ...swarm, '-m', '1', '--', stage.agent).ended;
   stage.plans(3, waitFor());
@@ -92,7 +92,7 @@ it('S4.72 S4.80 S4.95 S4.98 kill ends a running loop, a paused one and one witho
 });
 
 it('S4.72 kill ends a backoff at once', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.plans('default', 'exit 1');
   const ralph = stage.starts(...swarm, '-m', '9');
   await ralph.until('retrying in 2s');
@@ -102,7 +102,7 @@ it('S4.72 kill ends a backoff at once', async () => {
 });
 
 it('S4.95 S4.103 kill --rm-worktree keeps a dirty worktree with a warning, unless --force-dirty is given', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.identifies();
   stage.plans('default', `echo work > new; ${waitFor('never')}`);
   const ralph = stage.starts(...swarm, '-m', '1', '--worktree');
@@ -119,7 +119,7 @@ it('S4.95 S4.103 kill --rm-worktree keeps a dirty worktree with a warning, unles
 });
 
 it('S4.93 logs shows the last run, with --history all of them, and with --lines only the last lines (T121)', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.plans('default', 'echo "one $RALPH_ITERATION"; echo "two $RALPH_ITERATION"');
   stage.plans(2, `printf 'one 2\\ntwo 2'; ${waitFor()}; echo; echo three 2`);
   const ralph = stage.starts(...swarm, '-m', '2');
@@ -139,7 +139,7 @@ it('S4.93 logs shows the last run, with --history all of them, and with --lines 
 });
 
 it('logs reports no failure of an agent that is still running', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.installs('claude');
   const said = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: 'at work' }] } };
   stage.write('said', `${JSON.stringify(said)}\n`);
@@ -155,7 +155,7 @@ it('logs reports no failure of an agent that is still running', async () => {
 });
 
 it('the viewer shows how long an earlier run took', async () => {
-  const stage = openStage();
+  const stage = openLoadedStage();
   stage.installs('claude');
   stage.write('said', `${JSON.stringify({ type: 'result', subtype: 'success', result: 'more' })}\n`);
   stage.plans('default', 'sleep 1; cat said');
