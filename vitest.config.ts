@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import LongestFirst from './test/rig/longest-first.ts';
 
 // Node reads the certificates of this bundle at every start, which takes longer than the start itself, and no test
 // reaches a network.
@@ -22,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
     isolate: false,
     // Most tests wait for their own processes half of the time.
     maxWorkers: availableParallelism() * 2,
+    sequence: { sequencer: LongestFirst },
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 30_000,
     globalSetup: ['test/rig/build.ts'],

@@ -70,9 +70,9 @@ describe('ralph spawn', () => {
       const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
       const agent = rig.plain('echo x >>ready; until [ -e go ]; do sleep 0.1; done');
       const starts = names.map((name) =>
-        rig.does('spawn', 'x', '--name', name, '--no-tmux', '-m', '1', '--', ...agent),
+        rig.ralph(['spawn', 'x', '--name', name, '--no-tmux', '-m', '1', '--', ...agent]),
       );
-      for (const end of await Promise.all(starts)) exits(end, 0);
+      for (const end of await Promise.all(starts.map(({ ended }) => ended))) exits(end, 0);
       for (const name of names)
         expect(JSON.parse(rig.loop(name).read('lock'))).toMatchObject({ pid: rig.daemon.pid });
       const listed = await rig.does('ls', '--format', 'names', '--status', 'running');
@@ -237,10 +237,11 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
     const random = seededRandom(seed);
     for (let kills = 0; kills < KILLS; kills++) {
       // oxlint-disable-next-line no-await-in-loop -- one life after the other
-      const pid = await rig.daemon.runs();
+      await rig.daemon.runs();
       // oxlint-disable-next-line no-await-in-loop -- as above
       await new Promise((resolve) => setTimeout(resolve, random() * 300));
-      process.kill(pid, 'SIGKILL');
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await rig.daemon.crashes();
       // oxlint-disable-next-line no-await-in-loop -- as above
       exits(await rig.does('ls', '--format', 'names'), 0);
     }

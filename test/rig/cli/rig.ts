@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
 import { RiggedDaemon } from './daemon.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
+import { runLoaded } from './loaded-command.ts';
 import { Mould } from '../mould.ts';
 import { Program, type Ended } from './program.ts';
 import { RecordedLoop } from './recorded-loop.ts';
@@ -128,9 +129,20 @@ export class Rig {
     return program;
   }
 
-  /** Runs the built command to its end. */
+  /** Runs the built command to its end, inside the test's process. */
   async does(...args: readonly string[]): Promise<Ended> {
-    return this.ralph(args).ended;
+    const said: Record<1 | 2, Buffer[]> = { 1: [], 2: [] };
+    const { code } = runLoaded({
+      main: COMMAND,
+      args,
+      cwd: this.workspace,
+      env: this.env,
+      print: (descriptor, bytes) => said[descriptor].push(bytes),
+    });
+    const end = { code: await code, signal: null };
+    const stdout = Buffer.concat(said[1]);
+    const stderr = Buffer.concat(said[2]).toString('utf8');
+    return { ...end, stdout: stdout.toString('utf8'), stderr, stdoutBytes: stdout.length };
   }
 
   /** A simple agent. */
