@@ -74,7 +74,7 @@ describe('a loop inside a session', () => {
   });
 
   it('gives its checks the certificates that the front of the hooks hides from Node.js', async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const check = 'test "$NODE_EXTRA_CA_CERTS-${RALPH_EXTRA_CA_CERTS-none}" = "/a b.pem-none"';
     await start(stage, [check], { RALPH_EXTRA_CA_CERTS: '/a b.pem' });
     expect(await answer(stage, turn(PROMISE))).toMatchObject({ type: 'ended', outcome: 'done' });
