@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, openStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, type OpenStage, type Stage } from './stage.ts';
 
 const DONE = "echo '<promise>DONE</promise>'";
 const tick = (item: string): string => `sed -i.old 's/\\[ \\] ${item}/[x] ${item}/' PLAN.md; rm PLAN.md.old`;
 
 /** A stage with a committed plan. */
-function stageWith(plan: string, file = 'PLAN.md', open = openLoadedStage): Stage {
+function stageWith(plan: string, file = 'PLAN.md', open: OpenStage = openLoadedStage): Stage {
   const stage = open();
   stage.write(file, plan);
   stage.identifies();
