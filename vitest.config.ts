@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import LongestFirst from './test/rig/longest-first.ts';
+import { LongestFirst } from './test/rig/longest-first.ts';
 
 // Node reads the certificates of this bundle at every start, which takes longer than the start itself, and no test
 // reaches a network.

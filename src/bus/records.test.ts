@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyText } from '../../test/rig/any-text.ts';
 import { draft, type Draft, type Message } from './message.ts';
 import { readRecords, recordOf, separatorAfter } from './records.ts';
 
-const text = fc.string({ unit: 'binary' });
+const text = anyText();
 const id = fc.stringMatching(/^[A-Za-z][\w.:-]{0,40}$/);
 const table = fc.dictionary(text, text, { maxKeys: 3 });
 /** Bodies with many lines that look like the file's own. */
@@ -35,10 +36,7 @@ const message: fc.Arbitrary<Message> = fc.record({
   ts: fc
     .date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true })
     .map((date) => date.toISOString()),
-  type: fc.oneof(
-    fc.constantFrom('INFO', 'null', 'y', '42', '- a'),
-    fc.string({ unit: 'binary', minLength: 1 }),
-  ),
+  type: fc.oneof(fc.constantFrom('INFO', 'null', 'y', '42', '- a'), anyText({ minLength: 1 })),
   projectId: text,
   taskId: text,
   runId: text,

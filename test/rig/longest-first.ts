@@ -34,8 +34,9 @@ const LONG = [
   'src/store/lock',
 ];
 
-export default class LongestFirst extends BaseSequencer {
+export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer
     const sorted = await super.sort(files);
     const rankOf = ({ moduleId }: TestSpecification): number => {
       const index = LONG.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
