@@ -4,7 +4,9 @@
 for last; do :; done
 # A request for help is not a call.
 [ "$last" = --help ] && exit 0
-n=$(($(cat "$FAKE_PLAN/count" 2>/dev/null || echo 0) + 1))
+n=0
+[ -e "$FAKE_PLAN/count" ] && read -r n <"$FAKE_PLAN/count"
+n=$((n + 1))
 echo "$n" >"$FAKE_PLAN/count"
 call="$FAKE_PLAN/calls/$n"
 mkdir -p "$call"

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
 import { RiggedDaemon } from './daemon.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
-import { runLoaded } from './loaded-command.ts';
+import { isLoadedRunning, runLoaded } from './loaded-command.ts';
 import { Mould } from '../mould.ts';
 import { Program, type Ended } from './program.ts';
 import { RecordedLoop } from './recorded-loop.ts';
@@ -129,8 +129,9 @@ export class Rig {
     return program;
   }
 
-  /** Runs the built command to its end, inside the test's process. */
+  /** Runs the built command to its end, inside the test's process if that runs no other one. */
   async does(...args: readonly string[]): Promise<Ended> {
+    if (isLoadedRunning()) return this.ralph(args).ended;
     const said: Record<1 | 2, Buffer[]> = { 1: [], 2: [] };
     const { code } = runLoaded({
       main: COMMAND,
