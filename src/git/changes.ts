@@ -18,13 +18,16 @@ export async function changesSince(
   const start = await readRecord(repository, ref);
   const empty = await emptyTree(repository);
   const head = (await headCommit(repository)) ?? empty;
-  const uncommitted = (await differences(repository, head, tree)).filter(({ path }) => !isLoopState(path));
-  if (uncommitted.length === 0) return [];
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const touched = await names(start.tree, tree);
-  // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
-  const committed = await names(start.base, head);
+  const [different, touched, committed] = await Promise.all([
+    differences(repository, head, tree),
+    names(start.tree, tree),
+    // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
+    names(start.base, head),
+  ]);
+  const uncommitted = different.filter(({ path }) => !isLoopState(path));
+  if (uncommitted.length === 0) return [];
   // A file that was committed after the tree was written is newer than the tree.
   const newer = earlierHead === undefined ? new Set<string>() : await names(earlierHead ?? empty, head);
   const isByLoop = ({ path }: Difference): boolean =>

@@ -13,10 +13,13 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
-import { execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
+import { bothOf, execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
+import { indexFile as readIndexFile } from './index-file.ts';
 import { objectId } from './object-id.ts';
-import { headCommit } from './read-ref.ts';
-import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
+import { countLoose } from './pack-records.ts';
+import { headCommit, readCommit } from './read-ref.ts';
+import { stagedChanges } from './staged.ts';
+import { followCommit, forgetStaged, indexEntry, stage, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
@@ -32,13 +35,20 @@ export async function prepareCommit(
   const note = readNote(folder);
   await noteHead(repository, folder, { tree: note?.tree ?? null, message });
   const index = indexFile(folder);
-  await copyIndex(repository, index);
   const inOwnIndex = { GIT_INDEX_FILE: index };
-  const head = await headCommit(repository);
-  const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
-  await gitOutput(repository, [...ISOLATED, ...reset], inOwnIndex);
-  await updateIndex(repository, changes.map(indexEntry), inOwnIndex);
-  await stage(repository, changes, stagedFile(folder));
+  const { isNothing, stamp } = await stagedChanges(repository);
+  await copyIndex(repository, index);
+  // An index without staged changes is as the last commit is.
+  const isCommitted = isNothing && (await readIndexFile(repository))?.stamp === stamp;
+  if (!isCommitted) {
+    const head = await headCommit(repository);
+    const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
+    await gitOutput(repository, [...ISOLATED, ...reset], inOwnIndex);
+  }
+  await bothOf(
+    updateIndex(repository, changes.map(indexEntry), inOwnIndex),
+    stage(repository, changes, stagedFile(folder), isCommitted),
+  );
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
@@ -87,12 +97,35 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
   await unstage(repository, stagedFile(folder));
 }
 
-/** The commit was made: updates the user's index and runs the maintenance that git runs after any commit. */
-export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
+/**
+ * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. With the `tree` of
+ * the commit that was prepared, the index is right already, and the answer is true.
+ */
+export async function finishCommit(
+  repository: Repository,
+  folder: string,
+  commit: string,
+  tree: string | null = null,
+): Promise<boolean> {
   rmSync(indexFile(folder), { force: true });
-  await followCommit(repository, stagedFile(folder), commit);
+  const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
+  if (isAsPrepared) forgetStaged(stagedFile(folder));
+  else await followCommit(repository, stagedFile(folder), commit);
+  await maintain(repository);
+  return isAsPrepared;
+}
+
+/** Git itself would find nothing to do while there are few objects; the first commit asks it nevertheless. */
+async function maintain(repository: Repository): Promise<void> {
+  const isFirst = !maintained.has(repository.folder);
+  maintained.add(repository.folder);
+  if (!isFirst && (await countLoose(repository)) < FEW) return;
   await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
 }
+
+const maintained = new Set<string>();
+/** Far less than git's own limit of 6,700. */
+const FEW = 500;
 
 /** HEAD, if it has moved since it was noted. */
 export async function movedHead(repository: Repository, folder: string): Promise<string | null> {

@@ -13,17 +13,34 @@ export interface Difference {
   readonly becomes: string;
 }
 
-/** The files below the workspace that differ between two trees. */
+/** The files below the workspace that differ between two trees or commits, given by their ids. */
 export async function differences(
   repository: Repository,
   from: string,
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  return parseDifferences(
+  const key = [repository.folder, from, to].join('\0');
+  const known = lastDifferences.get(key);
+  if (known !== undefined) return known;
+  const found = parseDifferences(
     await gitOutput(repository, ['diff-tree', '-r', ...RAW_OPTIONS, from, to, '--', '.']),
   );
+  const isById = [from, to].every((id) => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id));
+  if (isById && found.length <= MAX_REMEMBERED) remember(key, found);
+  return found;
 }
+
+function remember(key: string, found: readonly Difference[]): void {
+  const [oldest] = lastDifferences.keys();
+  if (oldest !== undefined && lastDifferences.size >= MAX_PAIRS) lastDifferences.delete(oldest);
+  lastDifferences.set(key, found);
+}
+
+/** Objects never change, and a commit asks twice for the same ones. */
+const lastDifferences = new Map<string, readonly Difference[]>();
+const MAX_PAIRS = 6;
+const MAX_REMEMBERED = 1000;
 
 /** The options that make git print differences as `parseDifferences` reads them. */
 export const RAW_OPTIONS: readonly string[] = ['-z', '--raw', '--no-renames', '--no-abbrev'];

@@ -84,8 +84,15 @@ export function isInRepository(folder: string): boolean {
 /** The limit for all files together; files beyond it count by size and time only. */
 export const MAX_BYTES: number = 64 * 1024 * 1024;
 
-export const ALL_BUT_RALPH: readonly string[] = ['--', ':/', ':(exclude,top,glob)**/.ralph/**'];
-const STATUS = ['status', '--porcelain=v2', '--untracked-files=all', '-z', ...ALL_BUT_RALPH];
+const STATUS = [
+  'status',
+  '--porcelain=v2',
+  '--untracked-files=all',
+  '-z',
+  '--',
+  ':/',
+  ':(exclude,top,glob)**/.ralph/**',
+];
 
 function nullIfGitIsMissing(error: unknown): null {
   if (error instanceof GitError) return null;

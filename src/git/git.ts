@@ -95,6 +95,12 @@ export async function gitOutput(
   return answer.stdout.toString('latin1');
 }
 
+/** Waits for two commands that run at the same time, also if one of them fails; the first one's error comes first. */
+export async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
+}
+
 /** Decodes what `gitOutput` returns as UTF-8. */
 export function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');

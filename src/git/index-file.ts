@@ -11,6 +11,8 @@ export interface IndexFile {
   readonly mayHaveNested: boolean;
   /** Whether it may have `.ralph` folders. */
   readonly mayHaveRalph: boolean;
+  /** Whether it may have unresolved conflicts. */
+  readonly mayHaveConflicts: boolean;
 }
 
 /** The user's index; null if there is none. */
@@ -65,8 +67,34 @@ function inspect(index: Buffer): Omit<IndexFile, 'stamp'> {
     entries: index.length >= HEADER_BYTES ? index.readUInt32BE(8) : 0,
     mayHaveNested: isIncomplete || index.includes(GITLINK_MODE_BYTES),
     mayHaveRalph: isIncomplete || !hasWholeNames || index.includes('.ralph'),
+    mayHaveConflicts: isIncomplete || !hasWholeNames || !isWithoutStages(index),
   };
 }
+
+/** Whether all entries are read, and none is a side of a conflict. Reads entries with ids of 20 bytes only. */
+function isWithoutStages(index: Buffer): boolean {
+  const count = index.readUInt32BE(8);
+  let at = HEADER_BYTES;
+  for (let read = 0; read < count; read++) {
+    if (at + FLAGS_AT + 2 > index.length) return false;
+    const flags = index.readUInt16BE(at + FLAGS_AT);
+    if ((flags & STAGE_BITS) !== 0) return false;
+    const nameAt = FLAGS_AT + ((flags & EXTENDED_BIT) === 0 ? 2 : 4);
+    const length = flags & NAME_BITS;
+    const end = length < NAME_BITS ? nameAt + length : index.indexOf(0, at + nameAt) - at;
+    // Entries end with one to eight NULs.
+    at += (end + 8) & ~7;
+  }
+  // Extensions or the hash of the file follow.
+  return at === index.length - HASH_BYTES || /^[A-Za-z]{4}$/.test(index.toString('latin1', at, at + 4));
+}
+
+/** The times, the place and the size of a file, and its id. */
+const HASH_BYTES = 20;
+const FLAGS_AT = 40 + HASH_BYTES;
+const STAGE_BITS = 0x3000;
+const EXTENDED_BIT = 0x4000;
+const NAME_BITS = 0x0fff;
 
 /** The mode of an entry is a number of 32 bits: 160000, in octal. */
 const GITLINK_MODE_BYTES = Buffer.from([0, 0, 0xe0, 0]);

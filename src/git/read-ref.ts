@@ -2,8 +2,11 @@
  * Finds commits by their refs without running git, where git would find the same: a ref that is a file of its own comes before
  * a packed one. Packed refs, other ways to store refs, and everything unusual are left to git.
  */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../files/files.ts';
+import { inflateSync } from 'node:zlib';
+import { readRegular, textOf } from '../files/files.ts';
 import { execGit, GitError, gitFailure, gitPath, resolveRevision, utf8, type Repository } from './git.ts';
 
 /** The commit that is checked out; null before the first commit. */
@@ -20,14 +23,43 @@ export async function recordedCommit(repository: Repository, ref: string): Promi
 export async function readCommit(repository: Repository, commit: string): Promise<Commit> {
   const known = knownCommits.get(commit);
   if (known !== undefined) return known;
-  const args = ['cat-file', 'commit', commit];
-  const answer = await execGit(repository, args);
-  if (answer.code !== 0) throw gitFailure(args, answer);
-  const [tree, parent] = answer.stdout.toString('latin1').split('\n', 2);
+  const [tree, parent] = (await commitText(repository, commit)).split('\n', 2);
   const read = { tree: idAfter('tree', tree), parent: idAfter('parent', parent) };
   if (read.tree === null) throw new GitError(`the commit ${commit} cannot be read`);
   return rememberCommit(commit, { tree: read.tree, parent: read.parent });
 }
+
+/** A commit as git stores it. */
+export async function commitText(repository: Repository, commit: string): Promise<string> {
+  const loose = await looseCommit(repository, commit);
+  if (loose !== null) return loose;
+  const args = ['cat-file', 'commit', commit];
+  const answer = await execGit(repository, args);
+  if (answer.code !== 0) throw gitFailure(args, answer);
+  return answer.stdout.toString('utf8');
+}
+
+/** A commit that has a file of its own, as new ones have; null if git has to look for it. */
+async function looseCommit(repository: Repository, commit: string): Promise<string | null> {
+  // Git would show another object in its place.
+  if (existsSync(join(await commonFolder(repository), 'refs', 'replace'))) return null;
+  try {
+    const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
+    const packed = readRegular(join(objects, commit.slice(0, 2), commit.slice(2)), MAX_COMMIT_BYTES);
+    if (packed === null) return null;
+    const object = inflateSync(packed, { maxOutputLength: MAX_COMMIT_BYTES });
+    const id = createHash(commit.length === SHA1_LENGTH ? 'sha1' : 'sha256')
+      .update(object)
+      .digest('hex');
+    const text = object.toString('utf8');
+    return id === commit && text.startsWith('commit ') ? text.slice(text.indexOf('\0') + 1) : null;
+  } catch {
+    return null;
+  }
+}
+
+const MAX_COMMIT_BYTES = 2 ** 20;
+const SHA1_LENGTH = 40;
 
 export interface Commit {
   readonly tree: string;
@@ -53,11 +85,21 @@ export async function commonFolder(repository: Repository): Promise<string> {
   return utf8(await gitPath(repository, ['--git-common-dir']));
 }
 
+/** Whether a branch is checked out; null if only git can tell. */
+export async function isOnBranch(repository: Repository): Promise<boolean | null> {
+  const head = lineIn(await headFile(repository));
+  return BRANCH.test(head) || (idIn(head) === null ? null : false);
+}
+
+async function headFile(repository: Repository): Promise<string> {
+  return join(utf8(await gitPath(repository, ['--absolute-git-dir'])), 'HEAD');
+}
+
 /** The id that `HEAD` or a ref has; null if only git can tell. */
 async function readRef(repository: Repository, name: string): Promise<string | null> {
   try {
     if (name !== 'HEAD') return idIn(lineIn(join(await commonFolder(repository), name)));
-    const head = lineIn(join(utf8(await gitPath(repository, ['--absolute-git-dir'])), 'HEAD'));
+    const head = lineIn(await headFile(repository));
     const branch = BRANCH.exec(head)?.[1];
     return branch === undefined ? idIn(head) : await readRef(repository, branch);
   } catch (error) {

@@ -2,7 +2,7 @@
  * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
  * (`rewind-1`). Each is a commit on top of the one before it, so the log of the last one shows the whole history.
  */
-import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import { bothOf, execGit, gitFailure, gitOutput, type Repository } from './git.ts';
 import { recordedCommit } from './read-ref.ts';
 import { seeTree, type SeenTree } from './seen-tree.ts';
 import { ISOLATED, recordName, recordTree } from './tree.ts';
@@ -17,10 +17,8 @@ export async function takeCheckpoint(
   iteration: number,
   what: string | SeenTree,
 ): Promise<Checkpoint> {
-  const [on, { tree, unread, large }] = await Promise.all([
-    recordBefore(repository, id, iteration),
-    typeof what === 'string' ? seeTree(repository, what) : what,
-  ]);
+  const seen = typeof what === 'string' ? seeTree(repository, what) : Promise.resolve(what);
+  const [{ tree, unread, large }, on] = await bothOf(seen, recordBefore(repository, id, iteration));
   const ref = recordName(id, String(iteration));
   await recordTree(repository, {
     ref,

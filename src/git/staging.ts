@@ -17,15 +17,18 @@ import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
 import { headCommit } from './read-ref.ts';
 import { emptyTree, ISOLATED } from './tree.ts';
 
-/** Stages changes; `note` is a file that survives a crash. */
+/** Stages changes; `note` is a file that survives a crash. `isCommitted`: the index is as the last commit is. */
 export async function stage(
   repository: Repository,
   changes: readonly Difference[],
   note: string,
+  isCommitted = false,
 ): Promise<void> {
   // A note of an earlier attempt stays: it has the entries from before that attempt.
   if (!existsSync(note)) {
-    const staged = await replacedEntries(repository, changes);
+    // A new file may replace the files of a folder or a file in its way.
+    const isSimple = isCommitted && changes.every(({ kind }) => kind !== 'new');
+    const staged = isSimple ? changes.map(committedEntry) : await replacedEntries(repository, changes);
     replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
   }
   await updateIndex(repository, changes.map(indexEntry));
@@ -38,6 +41,16 @@ interface Staged {
   readonly entry: string;
   /** The previous entries under this name or in its way, as lines for `update-index`. */
   readonly before: readonly string[];
+}
+
+/** The entry of a file that is as in the last commit, which the changes are compared with. */
+function committedEntry({ path, modes, object, becomes }: Difference): Staged {
+  return { path, entry: `${modes[1]} ${becomes}`, before: [`${modes[0]} ${object}\t${path}\0`] };
+}
+
+/** The commit has what was staged for it. */
+export function forgetStaged(note: string): void {
+  rmSync(note, { force: true });
 }
 
 /** Nothing was committed: restores the previous entries, except those that the user has changed since. */
@@ -87,8 +100,8 @@ export async function updateIndex(
   extraEnv: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   if (entries.length === 0) return;
-  const args = [...ISOLATED, 'update-index', '-z', '--index-info'];
-  const input = Buffer.from(entries.join(''), 'latin1');
+  const args = [...ISOLATED, 'update-index', '--index-info'];
+  const input = entries.map(quotedEntry).join('');
   for (let tries = 0; ; tries++) {
     // oxlint-disable-next-line no-await-in-loop -- retries while another git command holds the index lock
     const answer = await execGit(repository, args, extraEnv, { input });
@@ -97,6 +110,17 @@ export async function updateIndex(
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(RETRY_DELAY_MS);
   }
+}
+
+/** As a line of ASCII: git reads the path as a string of C. */
+function quotedEntry(entry: string): string {
+  const at = entry.indexOf('\t') + 1;
+  const path = entry.slice(at, -1).replaceAll(/[^\w./-]/g, (one) => `\\${octal(one)}`);
+  return `${entry.slice(0, at)}"${path}"\n`;
+}
+
+function octal(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(8).padStart(3, '0');
 }
 
 /** Two seconds in total, longer than a `git add` of the user takes. */

@@ -1,17 +1,36 @@
 /** Why a repository cannot be committed to, and how to fix it, as messages for people. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { execGit, type Repository } from './git.ts';
+import { execGit, gitPath, utf8, type Repository } from './git.ts';
+import { indexFile } from './index-file.ts';
+import { isOnBranch } from './read-ref.ts';
 
-/** The first problem found; null if the repository can be committed to. */
-export async function problemWith(repository: Repository): Promise<string | null> {
-  return (
-    (await problemWithFolder(repository)) ??
+/**
+ * The first problem found; null if the repository can be committed to. Remembers where a folder is in a repository and git
+ * knows who commits: a commit would fail anyway if that has changed, and `explainGitError` asks anew.
+ */
+export async function problemWith(
+  repository: Repository,
+  { isNew = false }: { readonly isNew?: boolean } = {},
+): Promise<string | null> {
+  const { folder } = repository;
+  if (isNew || !existsSync(soundFolders.get(folder) ?? '')) soundFolders.delete(folder);
+  const isKnown = soundFolders.has(folder);
+  const problem =
+    (isKnown ? null : await problemWithFolder(repository)) ??
     (await unfinishedOperation(repository)) ??
     (await unresolvedConflicts(repository)) ??
     (await detachedHead(repository)) ??
-    problemWithIdentity(repository)
-  );
+    (isKnown ? null : await problemWithIdentity(repository));
+  if (problem === null && !isKnown) soundFolders.set(folder, await gitFolder(repository));
+  return problem;
+}
+
+/** The git folders of the folders in which nothing was wrong. */
+const soundFolders = new Map<string, string>();
+
+async function gitFolder(repository: Repository): Promise<string> {
+  return utf8(await gitPath(repository, ['--absolute-git-dir']));
 }
 
 /** The folder is in no repository, or in a bare one. */
@@ -31,8 +50,7 @@ export async function problemWithFolder(repository: Repository): Promise<string 
 const BARE = 'a bare repository has no files to commit; work in a clone of it (git clone)';
 
 async function unfinishedOperation(repository: Repository): Promise<string | null> {
-  const answer = await execGit(repository, ['rev-parse', '--absolute-git-dir']);
-  const folder = answer.stdout.toString('utf8').replace(/\n$/, '');
+  const folder = await gitFolder(repository);
   const found = OPERATIONS.find(({ file }) => existsSync(join(folder, file)));
   return found === undefined ? null : `${found.name} is in progress; ${found.remedy}`;
 }
@@ -51,6 +69,7 @@ const OPERATIONS = [
 ];
 
 async function unresolvedConflicts(repository: Repository): Promise<string | null> {
+  if ((await indexFile(repository))?.mayHaveConflicts === false) return null;
   const { stdout } = await execGit(repository, ['ls-files', '--unmerged', '-z']);
   return stdout.length === 0
     ? null
@@ -58,8 +77,10 @@ async function unresolvedConflicts(repository: Repository): Promise<string | nul
 }
 
 async function detachedHead(repository: Repository): Promise<string | null> {
-  const { code } = await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD']);
-  return code === 0 ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
+  const isAttached =
+    (await isOnBranch(repository)) ??
+    (await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD'])).code === 0;
+  return isAttached ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
 }
 
 /** Git has no name or email to commit with. */

@@ -12,7 +12,7 @@ import { copyFileSync, existsSync, rmSync, statSync, utimesSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { execGit, gitFailure, GitError, gitOutput, gitPath, type Repository, utf8 } from './git.ts';
+import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository, utf8 } from './git.ts';
 import { entriesIn, indexFile } from './index-file.ts';
 import { isKept, keepIndex, stampOfScratch, takeKeptIndex, type KeptIndex } from './kept-index.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
@@ -69,8 +69,15 @@ interface Filled {
 
 /** Adds everything to a new copy of the user's index. */
 async function addToCopy(repository: Repository, scratch: string): Promise<Filled> {
-  const [untracked] = await Promise.all([listUntracked(repository), copyIndex(repository, scratch)]);
+  await copyIndex(repository, scratch);
+  const [untracked, added] = await bothOf(listUntracked(repository), addTracked(repository, scratch));
+  if (untracked.isComplete && untracked.recorded.length === 0) return { untracked, added };
   return { untracked, added: await addAll(repository, scratch, untracked.large) };
+}
+
+/** Adds the changes of files that are in the index. */
+function addTracked(repository: Repository, scratch: string): Promise<Added> {
+  return addToIndex(repository, scratch, ['--update', '--ignore-errors', '--', '.']);
 }
 
 /**
@@ -81,8 +88,8 @@ async function addToKept(repository: Repository, scratch: string, kept: KeptInde
   rmSync(`${scratch}.lock`, { force: true });
   // A file that has become too large must not be read.
   const mayHurry = !kept.untracked.some((path) => isTooLarge(repository, path));
-  const hurry = mayHurry ? addToIndex(repository, scratch, ['--update', '--ignore-errors', '--', '.']) : null;
-  const [untracked, updated] = await Promise.all([listUntracked(repository), hurry]);
+  const hurry = mayHurry ? addTracked(repository, scratch) : Promise.resolve(null);
+  const [untracked, updated] = await bothOf(listUntracked(repository), hurry);
   const now = new Set(untracked.recorded);
   // Ignored or too large by now: the user's index does not have them.
   const gone = kept.untracked.filter((path) => !now.has(path) && isThere(repository, path));

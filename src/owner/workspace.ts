@@ -37,10 +37,10 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
-  const scm = loopScm(loop);
+  const tree = new LoopTree(loop);
+  const scm = loopScm(loop, tree);
   const evidence = loopEvidence(loop);
   const roots = [spec.workspace, treeOf(spec)];
-  const tree = new LoopTree(loop);
   /** Runs something that may change files. */
   const changing = <T>(work: () => Promise<T>): Promise<T> => {
     tree.forget();
@@ -98,8 +98,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt)),
-    changes: (...effect) => changing(() => scm.changes(...effect)),
-    commit: (...effect) => changing(() => scm.commit(...effect)),
+    changes: (...effect) => explained(() => scm.changes(...effect)),
+    commit: (...effect) => explained(() => scm.commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     childChanges: (state) => [

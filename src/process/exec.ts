@@ -26,10 +26,10 @@ async function execInShell(
   argv: readonly [string, ...string[]],
   { cwd, env, input, maxBytes = MAX_OUTPUT_BYTES, stopAfterBytes, timeoutMs, interrupt }: ExecOptions,
 ): Promise<Execution | null> {
-  const isFit = input === undefined && stopAfterBytes === undefined;
+  const isFit = (input === undefined || typeof input === 'string') && stopAfterBytes === undefined;
   // A process that runs only one program does not need a shell.
   if (!isFit || !canSeeChildren() || shortRuns++ === 0) return null;
-  const running = runInShell(argv, { cwd, env });
+  const running = runInShell(argv, { cwd, env }, input);
   if (running === null) return null;
   const terminate = (): void => running.signal('SIGTERM');
   const kill = (): void => running.signal('SIGKILL');

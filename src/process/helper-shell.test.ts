@@ -75,8 +75,14 @@ describe('a program in a helper shell', () => {
     expect(large?.stdout.length).toBe(3_000_000);
   });
 
-  it('has an empty stdin', async () => {
+  it('has an empty stdin, or lines of ASCII', async () => {
     expect((await run(['cat']))?.stdout).toBe('');
+    const place = { cwd: '/', env: { PATH } };
+    const lines = `$HOME \\ 'x' "\`id\`"\n\n\tend\n`;
+    expect((await runInShell(['cat'], place, lines)?.ended)?.stdout.toString()).toBe(lines);
+    expect((await runInShell(['true'], place, lines)?.ended)?.code).toBe(0);
+    for (const other of ['no newline', 'ü\n', '\0\n', `${'x'.repeat(5000)}\n`])
+      expect(runInShell(['cat'], place, other)).toBeNull();
   });
 
   it('is left to the caller if it cannot be started as it should be', async () => {

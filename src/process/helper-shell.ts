@@ -3,7 +3,7 @@
  * long as starting one from a shell of a few hundred kilobytes.
  *
  * 1. A shell runs one program at a time. There are at most `MAX_SHELLS`; the caller starts other programs itself.
- * 2. A program gets exactly the given environment (and PWD), an empty stdin, and the shell's process group.
+ * 2. A program gets exactly the given environment (and PWD), the given input, and the shell's process group.
  * 3. A signal goes to the program and everything that it has started. The shell survives it to report the end of the
  *    program, and is replaced after that.
  * 4. A shell ends when this process ends, however that happens, because its stdin is closed then.
@@ -18,10 +18,11 @@ import { Socket } from 'node:net';
 export function runInShell(
   argv: readonly [string, ...string[]],
   place: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  input = '',
 ): RunningInShell | null {
-  const line = commandLine(argv, place);
+  const line = LINES.test(input) && input.length <= MAX_INPUT ? commandLine(argv, place) : null;
   const shell = line === null ? null : (idle.pop() ?? startShell());
-  return shell === null || line === null ? null : shell.run(line);
+  return shell === null || line === null ? null : shell.run(line, input);
 }
 
 export interface RunningInShell {
@@ -40,7 +41,12 @@ export interface ShellAnswer {
   readonly stderr: string;
 }
 
-const MAX_SHELLS = 2;
+/** What a shell passes on unchanged: complete lines of ASCII. */
+const LINES = /^(?:[\t\x20-\x7e]*\n)*$/;
+/** Fits in a pipe on every system. */
+const MAX_INPUT = 4000;
+
+const MAX_SHELLS = 3;
 const shells = new Set<HelperShell>();
 const idle: HelperShell[] = [];
 
@@ -109,7 +115,7 @@ class HelperShell {
       if (stream instanceof Socket) stream.unref();
   }
 
-  run(line: string): RunningInShell {
+  run(line: string, input: string): RunningInShell {
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
     this.#keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
@@ -117,7 +123,8 @@ class HelperShell {
       this.#finish = resolve;
     });
     const end = `printf '\\n%s %d\\n' ${this.#mark} $?; printf '\\n%s 0\\n' ${this.#mark} >&2`;
-    this.#child.stdin.write(`(${line}) </dev/null; ${end}\n`);
+    const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
+    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${end}\n${stdin[1]}`);
     return { ended, pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
   }
 

@@ -56,7 +56,7 @@ describe('a commit with git', () => {
     at.write('b', 'checked');
     await note();
     at.write('b', 'later');
-    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null, files: 1 });
     expect(at.git('show', 'HEAD:b')).toBe('checked');
   });
 

@@ -24,7 +24,7 @@ import { differences, type Difference } from '../git/differences.ts';
 import { GitError, utf8, type Repository } from '../git/git.ts';
 import { headCommit } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
-import { writeTree } from '../git/tree.ts';
+import { emptyTree, writeTree } from '../git/tree.ts';
 import { shortList } from '../store/short-list.ts';
 import { explainGitError } from './scm-spec.ts';
 
@@ -46,7 +46,13 @@ export interface GitCommitOrder {
 }
 
 export type GitCommitResult =
-  | { readonly ending: 'done'; readonly commit: string; readonly warning: string | null }
+  | {
+      readonly ending: 'done';
+      readonly commit: string;
+      readonly warning: string | null;
+      /** How many files were committed, if that is known without asking git. */
+      readonly files?: number;
+    }
   | { readonly ending: 'nothing'; readonly warning: string | null }
   | 'interrupted'
   | { readonly error: string };
@@ -71,7 +77,11 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   const since = { start, tree };
   const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
   const warning = await changedAfterChecks(order, tree);
-  if (changes.length > 0) return makeCommit(order, changes, warning);
+  if (changes.length > 0) {
+    const all = await differences(repository, note?.head ?? (await emptyTree(repository)), tree);
+    // With other changes in the tree, the commit has another tree.
+    return makeCommit(order, changes, { warning, tree: all.length === changes.length ? tree : null });
+  }
   // An agent that is asked for a message may commit by itself.
   const byAgent = await movedHead(repository, folder);
   await cancel(order);
@@ -81,7 +91,7 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
 async function makeCommit(
   order: GitCommitOrder,
   changes: readonly Difference[],
-  warning: string | null,
+  { warning, tree }: { readonly warning: string | null; readonly tree: string | null },
 ): Promise<GitCommitResult> {
   const { repository, folder } = order;
   const message = order.message();
@@ -90,7 +100,10 @@ async function makeCommit(
   if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
   const { args, env } = await prepareCommit(repository, changes, { folder, message });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
-  if (ending === 'done') return finish(order, (await headCommit(repository)) ?? '', warning);
+  if (ending === 'done') {
+    const commit = (await headCommit(repository)) ?? '';
+    return finish(order, commit, warning, { tree, files: changes.length });
+  }
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
   await cancel(order);
@@ -105,10 +118,12 @@ async function finish(
   { repository, folder }: GitCommitOrder,
   commit: string,
   warning: string | null,
+  prepared: { readonly tree: string | null; readonly files: number } | null = null,
 ): Promise<GitCommitResult> {
   try {
-    await finishCommit(repository, folder, commit);
-    return { ending: 'done', commit, warning };
+    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.tree ?? null);
+    const files = isAsPrepared && prepared !== null ? { files: prepared.files } : {};
+    return { ending: 'done', commit, warning, ...files };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const failure = `committed ${commit.slice(0, 7)}, but could not update the index: ${error.message}`;

@@ -1,14 +1,15 @@
-import { join } from 'node:path';
 import type { EffectOf } from '../engine/ports.ts';
+import { PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
 import { changesSince } from '../git/changes.ts';
 import { noteHead, wasAttempted } from '../git/commit.ts';
 import { resolveRevision, type Repository } from '../git/git.ts';
 import { headCommit } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
-import { writeTree } from '../git/tree.ts';
 import type { Changes } from '../loop/event.ts';
 import { isCommit } from '../loop/words.ts';
 import { treeOf } from '../store/spec.ts';
+import type { LoopTree } from './loop-tree.ts';
 import { scmProgram } from './program.ts';
 import { explainGitError, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
@@ -19,6 +20,7 @@ export async function lookForChanges(
   loop: ScmSpec,
   { iteration, commit }: EffectOf<'changes'>,
   interrupt: AbortSignal,
+  files: LoopTree,
 ): Promise<Changes | null> {
   const program = scmProgram(commit, treeOf(loop.spec), loop.env);
   if ('problem' in program) return { any: true, error: program.problem };
@@ -29,7 +31,8 @@ export async function lookForChanges(
   try {
     // An attempted commit is finished first.
     if (wasAttempted(place)) return { any: true, error: null };
-    const tree = await writeTree(repository, join(place, 'index'));
+    const { tree } = await files.look(repository);
+    makeFolders(place, PRIVATE_FOLDER);
     const changes = await changesSince(repository, { start: startRef(loop.spec), tree });
     const problem = changes.length > 0 ? await problemWith(repository) : null;
     await noteHead(repository, place, { tree });

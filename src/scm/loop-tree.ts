@@ -1,8 +1,8 @@
-/** One look at a loop's files after a run, for both the fingerprint and the checkpoint of the iteration. */
+/** The looks at a loop's files after a run: one serves the fingerprint, the commit and the checkpoint, if nothing changes. */
 import { join } from 'node:path';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
-import { GitError } from '../git/git.ts';
-import { seeTreeAndFingerprint, type SeenTree } from '../git/seen-tree.ts';
+import { GitError, type Repository } from '../git/git.ts';
+import { seeTree, seeTreeAndFingerprint, type SeenTree } from '../git/seen-tree.ts';
 import type { Policy } from '../loop/policy.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
@@ -29,18 +29,31 @@ export class LoopTree {
   async #byTree(iteration: number, interrupt: AbortSignal): Promise<string | null> {
     const { spec, folder, env, policy } = this.#loop;
     const repository = userGit(policy(), treeOf(spec), env);
+    const index = checkpointIndex(folder);
     // An owner that takes over ends what a dead one has left of the checkpoint.
     const { name, value } = checkMarker(spec, `checkpoint:${iteration}`);
     const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
     try {
-      const { fingerprint: found, ...tree } = await seeTreeAndFingerprint(marked, checkpointIndex(folder));
-      this.#seen = { tree, at: performance.now() };
+      const { fingerprint: found, ...tree } = await seeTreeAndFingerprint(marked, index);
+      this.#keep(tree);
       return found;
     } catch (error) {
       // The checkpoint will report it.
       if (error instanceof GitError) return null;
       throw error;
     }
+  }
+
+  /** Looks again, after something that may have changed files. */
+  async look(repository: Repository): Promise<SeenTree> {
+    this.forget();
+    const tree = await seeTree(repository, checkpointIndex(this.#loop.folder));
+    this.#keep(tree);
+    return tree;
+  }
+
+  #keep(tree: SeenTree): void {
+    this.#seen = { tree, at: performance.now() };
   }
 
   /** The tree, if it was seen just now and nothing that Ralph runs can have changed a file since. */

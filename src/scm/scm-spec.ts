@@ -32,7 +32,7 @@ export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration
 export async function explainGitError(error: unknown, repository: Repository): Promise<string> {
   if (!(error instanceof GitError)) throw error;
   try {
-    return (await problemWith(repository)) ?? error.message;
+    return (await problemWith(repository, { isNew: true })) ?? error.message;
   } catch {
     return error.message;
   }

@@ -11,6 +11,7 @@ import type { Committed, EffectOf, Workspace } from '../engine/ports.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { mayHaveHooks } from '../git/hooks.ts';
 import { headCommit } from '../git/read-ref.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
@@ -25,16 +26,27 @@ import { withSubject } from './commit-subject.ts';
 import { gitIn } from './git.ts';
 import { commitWithGit, NO_MESSAGE } from './git-commit.ts';
 import { lookForChanges } from './look-for-changes.ts';
+import type { LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
 import { taskEnvironment, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
 import { progressFile, readProgress, scmFolder, tidyIndex, type Progress } from './task-progress.ts';
 
-export function loopScm(loop: ScmSpec): Pick<Workspace, 'changes' | 'commit'> {
+export function loopScm(loop: ScmSpec, files: LoopTree): Pick<Workspace, 'changes' | 'commit'> {
   return {
-    changes: (effect, interrupt) => lookForChanges(loop, effect, interrupt),
-    commit: (effect, graceMs, interrupt) => new ScmTasks(loop, effect, graceMs, interrupt).carryOut(),
+    changes: (effect, interrupt) => lookForChanges(loop, effect, interrupt, files),
+    async commit(effect, graceMs, interrupt) {
+      if (await mayChangeFiles(loop, effect)) files.forget();
+      return new ScmTasks(loop, effect, graceMs, interrupt).carryOut();
+    },
   };
+}
+
+/** A commit alone changes no file, unless a hook does. */
+async function mayChangeFiles(loop: ScmSpec, { commit, message }: EffectOf<'commit'>): Promise<boolean> {
+  const program = scmProgram(commit, treeOf(loop.spec), loop.env);
+  const isOnlyCommit = commit.tasks.every(isCommit) && 'isGit' in program && program.isGit;
+  return !isOnlyCommit || message !== 'plain' || mayHaveHooks(gitIn(treeOf(loop.spec), loop.env));
 }
 
 /** The tasks of one iteration. */
@@ -47,6 +59,7 @@ class ScmTasks {
   #commit: string | null = null;
   #done: readonly string[] = [];
   #warning: string | null = null;
+  #files: number | null = null;
 
   constructor(loop: ScmSpec, effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal) {
     this.#loop = loop;
@@ -63,7 +76,7 @@ class ScmTasks {
     if (committed === null) return null;
     const { folder, agent, spec, env } = this.#loop;
     if (typeof message === 'object') removeAnswer(folder, message.run, agent);
-    return withSubject(committed, gitIn(treeOf(spec), env), (text) => masked(text, env));
+    return withSubject(committed, gitIn(treeOf(spec), env), (text) => masked(text, env), this.#files);
   }
 
   async #carryOutTasks(): Promise<Committed | null> {
@@ -125,6 +138,7 @@ class ScmTasks {
     if (result === 'interrupted' || 'error' in result) return result;
     this.#commit = result.ending === 'done' ? result.commit : null;
     this.#warning = result.warning ?? this.#warning;
+    if (result.ending === 'done') this.#files = result.files ?? null;
     return result.ending;
   }
 

@@ -1,0 +1,37 @@
+/** What the user's index has beyond the last commit. Remembered until HEAD or the index changes. */
+import { createHash } from 'node:crypto';
+import { parseDifferences, RAW_OPTIONS } from './differences.ts';
+import { gitOutput, type Repository } from './git.ts';
+import { indexFile } from './index-file.ts';
+import { headCommit, readCommit } from './read-ref.ts';
+import { emptyTree } from './tree.ts';
+
+export interface Staged {
+  /** The tree of HEAD; empty before the first commit. */
+  readonly head: string;
+  /** Changes with the index. */
+  readonly stamp: string | null;
+  /** Whether the index is the tree of HEAD. */
+  readonly isNothing: boolean;
+  /** Identifies the staged changes, but for `.ralph` folders. */
+  readonly hash: string;
+}
+
+export async function stagedChanges(repository: Repository): Promise<Staged> {
+  const commit = await headCommit(repository);
+  const head = commit === null ? '' : (await readCommit(repository, commit)).tree;
+  const stamp = (await indexFile(repository))?.stamp ?? null;
+  const known = knownStaged.get(repository.folder);
+  if (known !== undefined && known.stamp === stamp && known.head === head) return known;
+  const base = head === '' ? await emptyTree(repository) : head;
+  const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', base];
+  const listed = parseDifferences(await gitOutput(repository, args));
+  const counted = listed.filter(({ path }) => !path.split('/').includes('.ralph'));
+  const hash = createHash('sha256').update(JSON.stringify(counted)).digest('hex');
+  const found = { head, stamp, isNothing: listed.length === 0, hash };
+  knownStaged.set(repository.folder, found);
+  return found;
+}
+
+/** By folder. */
+const knownStaged = new Map<string, Staged>();
