@@ -147,6 +147,8 @@ describe('a loop that was killed while it was created', () => {
   it('leaves no environment and no records behind once another loop is created', async () => {
     const stage = openStage();
     stage.env['DEPLOY_TOKEN'] = SECRET;
+    // Git writes the records of a shared repository; Ralph writes those of others.
+    stage.git('config', 'core.sharedRepository', 'group');
     const git = stage.installs('git');
     const real = stage.shell(`PATH="${process.env['PATH'] ?? ''}" command -v git`);
     const path = (await real.ended).stdout.trim();
