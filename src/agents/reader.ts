@@ -64,7 +64,7 @@ export interface ReadContext extends RunFacts {
   readonly argv: readonly string[];
   readonly desk: RecordedRun['desk'];
   /** The agent's environment. */
-  readonly env: RecordedRun['env'];
+  readonly env: () => RecordedRun['env'];
   /** The usage so far of the session that the run may continue. */
   readonly session: SessionSpend | null;
   /** Masks secrets in a text: error messages go into the journal. */
@@ -347,8 +347,11 @@ class Reader implements RunReader {
   /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
   #learnFromRecord(): void {
     if (this.#usage.tokens !== null || this.#usage.cost !== null) return;
-    const facts = { ...this.#context, session: this.#session, stderr: this.#stderrHead };
-    const usage = this.#agent.recorded?.(facts) ?? null;
+    const facts = (): RecordedRun => {
+      const { startedAt, folder, desk, env } = this.#context;
+      return { startedAt, folder, desk, env: env(), session: this.#session, stderr: this.#stderrHead };
+    };
+    const usage = this.#agent.recorded?.(facts()) ?? null;
     if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);
   }
 
