@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { medians, scratch } from './measure.mjs';
 
-const SMALL = 30;
+export const SMALL = 30;
 const LARGE = 50_000;
 const COUNT = 60;
 const COMMITS = 20;
@@ -108,7 +108,7 @@ function inLargeRepository() {
 }
 
 /** A workspace with a repository of many files, in folders of a hundred. */
-function repositoryOf(files) {
+export function repositoryOf(files) {
   const box = scratch();
   const git = (...args) => execFileSync('git', args, { cwd: box.workspace, env: box.env });
   git('init', '--quiet');

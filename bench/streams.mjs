@@ -2,16 +2,17 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { medians, peakOf, PROJECT, scratch } from './measure.mjs';
+import { repositoryOf, SMALL } from './repository.mjs';
 
 const FLOOD_BYTES = 500e6;
 const BLOCK_BYTES = 25e6;
 const EVENTS = 200;
-const ITERATIONS = 100;
+const ITERATIONS = 60;
 
 export async function streams() {
   const rows = [];
   for (const name of ['claude', 'codex']) rows.push(...(await flood(name)));
-  return [...rows, fewEvents()];
+  return [...rows, manyEvents()];
 }
 
 /** A flood of events, and the peak memory while it is read. */
@@ -54,20 +55,19 @@ async function flood(name) {
   ];
 }
 
-/** An iteration whose agent prints many events, compared with one whose agent prints one. */
-function fewEvents() {
-  const box = scratch();
+/** An iteration in a small repository whose agent prints many events, compared with the same agent printing one. */
+function manyEvents() {
+  const box = repositoryOf(SMALL);
   const { head, block, tail } = streamOf('claude', EVENTS * 1750);
-  const lines = block.split('\n').slice(0, EVENTS - 2);
-  writeFileSync(join(box.root, 'many'), `${head}${lines.join('\n')}\n${tail}`);
+  const middle = block.split('\n', EVENTS - 2).join('\n');
+  writeFileSync(join(box.root, 'many'), `${head}${middle}\n${tail}`);
   writeFileSync(join(box.root, 'one'), tail);
-  agentIn(box, 'claude', `exec cat ${box.root}/$EVENTS\n`);
-  // No files are deleted in between: a file system is slow to create files where many were just deleted.
+  agentIn(box, 'claude', `echo $$ >folder-0/file-0\nexec cat ${box.root}/$EVENTS\n`);
   const run = (events, count) => {
     box.env.EVENTS = events;
     return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', String(count), '--agent', 'claude').ms;
   };
-  const all = medians(5, {
+  const all = medians(7, {
     one: () => run('one', ITERATIONS),
     many: () => run('many', ITERATIONS),
     start: () => run('one', 1),
@@ -76,7 +76,7 @@ function fewEvents() {
   const one = (all.one - all.start) / (ITERATIONS - 1);
   const many = (all.many - all.start) / (ITERATIONS - 1);
   return {
-    what: `an iteration whose agent prints ${EVENTS} events (0.35 MB)`,
+    what: `an iteration in a small repository, ${EVENTS} events (0.35 MB)`,
     ours: `${many.toFixed(2)} ms`,
     against: `${one.toFixed(2)} ms, one event`,
     ratio: many / one,
@@ -154,7 +154,7 @@ function words(number) {
 
 /** What a tool prints: a file, or the end of a command's output. */
 function printed(number) {
-  return CODE.slice(0, [200, 1500, 12_000][number % 3]);
+  return CODE.slice(0, [200, 1500, 11_000][number % 3]);
 }
 
 /** As little as a reader of events can do. */

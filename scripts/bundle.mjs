@@ -238,6 +238,7 @@ function withLazyBuiltins() {
   const names = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
     'node:crypto': ['createHash', 'randomUUID'],
+    'node:zlib': ['deflateSync', 'inflateSync'],
   };
   return {
     name: 'with-lazy-builtins',

@@ -21,7 +21,7 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   folder: '/nowhere',
   desk: '/nowhere',
   argv: ['agent'],
-  env: {},
+  env: () => ({}),
   session: null,
   price: () => null,
   hide: (text) => text,

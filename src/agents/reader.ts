@@ -64,7 +64,7 @@ export interface ReadContext extends RunFacts {
   readonly argv: readonly string[];
   readonly desk: RecordedRun['desk'];
   /** The agent's environment. */
-  readonly env: RecordedRun['env'];
+  readonly env: () => RecordedRun['env'];
   /** The usage so far of the session that the run may continue. */
   readonly session: SessionSpend | null;
   /** Masks secrets in a text: error messages go into the journal. */
@@ -87,7 +87,7 @@ const LAST_LINES = 5;
 const MAX_OPEN_TOOLS = 100;
 
 /**
- * A chunk is parsed in pieces of this size: what is read of a piece is garbage before the collector looks at it, which halves the
+ * A chunk is parsed in pieces of at least this size: what is read of a piece is garbage before the collector looks at it, which halves the
  * time for a flood of events.
  */
 const PIECE_BYTES = 16 * 1024;
@@ -168,10 +168,16 @@ class Reader implements RunReader {
   }
 
   #parse(chunk: Buffer, visible: boolean): void {
-    // The text of an unknown command needs no parsing.
-    const size = this.#agent.call === null ? Math.max(1, chunk.length) : PIECE_BYTES;
-    for (let at = 0; at < chunk.length; at += size)
-      this.#take(this.#parser.push(chunk.subarray(at, at + size)), visible);
+    for (let at = 0, end = 0; at < chunk.length; at = end) {
+      end = this.#endOfPiece(chunk, at);
+      this.#take(this.#parser.push(chunk.subarray(at, end)), visible);
+    }
+  }
+
+  /** At the end of a line, so that no line has to be put together again. The text of an unknown command needs no parsing. */
+  #endOfPiece(chunk: Buffer, at: number): number {
+    const lineEnd = this.#agent.call === null ? -1 : chunk.indexOf('\n', at + PIECE_BYTES);
+    return lineEnd < 0 ? chunk.length : lineEnd + 1;
   }
 
   readStderr(chunk: Buffer): Buffer {
@@ -341,8 +347,11 @@ class Reader implements RunReader {
   /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
   #learnFromRecord(): void {
     if (this.#usage.tokens !== null || this.#usage.cost !== null) return;
-    const facts = { ...this.#context, session: this.#session, stderr: this.#stderrHead };
-    const usage = this.#agent.recorded?.(facts) ?? null;
+    const facts = (): RecordedRun => {
+      const { startedAt, folder, desk, env } = this.#context;
+      return { startedAt, folder, desk, env: env(), session: this.#session, stderr: this.#stderrHead };
+    };
+    const usage = this.#agent.recorded?.(facts()) ?? null;
     if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);
   }
 

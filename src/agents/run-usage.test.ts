@@ -13,7 +13,7 @@ const open = (price: ReadContext['price']): RunReader =>
       folder: '/nowhere',
       desk: '/nowhere',
       argv: ['claude'],
-      env: {},
+      env: () => ({}),
       session: null,
       price,
       hide: (text) => text,

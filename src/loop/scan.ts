@@ -21,9 +21,11 @@ import { translatePattern } from './python-pattern.ts';
 import { alone, anyTag, firstTag } from './tag-matcher.ts';
 import { word } from './word-matcher.ts';
 
-/** A scanner before the first piece. */
+/** A scanner before the first piece. All runs of a policy begin with the same, since its patterns take long to compile. */
 export function startScan(detectors: readonly Detector[]): Scanner {
-  return new PieceScanner(
+  const known = started.get(detectors);
+  if (known !== undefined) return known;
+  const scanner = new PieceScanner(
     detectors.filter(isTextDetector).flatMap((detector) => {
       const begin = { text: matcherFor(detector, false), answer: matcherFor(detector, true) };
       const matcher = begin.text;
@@ -31,7 +33,11 @@ export function startScan(detectors: readonly Detector[]): Scanner {
       return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
     }),
   );
+  started.set(detectors, scanner);
+  return scanner;
 }
+
+const started = new WeakMap<readonly Detector[], Scanner>();
 
 export interface Scanner {
   read(piece: Piece): Scanner;

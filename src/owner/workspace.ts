@@ -86,7 +86,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           folder: folder.run(run.id),
           desk: folder.desk.run(run.id),
           argv: spec.agent.argv,
-          env: agentEnvironment({ ...loop, run: run.id, policy }, agent),
+          env: () => agentEnvironment({ ...loop, run: run.id, policy }, agent),
           session,
           price: loop.price,
           hide: (text) => hideSecrets(text, env),

@@ -68,7 +68,7 @@ export function listPids(): readonly number[] {
 /** Threads have a folder in `/proc` too, which no listing shows. */
 export function isProcess(pid: number): boolean {
   if (!existsSync(`/proc/${pid}`)) return false;
-  return new RegExp(`^Tgid:\\s+${pid}$`, 'm').test(readText(`/proc/${pid}/status`) ?? '');
+  return /^Tgid:\s+(\d+)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1] === String(pid);
 }
 
 /** The pid that the kernel assigned last. */

@@ -112,7 +112,7 @@ class Output {
         desk: folder.desk.run(run),
         argv: spec.agent.argv,
         // What the agent has recorded is not shown.
-        env: {},
+        env: () => ({}),
         session: null,
         price: () => null,
         hide: (text) => text,

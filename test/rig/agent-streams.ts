@@ -111,7 +111,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
       folder,
       desk: folder,
       argv: [agent],
-      env,
+      env: () => env,
       session,
       price: () => null,
       hide: (text) => text,

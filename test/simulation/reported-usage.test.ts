@@ -62,7 +62,7 @@ it('journals usage at most every 50 ms, and stops an agent that falls silent abo
           folder: '/nowhere',
           desk: '/nowhere',
           argv: ['agent'],
-          env: {},
+          env: () => ({}),
           session: null,
           price: () => null,
           hide: (text) => text,
