@@ -26,7 +26,7 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongestFirst },
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 30_000,
-    globalSetup: ['test/rig/build.ts'],
+    globalSetup: ['test/rig/build.ts', 'test/rig/temporary-folder.ts'],
   },
 });
 

@@ -8,17 +8,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentNamed } from '../agents/agents.ts';
 import { gitPlaces } from './git-places.ts';
 import { moveNewAside, noteGuarded } from './guard.ts';
+import { onDisk } from '../../test/rig/temporary-folder.ts';
 import { viewOf } from './view.ts';
 
 let root: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-view-')));
+  root = realpathSync(mkdtempSync(join(onDisk(), 'ralph-view-')));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 

@@ -2,11 +2,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { onDisk } from '../rig/temporary-folder.ts';
 import { openLoadedStage, openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
 /** A stage whose user asks for a sandbox, in which the agent reaches its plan. */
 function sandboxed(more: object = {}, open: OpenStage = openLoadedStage): Stage {
-  const stage = open();
+  const stage = open({ parent: onDisk() });
   settingsOfUser(stage, { write: [stage.plan, dirname(stage.agent)], ...more });
   return stage;
 }
@@ -244,7 +245,7 @@ describe('an agent in a sandbox', () => {
   });
 
   it('does not start where bubblewrap is missing or not permitted, and doctor says so', async () => {
-    const stage = openLoadedStage();
+    const stage = openLoadedStage({ parent: onDisk() });
     // A root without bubblewrap, or with one that may not make namespaces.
     const inside = (fake: string, ...args: readonly string[]) =>
       stage.shell(
@@ -265,7 +266,7 @@ describe('an agent in a sandbox', () => {
   });
 
   it('refuses an agent command that it hides, before there is a loop', async () => {
-    const stage = openLoadedStage();
+    const stage = openLoadedStage({ parent: onDisk() });
     const { code, stderr } = await stage.run('-p', 'a task', '--sandbox');
     expect(code).toBe(2);
     expect(stderr).toBe(

@@ -2,13 +2,14 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { onDisk } from '../rig/temporary-folder.ts';
 import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 
 /** Several loops at the same time, each in a sandbox. */
 const SLOW = { timeout: 120_000 };
 
 function sandboxed(): Stage {
-  const stage = openLoadedStage();
+  const stage = openLoadedStage({ parent: onDisk() });
   const path = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));

@@ -56,6 +56,8 @@ export interface StageOptions {
   readonly trust?: boolean;
   readonly branch?: 'master' | 'main';
   readonly isLoaded?: boolean;
+  /** Where its folder is made. */
+  readonly parent?: string;
 }
 
 const MARKER = 'RALPH_SCENARIO';
@@ -77,20 +79,25 @@ function begin(cwd: string, branch: string): void {
 }
 
 export class Stage {
-  readonly #folder: string = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-scenario-')));
+  readonly #folder: string;
   readonly #id: string = randomUUID();
   readonly #started: Ralph[] = [];
-  readonly workspace: string = join(this.#folder, 'workspace');
-  readonly agent: string = join(this.#folder, 'bin', 'fake-agent');
+  readonly workspace: string;
+  readonly agent: string;
   /** The folder that the test shares with the agent: the plans, and files of the test. */
-  readonly plan: string = join(this.#folder, 'plan');
+  readonly plan: string;
   readonly env: Record<string, string>;
   /** The built command. */
   readonly main: string = MAIN;
   readonly #isLoaded: boolean;
 
-  constructor({ trust = true, branch = 'master', isLoaded = false }: StageOptions = {}) {
+  constructor(options: StageOptions = {}) {
+    const { trust = true, branch = 'master', isLoaded = false, parent = tmpdir() } = options;
     this.#isLoaded = isLoaded;
+    this.#folder = realpathSync(mkdtempSync(join(parent, 'ralph-scenario-')));
+    this.workspace = join(this.#folder, 'workspace');
+    this.agent = join(this.#folder, 'bin', 'fake-agent');
+    this.plan = join(this.#folder, 'plan');
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
       mkdirSync(join(this.#folder, folder), { recursive: true });
     }

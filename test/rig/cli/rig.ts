@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
@@ -32,8 +33,8 @@ const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
  * environment, so that `tearDown` can verify that none is left.
  */
 export async function setUpRig(): Promise<Rig> {
-  // The path of a socket must be short, and the system's temporary folder may have a long one.
-  const folder = mkdtempSync('/tmp/ralph-');
+  // The path of a socket must be short, and the temporary folder may have a long one.
+  const folder = mkdtempSync(join(tmpdir().length > 30 ? '/tmp' : tmpdir(), 'ralph-'));
   for (const name of ['work', 'home', 'state']) mkdirSync(join(folder, name));
   const server = createServer();
   const rig = new Rig(folder, server);
