@@ -13,8 +13,10 @@ const FILES_PER_FOLDER = 100;
 /** Answers at once and changes a file. */
 const AGENT = '#!/bin/sh\nread line\necho $$ >folder-0/file-0\necho done\n';
 
-export function repository() {
-  return [inSmallRepository(), withCheckAndCommit(), inLargeRepository()];
+export function* repository() {
+  yield inSmallRepository();
+  yield withCheckAndCommit();
+  yield inLargeRepository();
 }
 
 function inSmallRepository() {
