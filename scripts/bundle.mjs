@@ -47,16 +47,11 @@ await build({
 await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
   { name: 'step', test: withImports(['src/cli/hook.ts']) },
 ]);
-// Each file costs time to load, so everything that `ralph status NAME` needs is in one.
-await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', [
-  {
-    name: 'answers',
-    test: withImports([
-      ...['status', 'errors', 'wake-daemon'].map((name) => `src/cli/${name}.ts`),
-      'src/store/old-layout.ts',
-    ]),
-  },
+// The same for `ralph status` and `ralph ls`.
+await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', [
+  { name: 'all', test: withImports(['src/cli/answers.ts']) },
 ]);
+await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
@@ -105,7 +100,7 @@ function buildCommand(input, chunkFileNames, groups) {
       withoutUnusedMcp(),
       withPriceTable('../agents'),
       withSharedParser(),
-      withHookAlone(),
+      withOwnBundles(),
       withLazyBuiltins(),
       withLazyYaml(),
       withoutImport(),
@@ -209,14 +204,16 @@ function withSharedParser() {
   };
 }
 
-/** The hooks of host programs are a bundle of their own. */
-function withHookAlone() {
+/** The hooks of host programs and the commands that only show loops are bundles of their own. */
+function withOwnBundles() {
   return {
-    name: 'with-hook-alone',
-    resolveId: (id, importer) =>
-      id === './hook.ts' && importer?.includes('/src/cli/')
-        ? { id: './hook.js', external: 'absolute' }
-        : null,
+    name: 'with-own-bundles',
+    resolveId: (id, importer) => {
+      const own = /^\.\/(hook|answers)\.ts$/.exec(id)?.[1];
+      return own !== undefined && importer?.includes('/src/cli/')
+        ? { id: `./${own}.js`, external: 'absolute' }
+        : null;
+    },
   };
 }
 

@@ -39,12 +39,8 @@ async function main(args: readonly string[]): Promise<number> {
     ]);
     return runInSandbox(args, requests).catch(explainError);
   }
-  // Shell prompts call `ralph status` often.
   const [command, name] = args;
-  if (command === 'status' && args.length <= 2 && name?.startsWith('-') !== true)
-    return answer(async () => (await import('./status.ts')).status(name ?? null, {}));
-  if (command === 'ls' && args.length <= 2 && (name === undefined || name === '-a' || name === '--all'))
-    return answer(async () => (await import('./ls.ts')).ls({ all: name !== undefined }));
+  if (isQuestion(args)) return (await import('./answers.ts')).answer(args);
   // A session waits for its hook after every turn.
   if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
     useCodeCache(import.meta.dirname);
@@ -55,20 +51,11 @@ async function main(args: readonly string[]): Promise<number> {
   return runProgram(args);
 }
 
-/** Runs a command that only shows loops, as the parser does it. */
-async function answer(show: () => Promise<number>): Promise<number> {
-  const [{ explainError }, { wakeDaemon }, { moveOldLoops }] = await Promise.all([
-    import('./errors.ts'),
-    import('./wake-daemon.ts'),
-    import('../store/old-layout.ts'),
-  ]);
-  try {
-    await moveOldLoops();
-    await wakeDaemon();
-    return await show();
-  } catch (error) {
-    return explainError(error);
-  }
+/** Whether the arguments are plain `status`, also with a name, or plain `ls`, also with `--all`. */
+function isQuestion([command, word, ...others]: readonly string[]): boolean {
+  if (others.length > 0) return false;
+  if (command === 'status') return word?.startsWith('-') !== true;
+  return command === 'ls' && (word === undefined || word === '-a' || word === '--all');
 }
 
 const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);
