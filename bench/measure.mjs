@@ -51,8 +51,8 @@ export function scratch(variables = {}) {
       return { ms, status, stdout: String(stdout), stderr: String(stderr) };
     },
     /** The hook of a session as its program calls it, with an event on stdin. */
-    hook(event) {
-      return this.time('/bin/sh', [FRONT, 'claude', 'start'], JSON.stringify(event));
+    hook(event, ...words) {
+      return this.time('/bin/sh', [FRONT, 'claude', ...words], JSON.stringify(event));
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {

@@ -1,13 +1,12 @@
 // The hook that a host program calls after every turn of a session, with a loop in the session and without one.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { medians, PROJECT, scratch } from './measure.mjs';
+import { medians, scratch } from './measure.mjs';
 
 export function session() {
   // First: while no session has a loop.
   const box = scratch();
-  const front = join(PROJECT, 'plugins/claude-code/hooks/ralph-hook.sh');
-  const { asked } = medians(15, { asked: () => box.time('/bin/sh', [front, 'claude'], '{}').ms });
+  const { asked } = medians(15, { asked: () => box.hook({}).ms });
   const turn = sessionWithLoop(box, 'plain');
   const all = medians(15, { bare: () => box.time(process.execPath, ['-e', '0']).ms, turn });
   box.time('git', ['init', '-q']);
@@ -56,12 +55,13 @@ function hookRow(what, { turn, bare }) {
 /** Starts a loop in a session; returns a function that ends one turn and measures the hook. */
 function sessionWithLoop(box, id) {
   const event = { session_id: id, transcript_path: join(box.root, `${id}.jsonl`), cwd: box.workspace };
-  box.hook({
+  const start = {
     ...event,
     hook_event_name: 'UserPromptExpansion',
     command_name: 'ralph',
     command_args: '"Fix it" --max-iterations=1000',
-  });
+  };
+  box.hook(start, 'start');
   let turns = 0;
   const turn = () => {
     const text = `still at it: ${++turns}`;

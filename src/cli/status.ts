@@ -40,9 +40,10 @@ export async function status(
     return 0;
   }
   const loop = findLoop(workspace, name);
+  const summary = summaryOf(loop);
   if (options.json === true) printJson(statusJson(loop), 2);
-  else print(`${maskOf(loop.spec).text(describe(loop).join('\n'))}\n`);
-  return loop.owner !== null || summaryOf(loop).status === 'in-session' ? 0 : 1;
+  else print(`${shownText(loop, summary)}\n`);
+  return loop.owner !== null || summary.status === 'in-session' ? 0 : 1;
 }
 
 /** The summary with its child loops as they are now. */
@@ -59,7 +60,7 @@ export function shownSummary(loop: LoopReading): LoopSummary {
 /** A loop as `ralph status` shows it, for its own sandbox. */
 export function describedLoop(path: string): { readonly text: string; readonly summary: unknown } {
   const loop = readLoopIn(path);
-  return { text: maskOf(loop.spec).text(describe(loop).join('\n')), summary: statusJson(loop) };
+  return { text: shownText(loop, summaryOf(loop)), summary: statusJson(loop) };
 }
 
 /** What the sandbox of a loop is. */
@@ -72,9 +73,13 @@ export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
   return parts.join('; ');
 }
 
-function describe(loop: LoopReading): readonly string[] {
+/** The state of a loop without secrets. */
+function shownText(loop: LoopReading, summary: LoopSummary): string {
+  return maskOf(loop.spec).text(describe(loop, summary).join('\n'));
+}
+
+function describe(loop: LoopReading, summary: LoopSummary): readonly string[] {
   const { spec, owner } = loop;
-  const summary = summaryOf(loop);
   const { status: word, reason, waiting, warning, next } = summary;
   const readable = word === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
   const { state, report } = readable;

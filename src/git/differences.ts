@@ -1,4 +1,5 @@
 import { gitOutput, type Repository } from './git.ts';
+import { isObjectId } from './object-id.ts';
 
 /** A file in which two trees differ. */
 export interface Difference {
@@ -26,8 +27,7 @@ export async function differences(
   const found = parseDifferences(
     await gitOutput(repository, ['diff-tree', '-r', ...RAW_OPTIONS, from, to, '--', '.']),
   );
-  const isById = [from, to].every((id) => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id));
-  if (isById && found.length <= MAX_REMEMBERED) remember(key, found);
+  if ([from, to].every(isObjectId) && found.length <= MAX_REMEMBERED) remember(key, found);
   return found;
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { readRegular, textOf } from '../files/files.ts';
 import { execGit, GitError, gitFailure, gitPath, resolveRevision, utf8, type Repository } from './git.ts';
+import { isObjectId } from './object-id.ts';
 
 /** The commit that is checked out; null before the first commit. */
 export async function headCommit(repository: Repository): Promise<string | null> {
@@ -113,7 +114,7 @@ async function readRef(repository: Repository, name: string): Promise<string | n
 const BRANCH = /^ref: (refs\/heads(?:\/(?!\.)[^/\s]+)+)$/;
 
 function idIn(line: string): string | null {
-  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(line) ? line : null;
+  return isObjectId(line) ? line : null;
 }
 
 /** The only line of a file, without its end; empty if there is none. */

@@ -26,7 +26,7 @@ export async function takeOver(
   let release = lock.release;
   try {
     const written = readSpec(folder.spec);
-    // A loop in a session has no owner between its turns, so that a lock for one step would keep nobody away.
+    // A loop in a session has no owner between its turns, so a lock during one step would protect nothing.
     if (isInSession(written)) makeDesk(folder.desk);
     else {
       const releaseDesk = await lockDesk(folder.desk);

@@ -11,6 +11,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
+import { inQuotes } from './shell-quote.ts';
 
 /**
  * Runs a program to its end. Null if no shell can run it, or if the shell died; then the caller starts it in another way.
@@ -68,14 +69,10 @@ function commandLine(
 ): string | null {
   const variables = Object.entries(env);
   if (variables.some(([name]) => !NAME.test(name) || READ_ONLY.has(name))) return null;
-  const assignments = variables.map(([name, value]) => `${name}=${quoted(value)}`);
-  const words = argv.map(quoted);
-  const text = `export ${assignments.join(' ')}; cd ${quoted(cwd)} || exit ${NOT_STARTED}; exec ${words.join(' ')}`;
+  const assignments = variables.map(([name, value]) => `${name}=${inQuotes(value)}`);
+  const words = argv.map(inQuotes);
+  const text = `export ${assignments.join(' ')}; cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words.join(' ')}`;
   return text.includes('\0') ? null : text;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Shells drop variables with other names. */
