@@ -6,9 +6,10 @@
  * be distinguished.
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
+import { indexFile } from './index-file.ts';
 import { headCommit } from './read-ref.ts';
 import { emptyTree, readRecord } from './tree.ts';
-import { gitOutput, type Repository } from './git.ts';
+import { bothOf, gitOutput, type Repository } from './git.ts';
 
 /** The loop's changes in a tree, compared with the record of its start. */
 export async function changesSince(
@@ -20,19 +21,22 @@ export async function changesSince(
   const head = (await headCommit(repository)) ?? empty;
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const [different, touched, committed] = await Promise.all([
+  const before = await filesOf(repository, start.tree);
+  const [different, touched] = await bothOf(
     differences(repository, head, tree),
-    names(start.tree, tree),
-    // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
-    names(start.base, head),
-  ]);
+    before === null ? names(start.tree, tree) : Promise.resolve(null),
+  );
+  const isTouched = ({ path, modes: [, mode], becomes, kind }: Difference): boolean =>
+    touched?.has(path) ?? before?.get(path) !== (kind === 'gone' ? undefined : `${mode} ${becomes}`);
   const uncommitted = different.filter(({ path }) => !isLoopState(path));
   if (uncommitted.length === 0) return [];
   // A file that was committed after the tree was written is newer than the tree.
-  const newer = earlierHead === undefined ? new Set<string>() : await names(earlierHead ?? empty, head);
-  const isByLoop = ({ path }: Difference): boolean =>
-    (touched.has(path) || committed.has(path)) && !newer.has(path);
-  const byLoop = uncommitted.filter(isByLoop);
+  const newer = earlierHead === undefined ? NONE : await names(earlierHead ?? empty, head);
+  // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
+  const committed = uncommitted.every(isTouched) ? NONE : await names(start.base, head);
+  const byLoop = uncommitted.filter(
+    (file) => (isTouched(file) || committed.has(file.path)) && !newer.has(file.path),
+  );
   const unknown = await unknownRepositories(repository, byLoop);
   return byLoop.filter(({ path }) => !unknown.has(path));
 }
@@ -45,6 +49,29 @@ export interface Since {
   /** HEAD when the tree was written, if that was earlier; null if there was no commit. */
   readonly head?: string | null;
 }
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The modes and objects of the files in a tree; null if there are many. Remembered: the start of a loop is asked for often. */
+async function filesOf(repository: Repository, tree: string): Promise<ReadonlyMap<string, string> | null> {
+  if (((await indexFile(repository))?.entries ?? Infinity) > FEW_FILES) return null;
+  const known = knownTrees.get(tree);
+  if (known !== undefined) return known;
+  const listed = await gitOutput(repository, ['ls-tree', '-r', '-z', '--full-tree', tree]);
+  const files = new Map(
+    listed.split('\0').flatMap((line) => {
+      const [, mode, object, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]+)$/.exec(line) ?? [];
+      return path === undefined ? [] : [[path, `${mode} ${object}`] as const];
+    }),
+  );
+  if (knownTrees.size >= MAX_TREES) knownTrees.clear();
+  knownTrees.set(tree, files);
+  return files;
+}
+
+const knownTrees = new Map<string, ReadonlyMap<string, string>>();
+const MAX_TREES = 4;
+const FEW_FILES = 2000;
 
 function isLoopState(path: string): boolean {
   return path.split('/').includes('.ralph');

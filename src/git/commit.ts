@@ -115,15 +115,20 @@ export async function finishCommit(
   return isAsPrepared;
 }
 
-/** Git itself would find nothing to do while there are few objects; the first commit asks it nevertheless. */
+/**
+ * Git itself would find nothing to do while there are few new objects since it was asked last; the first commit asks it
+ * nevertheless.
+ */
 async function maintain(repository: Repository): Promise<void> {
-  const isFirst = !maintained.has(repository.folder);
-  maintained.add(repository.folder);
-  if (!isFirst && (await countLoose(repository)) < FEW) return;
+  const objects = await countLoose(repository);
+  const asked = objectsWhenAsked.get(repository.folder);
+  if (asked !== undefined && objects < asked + FEW) return;
   await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
+  objectsWhenAsked.set(repository.folder, await countLoose(repository));
 }
 
-const maintained = new Set<string>();
+/** By folder. */
+const objectsWhenAsked = new Map<string, number>();
 /** Far less than git's own limit of 6,700. */
 const FEW = 500;
 

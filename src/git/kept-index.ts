@@ -1,6 +1,6 @@
 /** The scratch indexes that stay for the next look at a working tree. */
 import { rmSync } from 'node:fs';
-import { stampOf, type IndexFile } from './index-file.ts';
+import { hashOfEntries, stampOf, type IndexFile } from './index-file.ts';
 
 /** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
 export interface KeptIndex {
@@ -11,6 +11,8 @@ export interface KeptIndex {
   readonly untracked: readonly string[];
   /** What was written from it. */
   readonly tree: string;
+  /** Identifies its entries; null if it has many. */
+  readonly entries: string | null;
 }
 
 /** Takes out the index in a scratch file, if it and the user's index are as they were; else null. */
@@ -23,9 +25,14 @@ export function takeKeptIndex(scratch: string, index: IndexFile | null): KeptInd
 }
 
 /** Keeps the index in a scratch file. */
-export function keepIndex(scratch: string, kept: Omit<KeptIndex, 'stamp'>): void {
+export function keepIndex(scratch: string, kept: Omit<KeptIndex, 'stamp' | 'entries'>): void {
   const stamp = stampOfScratch(scratch);
-  if (stamp !== null) keptIndexes.set(scratch, { ...kept, stamp });
+  if (stamp !== null) keptIndexes.set(scratch, { ...kept, stamp, entries: hashOfEntries(scratch) });
+}
+
+/** Whether an index still has the entries that it was kept with. Git also writes it to remember the times of files. */
+export function isAsKept(scratch: string, { stamp, entries }: KeptIndex): boolean {
+  return stamp === stampOfScratch(scratch) || (entries !== null && entries === hashOfEntries(scratch));
 }
 
 export function isKept(scratch: string): boolean {
@@ -39,7 +46,7 @@ export function dropKeptIndex(scratch: string): void {
 }
 
 /** Changes whenever git writes the index; null if there is none. */
-export function stampOfScratch(scratch: string): string | null {
+function stampOfScratch(scratch: string): string | null {
   try {
     return stampOf(Buffer.from(scratch).toString('latin1'));
   } catch {

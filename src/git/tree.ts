@@ -14,7 +14,7 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository, utf8 } from './git.ts';
 import { entriesIn, indexFile } from './index-file.ts';
-import { isKept, keepIndex, stampOfScratch, takeKeptIndex, type KeptIndex } from './kept-index.ts';
+import { isAsKept, isKept, keepIndex, takeKeptIndex, type KeptIndex } from './kept-index.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import { commonFolder, headCommit, readCommit, recordedCommit } from './read-ref.ts';
 import { fromTop, isThere, isTooLarge, listUntracked, type Untracked } from './untracked.ts';
@@ -44,7 +44,7 @@ export async function withTree<T>(
     const { recorded, large } = untracked;
     if (index?.mayHaveRalph === true || recorded.some(isRalphs))
       await removeFromIndex(repository, scratch, RALPH_FOLDERS);
-    const isUnchanged = kept !== null && kept.stamp === stampOfScratch(scratch);
+    const isUnchanged = kept !== null && isAsKept(scratch, kept);
     const tree =
       isUnchanged && (await hasLooseObject(repository, kept.tree))
         ? kept.tree
