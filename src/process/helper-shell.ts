@@ -11,6 +11,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
+import { exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
 /**
@@ -67,18 +68,13 @@ function commandLine(
   argv: readonly [string, ...string[]],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): string | null {
-  const variables = Object.entries(env);
-  if (variables.some(([name]) => !NAME.test(name) || READ_ONLY.has(name))) return null;
-  const assignments = variables.map(([name, value]) => `${name}=${inQuotes(value)}`);
+  const variables = exportsOf(env);
+  if (variables === null) return null;
   const words = argv.map(inQuotes);
-  const text = `export ${assignments.join(' ')}; cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words.join(' ')}`;
+  const text = `${variables}; cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words.join(' ')}`;
   return text.includes('\0') ? null : text;
 }
 
-/** Shells drop variables with other names. */
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Of POSIX shells and of bash; assigning one would end the shell. IFS would change how it reads the line. */
-const READ_ONLY = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'IFS']);
 /** The exit code of a shell that cannot find a program. */
 const NOT_STARTED = 127;
 const NOT_EXECUTABLE = 126;

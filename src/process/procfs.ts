@@ -1,11 +1,13 @@
 import {
   bootId,
   isAlive,
+  lastPid,
   listPids,
   pidNamespace,
   readArguments,
   readEnvironment,
   readStat,
+  ticksAt,
 } from './proc-files.ts';
 import { EXECUTING, lookAtAll, settledEnvironment, type ProcLook, type Seen } from './proc-look.ts';
 import { sweepAll, sweepFew } from './proc-sweep.ts';
@@ -15,6 +17,7 @@ import {
   type Ancestor,
   type Birth,
   type Marker,
+  type Moment,
   type ProcessTable,
   type Sweep,
   type SweptRun,
@@ -45,6 +48,10 @@ class Procfs implements ProcessTable {
       bootId() === birth.bootId &&
       pidNamespace() === birth.pidNamespace
     );
+  }
+
+  moment(): Moment {
+    return { lastPid: lastPid(), ticks: ticksAt(Date.now()) };
   }
 
   alive(pids: readonly number[]): readonly number[] {
