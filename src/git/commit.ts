@@ -13,12 +13,12 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
-import { bothOf, execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
-import { indexFile as readIndexFile } from './index-file.ts';
+import { bothOf, execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
+import { hashOfEntries, indexFile as readIndexFile } from './index-file.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit, readCommit } from './read-ref.ts';
-import { stagedChanges } from './staged.ts';
+import { rememberNothingStaged, stagedChanges } from './staged.ts';
 import { followCommit, forgetStaged, indexEntry, stage, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
@@ -49,10 +49,23 @@ export async function prepareCommit(
     updateIndex(repository, changes.map(indexEntry), inOwnIndex),
     stage(repository, changes, stagedFile(folder), isCommitted),
   );
+  if (isCommitted) await noteEqualIndex(repository, index);
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
 }
+
+/** Notes the user's index if it has exactly what is committed: then nothing is staged after the commit. */
+async function noteEqualIndex(repository: Repository, index: string): Promise<void> {
+  const user = await readIndexFile(repository);
+  const entries = hashOfEntries(index);
+  const isEqual = entries !== null && entries === hashOfEntries(utf8(user?.path ?? ''));
+  if (isEqual && user !== null) equalIndexes.set(repository.folder, user.stamp);
+  else equalIndexes.delete(repository.folder);
+}
+
+/** The stamps of the users' indexes, by folder. */
+const equalIndexes = new Map<string, string>();
 
 /** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
 const NO_MAINTENANCE = { 'gc.auto': '0', 'maintenance.auto': 'false' };
@@ -109,6 +122,9 @@ export async function finishCommit(
 ): Promise<boolean> {
   rmSync(indexFile(folder), { force: true });
   const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
+  const stamp = equalIndexes.get(repository.folder);
+  equalIndexes.delete(repository.folder);
+  if (isAsPrepared && stamp !== undefined) rememberNothingStaged(repository, tree, stamp);
   if (isAsPrepared) forgetStaged(stagedFile(folder));
   else await followCommit(repository, stagedFile(folder), commit);
   await maintain(repository);

@@ -4,6 +4,8 @@ import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from
 import { gitPath, type Repository } from './git.ts';
 
 export interface IndexFile {
+  /** In Latin-1. */
+  readonly path: string;
   /** Changes with the file. */
   readonly stamp: string;
   /** The number of its entries. */
@@ -25,7 +27,7 @@ export async function indexFile(repository: Repository): Promise<IndexFile | nul
     if (known?.stamp === stamp) return known;
     // Reading a FIFO in its place would block this process.
     if (!statSync(Buffer.from(path, 'latin1')).isFile()) return null;
-    const found = { stamp, ...inspect(readFileSync(Buffer.from(path, 'latin1'))) };
+    const found = { path, stamp, ...inspect(readFileSync(Buffer.from(path, 'latin1'))) };
     knownIndexes.set(path, found);
     return found;
   } catch {
@@ -60,7 +62,7 @@ export function entriesIn(path: string): number {
 /** `DIRC`, the version and the number of entries. */
 const HEADER_BYTES = 12;
 
-function inspect(index: Buffer): Omit<IndexFile, 'stamp'> {
+function inspect(index: Buffer): Omit<IndexFile, 'path' | 'stamp'> {
   // A split index has its entries in another file, and version 4 does not have whole names.
   const isIncomplete = index.includes('link');
   const hasWholeNames = index.length >= HEADER_BYTES && index.readUInt32BE(4) < 4;

@@ -1,6 +1,6 @@
 /** What the user's index has beyond the last commit. Remembered until HEAD or the index changes. */
 import { createHash } from 'node:crypto';
-import { parseDifferences, RAW_OPTIONS } from './differences.ts';
+import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { gitOutput, type Repository } from './git.ts';
 import { indexFile } from './index-file.ts';
 import { headCommit, readCommit } from './read-ref.ts';
@@ -27,10 +27,18 @@ export async function stagedChanges(repository: Repository): Promise<Staged> {
   const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', base];
   const listed = parseDifferences(await gitOutput(repository, args));
   const counted = listed.filter(({ path }) => !path.split('/').includes('.ralph'));
-  const hash = createHash('sha256').update(JSON.stringify(counted)).digest('hex');
-  const found = { head, stamp, isNothing: listed.length === 0, hash };
+  const found = { head, stamp, isNothing: listed.length === 0, hash: hashOf(counted) };
   knownStaged.set(repository.folder, found);
   return found;
+}
+
+/** To be called after a commit of this tree: the index with this stamp has the same. */
+export function rememberNothingStaged({ folder }: Repository, tree: string, stamp: string): void {
+  knownStaged.set(folder, { head: tree, stamp, isNothing: true, hash: hashOf([]) });
+}
+
+function hashOf(staged: readonly Difference[]): string {
+  return createHash('sha256').update(JSON.stringify(staged)).digest('hex');
 }
 
 /** By folder. */

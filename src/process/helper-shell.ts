@@ -11,7 +11,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
-import { exportsOf } from './shell-environment.ts';
+import { canExport, countChanges, exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
 /**
@@ -19,12 +19,12 @@ import { inQuotes } from './shell-quote.ts';
  */
 export function runInShell(
   argv: readonly [string, ...string[]],
-  place: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  place: Place,
   input = '',
 ): RunningInShell | null {
-  const line = LINES.test(input) && input.length <= MAX_INPUT ? commandLine(argv, place) : null;
-  const shell = line === null ? null : (idle.pop() ?? startShell());
-  return shell === null || line === null ? null : shell.run(line, input);
+  const isFit = LINES.test(input) && input.length <= MAX_INPUT && isPassedOn(argv, place);
+  const shell = isFit ? (idle.pop() ?? startShell()) : null;
+  return shell === null ? null : shell.run(argv, place, input);
 }
 
 export interface RunningInShell {
@@ -63,16 +63,14 @@ function startShell(): HelperShell | null {
   }
 }
 
-/** The command for the shell; null if a shell would change the environment or the arguments. */
-function commandLine(
-  argv: readonly [string, ...string[]],
-  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): string | null {
-  const variables = exportsOf(env);
-  if (variables === null) return null;
-  const words = argv.map(inQuotes);
-  const text = `${variables}; cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words.join(' ')}`;
-  return text.includes('\0') ? null : text;
+/** Whether a shell would not change the arguments or the environment. */
+function isPassedOn(argv: readonly string[], { cwd, env }: Place): boolean {
+  return canExport(env) && ![cwd, ...argv, ...Object.values(env)].some((text) => text.includes('\0'));
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** The exit code of a shell that cannot find a program. */
@@ -88,6 +86,8 @@ class HelperShell {
   #stderr = new MarkedOutput();
   #finish: ((answer: ShellAnswer | null) => void) | null = null;
   #isSignalled = false;
+  /** What the shell has: most programs have almost the same environment. */
+  #kept: Place['env'] = {};
   /** Keeps this process alive while a program runs: the streams of the shell do not. */
   #keepAlive: NodeJS.Timeout | null = null;
 
@@ -108,7 +108,9 @@ class HelperShell {
       if (stream instanceof Socket) stream.unref();
   }
 
-  run(line: string, input: string): RunningInShell {
+  run(argv: readonly [string, ...string[]], { cwd, env }: Place, input: string): RunningInShell {
+    const words = argv.map(inQuotes).join(' ');
+    const line = `${this.#variables(env)}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
     this.#keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
@@ -119,6 +121,15 @@ class HelperShell {
     const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
     this.#child.stdin.write(`(${line}) ${stdin[0]}; ${end}\n${stdin[1]}`);
     return { ended, pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
+  }
+
+  /** The commands that set the environment of one program: what differs from the one that the shell keeps. */
+  #variables(env: Place['env']): string {
+    if (countChanges(this.#kept, env) > MAX_CHANGES) {
+      this.#child.stdin.write(`${exportsOf(this.#kept, env)}\n`);
+      this.#kept = env;
+    }
+    return exportsOf(this.#kept, env);
   }
 
   #take(output: MarkedOutput, chunk: Buffer): void {
@@ -165,6 +176,7 @@ class HelperShell {
   }
 }
 
+const MAX_CHANGES = 8;
 const KEEP_ALIVE_MS = 2 ** 30;
 
 /** Collects output until a line with a mark and an exit code. */

@@ -1,13 +1,34 @@
 import { inQuotes } from './shell-quote.ts';
 
-/** The command that sets these variables in a POSIX shell; null if the shell would change or refuse one of them. */
-export function exportsOf(env: Readonly<Record<string, string>>): string | null {
-  const variables = Object.entries(env);
-  if (variables.some(([name]) => !NAME.test(name) || READ_ONLY.has(name))) return null;
-  return `export ${variables.map(([name, value]) => `${name}=${inQuotes(value)}`).join(' ')}`;
+type Environment = Readonly<Record<string, string>>;
+
+/** Whether a POSIX shell passes all of these variables on unchanged. */
+export function canExport(env: Environment): boolean {
+  return Object.keys(env).every((name) => NAME.test(name) && !SPECIAL.has(name));
 }
 
 /** Shells drop variables with other names. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Of POSIX shells and of bash; assigning one would end the shell. IFS would change how it reads the line. */
-const READ_ONLY = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'IFS']);
+/** Assigning one would end the shell, or change how it reads its commands. */
+const SPECIAL = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'IFS', 'OPTIND']);
+
+/** How many variables are different in another environment. */
+export function countChanges(from: Environment, to: Environment): number {
+  return changed(from, to).length + gone(from, to).length;
+}
+
+/** The commands for a shell that has one environment and needs another, each followed by a semicolon. */
+export function exportsOf(from: Environment, to: Environment): string {
+  const assignments = changed(from, to).map((name) => `${name}=${inQuotes(to[name] ?? '')}`);
+  const dropped = gone(from, to);
+  const unset = dropped.length === 0 ? '' : `unset ${dropped.join(' ')}; `;
+  return assignments.length === 0 ? unset : `${unset}export ${assignments.join(' ')}; `;
+}
+
+function changed(from: Environment, to: Environment): readonly string[] {
+  return Object.keys(to).filter((name) => from[name] !== to[name]);
+}
+
+function gone(from: Environment, to: Environment): readonly string[] {
+  return Object.keys(from).filter((name) => !Object.hasOwn(to, name));
+}

@@ -11,7 +11,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { exportsOf } from './shell-environment.ts';
+import { canExport, exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
 /** Starts a program in the spare shell; null if there is none or if the program has to be started in another way. */
@@ -19,12 +19,10 @@ export function startInSpareShell(
   argv: readonly [string, ...string[]],
   { cwd, env, stdin, stdout, stderr }: Place,
 ): StartedProcess | null {
-  if (spare === null || !existsSync(cwd)) return null;
-  const variables = exportsOf(env);
-  if (variables === null) return null;
+  if (spare === null || !existsSync(cwd) || !canExport(env)) return null;
   const program = argv.map(inQuotes).join(' ');
   const files = `<${inQuotes(stdin)} >>${inQuotes(stdout)} 2>>${inQuotes(stderr)}`;
-  const line = `cd ${inQuotes(cwd)} && unset OLDPWD && ${variables} && exec ${program} ${files}\nexit ${NOT_STARTED}\n`;
+  const line = `cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; unset OLDPWD; ${exportsOf({}, env)}exec ${program} ${files}\n`;
   // The system refuses a program with too much of it, and only a direct start says so.
   if (line.length > MAX_LINE || line.includes('\0')) return null;
   const shell = spare;

@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GitFolder } from '../../test/rig/git-folder.ts';
+import { changesSince } from './changes.ts';
+import { finishCommit, prepareCommit } from './commit.ts';
+import { stagedChanges } from './staged.ts';
+import { recordTree, writeTree } from './tree.ts';
+
+const START = 'refs/ralph/it/start';
+let at: GitFolder;
+let notes: string;
+beforeEach(async () => {
+  at = new GitFolder();
+  notes = join(at.folder, 'notes');
+  mkdirSync(notes);
+  at.write('file', '1');
+  at.write('other', '1');
+  at.commits();
+  const tree = await writeTree(at.repository(), at.scratch);
+  await recordTree(at.repository(), { ref: START, tree, message: 'start' });
+});
+afterEach(() => at.close());
+
+/** Commits what has changed; `meanwhile` runs after the commit was prepared. */
+async function commit(meanwhile: () => void = () => {}): Promise<void> {
+  const repository = at.repository();
+  const tree = await writeTree(repository, at.scratch);
+  const changes = await changesSince(repository, { start: START, tree });
+  const { args, env } = await prepareCommit(repository, changes, { folder: notes, message: 'work' });
+  meanwhile();
+  at.gitWith(env, ...args);
+  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim(), tree);
+}
+
+/** A program in place of git that cannot answer. */
+const withoutGit = () => ({ ...at.repository(), command: ['/bin/false'] as const });
+
+describe('stagedChanges', () => {
+  it('knows after a commit of the loop that nothing is staged, without asking git', async () => {
+    at.write('file', '2');
+    await commit();
+    expect(await stagedChanges(withoutGit())).toMatchObject({ isNothing: true });
+    expect(at.git('diff', '--cached', '--name-only')).toBe('');
+  });
+
+  it('sees what the user stages while the commit is made', async () => {
+    at.write('file', '2');
+    await commit(() => {
+      at.write('other', '2');
+      at.git('add', 'other');
+    });
+    expect(await stagedChanges(at.repository())).toMatchObject({ isNothing: false });
+    expect(at.git('diff', '--cached', '--name-only')).toBe('other\n');
+  });
+
+  it('sees what the user has staged before, and after the commit', async () => {
+    at.write('file', '2');
+    at.write('mine', '1');
+    at.git('add', 'mine');
+    const before = await stagedChanges(at.repository());
+    expect(before.isNothing).toBe(false);
+    await commit();
+    at.write('other', '3');
+    at.git('add', 'other');
+    const after = await stagedChanges(at.repository());
+    expect(after).toMatchObject({ isNothing: false });
+    expect(after.hash).not.toBe(before.hash);
+  });
+});
