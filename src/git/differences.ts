@@ -21,7 +21,7 @@ export async function differences(
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  const key = [repository.folder, from, to].join('\0');
+  const key = keyOf(repository, from, to);
   const known = lastDifferences.get(key);
   if (known !== undefined) return known;
   const found = parseDifferences(
@@ -29,6 +29,20 @@ export async function differences(
   );
   if ([from, to].every(isObjectId) && found.length <= MAX_REMEMBERED) remember(key, found);
   return found;
+}
+
+/** Notes what differs between two commits or trees, where that is known without asking git. */
+export function noteKnown(
+  repository: Repository,
+  from: string,
+  to: string,
+  found: readonly Difference[],
+): void {
+  if (found.length <= MAX_REMEMBERED) remember(keyOf(repository, from, to), found);
+}
+
+function keyOf({ folder }: Repository, from: string, to: string): string {
+  return [folder, from, to].join('\0');
 }
 
 function remember(key: string, found: readonly Difference[]): void {

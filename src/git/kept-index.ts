@@ -1,6 +1,7 @@
 /** The scratch indexes that stay for the next look at a working tree. */
 import { rmSync } from 'node:fs';
-import { hashOfEntries, stampOf, type IndexFile } from './index-file.ts';
+import { hashOfEntries } from './index-entries.ts';
+import { stampOf, type IndexFile } from './index-file.ts';
 
 /** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
 export interface KeptIndex {

@@ -6,17 +6,28 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { addContent, MAX_BYTES } from './fingerprint.ts';
-import { bothOf, type Repository } from './git.ts';
+import { noteKnown } from './differences.ts';
+import { bothOf, utf8, type Repository } from './git.ts';
+import { indexDifferences } from './index-entries.ts';
+import { indexFile } from './index-file.ts';
+import { headCommit } from './read-ref.ts';
 import { stagedChanges, type Staged } from './staged.ts';
-import { withTree, type Lacking } from './tree.ts';
+import { withTree, type Lacking, type TreeOptions } from './tree.ts';
 
 export interface SeenTree extends Lacking {
   readonly tree: string;
 }
 
 /** Writes the working tree; `scratch` is a file that no other process uses, and stays for the next look. */
-export function seeTree(repository: Repository, scratch: string): Promise<SeenTree> {
-  return withTree(repository, scratch, async (tree, lacks) => ({ tree, ...lacks }), { keepsIndex: true });
+export function seeTree(
+  repository: Repository,
+  scratch: string,
+  options: Pick<TreeOptions, 'isSameExpected'> = {},
+): Promise<SeenTree> {
+  return withTree(repository, scratch, async (tree, lacks) => ({ tree, ...lacks }), {
+    ...options,
+    keepsIndex: true,
+  });
 }
 
 /**
@@ -28,7 +39,21 @@ export async function seeTreeAndFingerprint(
   scratch: string,
 ): Promise<SeenTree & { readonly fingerprint: string | null }> {
   const [seen, staged] = await bothOf(seeTree(repository, scratch), stagedChanges(repository));
+  await noteDifferences(repository, scratch, seen.tree, staged);
   return { ...seen, fingerprint: fingerprintOf(repository, seen, staged) };
+}
+
+/** A commit asks later what differs from HEAD. The index is as HEAD where nothing is staged. */
+async function noteDifferences(
+  repository: Repository,
+  scratch: string,
+  tree: string,
+  { isNothing, stamp }: Staged,
+): Promise<void> {
+  const index = isNothing ? await indexFile(repository) : null;
+  const head = index === null || index.stamp !== stamp ? null : await headCommit(repository);
+  const found = head === null || index === null ? null : indexDifferences(utf8(index.path), scratch);
+  if (head !== null && found !== null) noteKnown(repository, head, tree, found);
 }
 
 function fingerprintOf(

@@ -33,11 +33,16 @@ export async function withTree<T>(
   repository: Repository,
   scratch: string,
   use: (tree: string, lacks: Lacking) => Promise<T>,
-  { keepsIndex = false }: { readonly keepsIndex?: boolean } = {},
+  { keepsIndex = false, isSameExpected = false }: TreeOptions = {},
 ): Promise<T> {
   try {
     const index = await indexFile(repository);
     const kept = takeKeptIndex(scratch, index);
+    if (kept !== null && isSameExpected && (await isStillSame(repository, scratch, kept))) {
+      keepIndex(scratch, kept);
+      const isWhole = index?.mayHaveNested !== true && !kept.untracked.some(isNested);
+      return await use(kept.tree, { unread: [], large: [], isWhole });
+    }
     const { untracked, added } = await (kept === null
       ? addToCopy(repository, scratch)
       : addToKept(repository, scratch, kept));
@@ -53,13 +58,20 @@ export async function withTree<T>(
     const own = recorded.filter((path) => !isRalphs(path));
     if (keepsIndex && added.isComplete && entriesIn(scratch) === (index?.entries ?? NaN) + own.length)
       keepIndex(scratch, { of: index?.stamp ?? '', untracked: own, tree });
-    const hasNested = index?.mayHaveNested === true || recorded.some((path) => path.endsWith('/'));
+    const hasNested = index?.mayHaveNested === true || recorded.some(isNested);
     const isWhole = added.isComplete && !hasNested;
     return await use(tree, { unread: added.unread, large: await fromTop(repository, large), isWhole });
   } finally {
     if (!isKept(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
+}
+
+export interface TreeOptions {
+  /** Whether the index stays for the next look. */
+  readonly keepsIndex?: boolean;
+  /** Whether the files have probably not changed since the last look: finding that out first is faster then. */
+  readonly isSameExpected?: boolean;
 }
 
 interface Filled {
@@ -100,6 +112,17 @@ async function addToKept(repository: Repository, scratch: string, kept: KeptInde
   return { untracked, added: await addAll(repository, scratch, untracked.large) };
 }
 
+/** Whether the files are as a kept index has them. */
+async function isStillSame(repository: Repository, scratch: string, kept: KeptIndex): Promise<boolean> {
+  if (!(await hasLooseObject(repository, kept.tree))) return false;
+  const args = ['ls-files', '--modified', '--deleted', '--others', '--exclude-standard', '-z', '--', '.'];
+  // Git runs the filters of a file that has changed within the last moments.
+  const guarded = await withoutNestedFilters(repository);
+  const { code, stdout, stderr } = await execGit(guarded, args, { GIT_INDEX_FILE: scratch });
+  const found = stdout.toString('latin1').split('\0').slice(0, -1);
+  return code === 0 && stderr === '' && found.every(isRalphs);
+}
+
 /** Whether an object has a file of its own; false does not mean that it is missing. */
 async function hasLooseObject(repository: Repository, id: string): Promise<boolean> {
   const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
@@ -114,6 +137,11 @@ export interface Lacking {
   readonly large: readonly string[];
   /** Whether these are all: git could add everything else, and there is no repository of which only the commit is recorded. */
   readonly isWhole: boolean;
+}
+
+/** Git shows an untracked repository as a folder. */
+function isNested(path: string): boolean {
+  return path.endsWith('/');
 }
 
 function isRalphs(path: string): boolean {

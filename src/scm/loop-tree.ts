@@ -44,10 +44,10 @@ export class LoopTree {
     }
   }
 
-  /** Looks again, after something that may have changed files. */
+  /** Looks again, after checks, which rarely change files. */
   async look(repository: Repository): Promise<SeenTree> {
     this.forget();
-    const tree = await seeTree(repository, checkpointIndex(this.#loop.folder));
+    const tree = await seeTree(repository, checkpointIndex(this.#loop.folder), { isSameExpected: true });
     this.#keep(tree);
     return tree;
   }
