@@ -12,7 +12,7 @@ import { closeSync, fstatSync, ftruncateSync, lstatSync, writeSync } from 'node:
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { below } from '../files/below.ts';
-import { codeOf, openRegular, readAll, UnusableFile } from '../files/files.ts';
+import { codeOf, isTaken, openRegular, readAll, UnusableFile } from '../files/files.ts';
 import { flockWithin } from '../process/flock.ts';
 import { watchFolder } from '../process/watch.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -212,6 +212,8 @@ function endOf(descriptor: number, maxBytes: number): { readonly content: Buffer
 
 function openIfThere(bus: BusFile): number | null {
   try {
+    // Most loops have none, and this is much cheaper than catching what `open` throws.
+    if (!isTaken(pathOf(bus))) return null;
     return open(bus, 'read');
   } catch (error) {
     if (error instanceof UserError && codeOf(error.cause) === 'ENOENT') return null;

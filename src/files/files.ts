@@ -39,6 +39,8 @@ export class UnusableFile extends Error {
 export function readRegular(path: string, maxBytes: number = MAX_BYTES): Buffer | null {
   let descriptor;
   try {
+    // Much cheaper than catching what `open` throws, and most of these files are missing.
+    if (!isTaken(path)) return null;
     descriptor = open(path, 'read');
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
