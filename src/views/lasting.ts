@@ -10,9 +10,14 @@ export function isLasting({ spec, state, owner, trouble, warning }: LoopReading)
   const { outcome, policy } = state;
   if (outcome === null || owner !== null || trouble !== null || warning !== undefined) return false;
   let hasMoment = false;
-  explain(outcome, policy, () => {
-    hasMoment = true;
-    return '';
-  });
+  try {
+    explain(outcome, policy, () => {
+      hasMoment = true;
+      return '';
+    });
+  } catch {
+    // A value that no version of Ralph writes.
+    return false;
+  }
   return !hasMoment && kept(spec.id) === null;
 }
