@@ -30,7 +30,7 @@ export function startUp() {
     ours: `${all[name].toFixed(0)} ms`,
     against: `${all.bare.toFixed(0)} ms, \`node -e 0\``,
     ratio: all[name] / all.bare,
-    limit: 1.45,
+    limit: 1.4,
   });
   const over = recovery.recovered - recovery.bare;
   return [

@@ -42,14 +42,21 @@ await build({
   platform: 'node',
   output: { dir: 'dist/cli', format: 'cjs', minify: true },
 });
+// Few texts in a table need the widths of characters.
+await build({
+  input: { 'string-width': 'fast-string-width' },
+  platform: 'node',
+  output: { dir: 'dist/cli', format: 'cjs', exports: 'named', minify: true },
+});
 // What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
 // commands share takes twice as long to load.
 await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
   { name: 'step', test: withImports(['src/cli/hook.ts']) },
 ]);
-// The same for `ralph status` and `ralph ls`.
-await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', [
-  { name: 'all', test: withImports(['src/cli/answers.ts']) },
+// The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
+await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
+await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
+  { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
 await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
@@ -103,6 +110,7 @@ function buildCommand(input, chunkFileNames, groups) {
       withOwnBundles(),
       withLazyBuiltins(),
       withLazyYaml(),
+      withLazyWidths(),
       withoutImport(),
     ],
     output: {
@@ -209,7 +217,7 @@ function withOwnBundles() {
   return {
     name: 'with-own-bundles',
     resolveId: (id, importer) => {
-      const own = /^\.\/(hook|answers)\.ts$/.exec(id)?.[1];
+      const own = /^\.\/(hook|answers|reading)\.ts$/.exec(id)?.[1];
       return own !== undefined && importer?.includes('/src/cli/')
         ? { id: `./${own}.js`, external: 'absolute' }
         : null;
@@ -262,6 +270,21 @@ function withLazyYaml() {
     load: (id) =>
       id === '\0lazy-yaml'
         ? lazily("require('./yaml-parser.js')", ['parseYamlHeader', 'parseYaml', 'toYaml'])
+        : null,
+  };
+}
+
+/** Loads the widths of characters, a file of its own, with the first text that is not plain. */
+function withLazyWidths() {
+  return {
+    name: 'with-lazy-widths',
+    resolveId: (id) => {
+      if (id === './string-width.js') return { id, external: 'absolute' };
+      return id === 'fast-string-width' ? '\0lazy-widths' : null;
+    },
+    load: (id) =>
+      id === '\0lazy-widths'
+        ? "export default (...args) => require('./string-width.js').default(...args);"
         : null,
   };
 }

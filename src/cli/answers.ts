@@ -1,20 +1,48 @@
 /**
  * `ralph status` and `ralph ls` without the parser of the command line: shells and people call them often. They are a bundle of
- * their own, because a file that other commands share takes twice as long to load.
+ * their own, because a file that other commands share takes twice as long to load. What reads loops is another one, which is only
+ * loaded if there are loops about which nothing is remembered.
  */
-import { moveOldLoops } from '../store/old-layout.ts';
+import { enlisted } from '../store/background.ts';
+import { Mask } from '../store/mask.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { jsonFilesIn } from '../store/state-folder.ts';
+import { loopsFolder } from '../store/store.ts';
+import { rememberedStatus } from '../views/remembered-status.ts';
+import { UserError } from '../user-error.ts';
 import { explainError } from './errors.ts';
-import { ls } from './ls.ts';
-import { status } from './status.ts';
-import { wakeDaemon } from './wake-daemon.ts';
+import { list, listHere, type ListSource } from './list.ts';
+import { print } from './print.ts';
+import { programStamp } from './program-stamp.ts';
+import { statusText } from './status-text.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** Answers these arguments as the parser would. */
 export async function answer([command, word]: readonly string[]): Promise<number> {
   try {
-    await moveOldLoops();
-    await wakeDaemon();
-    return command === 'ls' ? ls({ all: word !== undefined }) : await status(word ?? null, {});
+    if (jsonFilesIn(loopsFolder()).length > 0) await (await reading()).moveOldLoops();
+    if (enlisted().length > 0) await (await reading()).wakeDaemon();
+    if (command === 'ls') return await list(word === undefined ? workspaceOf({}) : null, SOURCE);
+    if (word === undefined) return await listHere(workspaceOf({}), SOURCE);
+    const known = rememberedStatus(workspaceOf({}), word, programStamp());
+    if (known === null) return await (await reading()).status(word, {});
+    print(`${new Mask(startersEnvironment(process.env)).text(statusText(known.parts, known.path))}\n`);
+    // No process drives it.
+    return 1;
   } catch (error) {
-    return explainError(error);
+    // Either bundle has its own class for errors of users.
+    return error instanceof UserError ? explainError(error) : (await reading()).explainError(error);
   }
+}
+
+const SOURCE: ListSource = {
+  get program() {
+    return programStamp();
+  },
+  reader: async () => (await reading()).listSource().reader(),
+  notesAbout: async (workspace) => (await reading()).listSource().notesAbout(workspace),
+};
+
+function reading() {
+  return import('./reading.ts');
 }

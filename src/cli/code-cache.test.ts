@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'rolldown';
@@ -9,6 +18,8 @@ const root = mkdtempSync(join(tmpdir(), 'ralph-code-cache-'));
 const own = join(root, 'own');
 const state = join(root, 'state');
 const caches = join(state, 'ralph', 'code');
+/** Small files are not cached. */
+const PADDING = `/* ${'-'.repeat(2000)} */`;
 
 /** As in the package: the cache works on CommonJS. */
 beforeAll(async () => {
@@ -34,7 +45,8 @@ beforeEach(() => {
   writeFileSync(join(own, 'package.json'), '{ "type": "commonjs" }');
   writeFileSync(join(own, 'later.mjs'), 'export const later = "later";');
   writeFileSync(join(own, 'import.js'), 'module.exports = (path) => import(path);');
-  writeFileSync(join(own, 'other.js'), 'exports.other = "other";');
+  writeFileSync(join(own, 'small.js'), 'exports.small = "other";');
+  writeFileSync(join(own, 'other.js'), `exports.other = require('./small.js').small; ${PADDING}`);
   writePart('first');
 });
 
@@ -44,7 +56,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 function writePart(text: string): void {
   writeFileSync(
     join(own, 'part.js'),
-    `const { other } = require('./other.js');
+    `const { other } = require('./other.js'); ${PADDING}
     exports.answer = async () => ['${text}', other, (await require('./import.js')('./later.mjs')).later, __dirname === require('node:path').dirname(__filename)].join(' ');`,
   );
 }
@@ -80,6 +92,16 @@ it('compiles a file again that has changed', () => {
   call();
   writePart('second version');
   expect(call()).toBe('second version other later true\n');
+});
+
+it('compiles a file again that has changed and has the same size and time, as in the next version of a package', () => {
+  const path = join(own, 'part.js');
+  const time = new Date('1985-10-26T08:15:00Z');
+  utimesSync(path, time, time);
+  call();
+  writePart('third');
+  utimesSync(path, time, time);
+  expect(call()).toBe('third other later true\n');
 });
 
 it('makes a damaged cache again', () => {

@@ -1,11 +1,14 @@
 /**
- * A cache of the compiled code of the hooks that host programs call after every turn: it compiles for longer than it runs.
+ * A cache of the compiled code of commands that compile for longer than they run: the hooks that host programs call after every
+ * turn, `ralph status` and `ralph ls`.
  *
- * 1. Only files in the command's own folder are cached, each for its size and time, this Node.js and this processor.
+ * 1. Only files in the command's own folder are cached, each for its inode, size and times, this Node.js and this processor. All
+ *    files in a package of npm have the same time, so that alone says nothing.
  * 2. A cache can contain any code. It is in the state folder, which a sandboxed agent does not see, in a folder that belongs to
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
  *    in the repository that the hook is called in, which may contain anything.
- * 3. A cache is used only if its checksum is right: V8 does not look, and a damaged cache would end this process.
+ * 3. A cache contains the code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
+ *    process. A comparison takes less time than loading zlib for a checksum.
  * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled.
  * 5. A file that imports modules is not cached, because that would need an experimental feature.
  * 6. Whatever goes wrong with a cache, the command works without it.
@@ -13,7 +16,6 @@
  * It imports nothing of Ralph, because every other file is loaded through it.
  */
 import {
-  appendFileSync,
   closeSync,
   constants,
   existsSync,
@@ -28,14 +30,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import Module, { createRequire } from 'node:module';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
 /** Loads the files of a folder through the cache from now on. */
 export function useCodeCache(own: string, env: NodeJS.ProcessEnv = process.env): void {
   const folder = placeOf(env);
   if (folder === null) return;
-  const { extensions } = createRequire(join(own, 'main.js'));
+  // Not from node:module, which takes a millisecond to load.
+  const { extensions } = require;
   const compile = extensions['.js'];
   extensions['.js'] = (module, file) => {
     const code = dirname(file) === own ? cachedCode(file, folder) : null;
@@ -43,6 +45,9 @@ export function useCodeCache(own: string, env: NodeJS.ProcessEnv = process.env):
     else code.call(module.exports, module.exports, module.require.bind(module), module, file, own);
   };
 }
+
+/** The bundles of the command are CommonJS. */
+declare const require: NodeJS.Require;
 
 /** Where the caches are; null if there are none. The same place as the state of loops has, unless `RALPH_STATE` moves that. */
 function placeOf(env: NodeJS.ProcessEnv): string | null {
@@ -75,27 +80,34 @@ type Code = (this: unknown, ...values: readonly unknown[]) => void;
 /** A file as the function that Node.js makes of it, compiled already if it is in the cache; null if it cannot be cached. */
 function cachedCode(file: string, folder: string): Code | null {
   try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file);
+    if (size < MIN_SIZE) return null;
     const { Script } = process.getBuiltinModule('node:vm');
     const source = readFileSync(file, 'utf8');
-    const { size, mtimeMs } = statSync(file);
-    const key = `${file} ${size} ${mtimeMs} ${process.version} ${process.arch}`;
-    const path = join(folder, `${basename(file)}-${hex(sumOf(key))}`);
+    const key = `${file} ${ino} ${size} ${mtimeMs} ${ctimeMs} ${process.version} ${process.arch}`;
+    const path = join(folder, `${basename(file)}-${shortHash(key)}`);
     const cached = isPrivate(folder) ? readCache(path, key) : null;
     // A file that has a cache was searched before.
     if (cached === null && /\bimport\(/.test(source)) return null;
-    const script = new Script(Module.wrap(source), {
-      filename: file,
-      cachedData: cached?.code,
-    });
+    const script = new Script(
+      `(function (exports, require, module, __filename, __dirname) { ${source}\n});`,
+      {
+        filename: file,
+        cachedData: cached?.code,
+      },
+    );
     const writers = script.cachedDataRejected === true ? 0 : (cached?.writers ?? 0);
     if (writers < MAX_WRITERS)
       atExit(() => writeCache(path, key, writers + 1, () => script.createCachedData()));
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value of the text that `wrap` makes
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value of the text above
     return script.runInThisContext() as Code;
   } catch {
     return null;
   }
 }
+
+/** A file that is compiled faster than a cache is read. */
+const MIN_SIZE = 2000;
 
 interface Cached {
   /** How many calls have written it. */
@@ -106,18 +118,22 @@ interface Cached {
 /** The first call seldom runs what later ones need. */
 const MAX_WRITERS = 4;
 
-/** A cache: a line with its key, the number of its writers and a checksum of the rest, then the code. */
+/** A cache: a line with the number of its writers, the size of the code and its key, then the code, twice. */
 function readCache(path: string, key: string): Cached | null {
   const content = contentOf(path);
   const end = content?.indexOf('\n') ?? -1;
   if (content === null || end < 0) return null;
-  const code = content.subarray(end + 1);
-  const [, writers = '', sum] = /^(\d) ([0-9a-f]{8}) /.exec(content.toString('latin1', 0, end)) ?? [];
-  if (content.toString('utf8', HEAD, end) !== key || sum !== hex(sumOf(code))) return null;
-  return { writers: Number(writers), code };
+  const head = content.toString('utf8', 0, end);
+  const size = (content.length - end - 1) / 2;
+  if (head.slice(1) !== headOf(size, key) || !Number.isInteger(size)) return null;
+  const code = content.subarray(end + 1, end + 1 + size);
+  return code.equals(content.subarray(end + 1 + size)) ? { writers: Number(head[0]), code } : null;
 }
 
-const HEAD = '1 01234567 '.length;
+/** The first line without the number of writers, which is a digit. */
+function headOf(size: number, key: string): string {
+  return ` ${size} ${key}`;
+}
 
 function contentOf(path: string): Buffer | null {
   try {
@@ -141,8 +157,8 @@ function writeCache(path: string, key: string, writers: number, codeOf: () => Bu
     if (!isPrivate(folder)) return;
     if (writers === 1) removeOld(folder);
     const code = codeOf();
-    writeFileSync(temporary, `${writers} ${hex(sumOf(code))} ${key}\n`, { mode: 0o600, flag: 'wx' });
-    appendFileSync(temporary, code);
+    const head = Buffer.from(`${writers}${headOf(code.length, key)}\n`);
+    writeFileSync(temporary, Buffer.concat([head, code, code]), { mode: 0o600, flag: 'wx' });
     renameSync(temporary, path);
   } catch {
     rmSync(temporary, { force: true });
@@ -165,13 +181,11 @@ function isPrivate(folder: string): boolean {
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
-/** Loading zlib takes a millisecond, which is less than any loop over this many bytes takes before it is optimized. */
-function sumOf(data: string | Buffer): number {
-  return process.getBuiltinModule('node:zlib').crc32(data);
-}
-
-function hex(sum: number): string {
-  return sum.toString(16).padStart(8, '0');
+/** Only for the name of a file, whose first line has the whole key: FNV-1a. */
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
 const tasks: (() => void)[] = [];

@@ -10,7 +10,7 @@ export function columns(
   { width = terminalWidth(), cut = false }: { readonly width?: number; readonly cut?: boolean } = {},
 ): string {
   const natural = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))),
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
   );
   const unbroken = (): readonly number[] =>
     natural.map((most, column) => {
@@ -38,7 +38,7 @@ const GAP = '  ';
 
 /** Continues with an indent, so that the next line does not look like another row. */
 function hanging(text: string, width: number): readonly string[] {
-  if (stringWidth(text) <= width) return [text];
+  if (widthOf(text) <= width) return [text];
   const [first = '', ...others] = wrap(text, width - GAP.length);
   return [first, ...others.map((line) => GAP + line)];
 }
@@ -83,13 +83,13 @@ function narrowed(widths: readonly number[], unbroken: readonly number[], width:
 function longestPiece(text: string): number {
   const pieces = text.split(new RegExp(`${BREAK.source}|\\s+`));
   // Not with a spread: a long list has more pieces than a call may have arguments.
-  return pieces.reduce((longest, piece) => Math.max(longest, stringWidth(piece)), 0);
+  return pieces.reduce((longest, piece) => Math.max(longest, widthOf(piece)), 0);
 }
 
 /** The lines of a text that fit into a width, broken at spaces or after punctuation where possible. */
 export function wrap(text: string, width: number): readonly string[] {
   const room = Math.max(LEAST, width);
-  if (stringWidth(text) <= room) return [text];
+  if (widthOf(text) <= room) return [text];
   const lines: string[] = [];
   let rest = text;
   for (;;) {
@@ -113,7 +113,7 @@ function lastBreak(line: string): number {
 const BREAK = /(?<=[,/]|:(?!\d))(?=.)/;
 
 function shortened(text: string, width: number): string {
-  return stringWidth(text) <= width ? text : `${start(text, width - 1)}…`;
+  return widthOf(text) <= width ? text : `${start(text, width - 1)}…`;
 }
 
 /** The longest start of a text that fits, without cutting a character. */
@@ -121,14 +121,21 @@ function start(text: string, width: number): string {
   let taken = '';
   let used = 0;
   for (const character of text) {
-    used += stringWidth(character);
+    used += widthOf(character);
     if (used > width) break;
     taken += character;
   }
   return taken;
 }
 
+/** The columns that a text takes on a terminal. Most texts are plain, and their width is their length. */
+function widthOf(text: string): number {
+  return PLAIN.test(text) ? text.length : stringWidth(text);
+}
+
+const PLAIN = /^[ -~]*$/;
+
 /** `String.padEnd` counts UTF-16 units; a CJK character or an emoji takes two columns. */
 function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }

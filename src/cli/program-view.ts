@@ -26,7 +26,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
     .option(...WORKSPACE)
     .action(async (options: object) => {
       const { ls } = await import('./ls.ts');
-      done(ls(options));
+      done(await ls(options));
     });
 
   add('logs <name>', 'print what the agent of a loop said and did')

@@ -1,4 +1,3 @@
-import { homely } from './homely.ts';
 import { planRows } from './plan-lines.ts';
 import { durationText } from '../config/values.ts';
 import { spendOf } from '../views/spend.ts';
@@ -8,17 +7,23 @@ import type { SandboxPolicy } from '../loop/policy.ts';
 import { visible } from '../store/visible.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
-import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { findFolder, readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { maskOf } from '../store/mask.ts';
 import { childrenNow, type ChildNow } from '../views/children-now.ts';
+import { isLasting } from '../views/lasting.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
+import { statusWriter, type StatusParts } from '../views/remembered-status.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
+import { listSource } from './list-source.ts';
+import { listHere } from './list.ts';
 import { print, printJson } from './print.ts';
+import { programStamp } from './program-stamp.ts';
+import { statusText } from './status-text.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
 export async function status(
@@ -27,23 +32,28 @@ export async function status(
 ): Promise<number> {
   const workspace = workspaceOf(options);
   if (name === null) {
-    const loops = readLoops(workspace);
-    if (options.json === true) printJson(loops.map(shownSummary), 2);
-    else if (loops.length === 0)
-      print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
-    // Loaded only here: the widths of characters take a large table.
-    else
-      (await import('./ls.ts')).printTable(
-        loops.map((loop) => ({ loop, level: 0 })),
-        false,
-      );
+    if (options.json !== true) return listHere(workspace, listSource());
+    printJson(readLoops(workspace).map(shownSummary), 2);
     return 0;
   }
+  const path = findFolder(workspace, name)?.path ?? null;
+  const remember = path === null ? null : statusWriter(path, programStamp());
   const loop = findLoop(workspace, name);
   const summary = summaryOf(loop);
   if (options.json === true) printJson(statusJson(loop), 2);
-  else print(`${shownText(loop, summary)}\n`);
+  else {
+    const parts = describe(loop, summary);
+    const text = statusText(parts, loop.folder.path);
+    const shown = maskOf(loop.spec).text(text);
+    print(`${shown}\n`);
+    if (shown === text && loop.folder.path === path && isLasting(loop) && isAlone(loop)) remember?.(parts);
+  }
   return loop.owner !== null || summary.status === 'in-session' ? 0 : 1;
+}
+
+/** Whether its status says nothing about other loops, and has no question with a moment in it. */
+function isAlone({ state, report }: LoopReading): boolean {
+  return report.children.length === 0 && state.questions.length === 0;
 }
 
 /** The summary with its child loops as they are now. */
@@ -75,22 +85,22 @@ export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
 
 /** The state of a loop without secrets. */
 function shownText(loop: LoopReading, summary: LoopSummary): string {
-  return maskOf(loop.spec).text(describe(loop, summary).join('\n'));
+  return maskOf(loop.spec).text(statusText(describe(loop, summary), loop.folder.path));
 }
 
-function describe(loop: LoopReading, summary: LoopSummary): readonly string[] {
+function describe(loop: LoopReading, summary: LoopSummary): StatusParts {
   const { spec, owner } = loop;
   const { status: word, reason, waiting, warning, next } = summary;
   const readable = word === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
   const { state, report } = readable;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
-  return [
+  const head = [
     `Ralph Loop: ${spec.name}`,
     `Status: ${word}`,
     `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
-    `Started: ${time(report.startedAt)}`,
-    `Current iteration started: ${time(report.iterations.at(-1)?.startedAt)}`,
+  ];
+  const rest = [
     `Consecutive failures: ${state.failures.consecutive}`,
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
@@ -116,8 +126,9 @@ function describe(loop: LoopReading, summary: LoopSummary): readonly string[] {
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
     ...(next === null ? [] : [`Next: ${next}`]),
-    `Logs: ${homely(loop.folder.path)}`,
   ];
+  const iterationStartedAt = report.iterations.at(-1)?.startedAt ?? null;
+  return { head, startedAt: report.startedAt, iterationStartedAt, rest };
 }
 
 /** A question, and what answers it. Further lines of a text are indented, so that none looks like a line of the status. */
@@ -161,8 +172,4 @@ function capitalized(text: string): string {
 /** Document 003 writes a minute as `60s`. */
 function timeoutText(ms: number): string {
   return ms === 60_000 ? '60s' : durationText(ms);
-}
-
-function time(moment: number | null | undefined): string {
-  return moment === null || moment === undefined ? '-' : localTime(moment).replace('T', ' ');
 }

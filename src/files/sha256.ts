@@ -21,28 +21,35 @@ function padded(bytes: Buffer): Buffer {
   return blocks;
 }
 
-/** One block, as FIPS 180-4 (section 6.2.2) describes it. */
+/** One block, as FIPS 180-4 (section 6.2.2) describes it. It runs before it is optimized, so it makes no objects. */
 function mix(state: Int32Array, words: Int32Array, blocks: Buffer, from: number): void {
-  const word = (at: number): number => words[at] ?? 0;
   for (let at = 0; at < 16; at++) words[at] = blocks.readInt32BE(from + at * 4);
   for (let at = 16; at < 64; at++) {
-    const early = word(at - 15);
-    const late = word(at - 2);
+    const early = words[at - 15] ?? 0;
+    const late = words[at - 2] ?? 0;
     const first = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3);
     const second = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10);
-    words[at] = (word(at - 16) + first + word(at - 7) + second) | 0;
+    words[at] = (words[at - 16] ?? 0) + first + (words[at - 7] ?? 0) + second;
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let at = 0; at < 64; at++) {
     const choice = (e & f) ^ (~e & g);
     const one =
-      (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + choice + (ROUNDS[at] ?? 0) + word(at)) | 0;
+      (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + choice + (ROUNDS[at] ?? 0) + (words[at] ?? 0)) |
+      0;
     const majority = (a & b) ^ (a & c) ^ (b & c);
     const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + majority) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+    h = g;
+    g = f;
+    f = e;
+    e = (d + one) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (one + two) | 0;
   }
   [a, b, c, d, e, f, g, h].forEach((value, at) => {
-    state[at] = ((state[at] ?? 0) + value) | 0;
+    state[at] = (state[at] ?? 0) + value;
   });
 }
 

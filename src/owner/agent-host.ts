@@ -119,7 +119,13 @@ export function shownCommand({ spec, folder, env }: StartedLoop, state: LoopStat
     () => '<prompt>',
   );
   const variables = Object.entries(spec.agent.env ?? {}).map(([name, value]) => `${name}=${value}`);
-  return [...variables, ...redact(argv, env)].map(shellQuote).join(' ');
+  return [...variables, ...redact(argv, env)].map(shownWord).join(' ');
+}
+
+/** Quotes a word, but not because of what stands in the place of the prompt or of a secret. */
+function shownWord(word: string): string {
+  const filled = word.replaceAll(/<(?:prompt|redacted)>/g, 'x');
+  return shellQuote(filled) === filled ? word : shellQuote(word);
 }
 
 function asProcess(

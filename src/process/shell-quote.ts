@@ -1,7 +1,10 @@
-/** Quotes a word for a POSIX shell where it needs quotes. */
+/** Quotes a word for a POSIX shell, unless no shell gives a meaning to any of its characters. */
 export function shellQuote(word: string): string {
-  return /^[\w@%+=:,./<>-]+$/.test(word) ? word : inQuotes(word);
+  return SAFE.test(word) ? word : inQuotes(word);
 }
+
+/** Not `=` at the start: zsh replaces `=ls` by the path of the program. */
+const SAFE = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 
 /** A word in single quotes, in which a POSIX shell interprets nothing. */
 export function inQuotes(word: string): string {

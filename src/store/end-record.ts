@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { loopName } from './names.ts';
 import { hideKeys } from './secrets.ts';
 import { isInSession, type Spec } from './spec.ts';
-import { LoopFolder } from './store.ts';
+import { loopsFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
 import type { ChildReport } from '../loop/child-report.ts';
 import type { ChangedEvidence, ChildLoss, StrayProcess, Tokens } from '../loop/event.ts';
@@ -157,7 +158,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     childrenLeft: (outcome?.type === 'done' ? outcome.childrenLeft : state.children).map(loopName),
     strays: report.strays,
     folder: `.ralph/loops/${spec.name}`,
-    state: new LoopFolder(spec).path,
+    state: join(loopsFolder(), spec.id),
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     // Only its session continues a loop that lives in one.
     next: outcome?.type === 'done' || isInSession(spec) ? null : nextCommand(state, spec.name),

@@ -4,8 +4,9 @@
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { isTaken, namesIn, textOf } from '../files/files.ts';
+import { isTaken, textOf } from '../files/files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { desksIn } from './desk-names.ts';
 import { oldLoops } from './old-layout.ts';
 import { registered, registeredAs } from './registry.ts';
 import type { LoopKey } from './store.ts';
@@ -20,7 +21,7 @@ export interface Stranger {
 
 export function strangersIn(workspace: string): readonly Stranger[] {
   const folder = join(workspace, '.ralph', 'loops');
-  const names = namesIn(folder)
+  const names = desksIn(workspace)
     .filter((name) => registeredAs(workspace, name) === null)
     .filter((name) => hasLoopFiles(join(folder, name)));
   if (names.length === 0) return [];

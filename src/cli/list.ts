@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { desksIn } from '../store/desk-names.ts';
+import { shortList } from '../store/short-list.ts';
+import type { LoopKey } from '../store/store.ts';
+import { listRows, type LoopRow, type RowSource } from '../views/loop-rows.ts';
+import { columns } from './columns.ts';
+import { print, warn } from './print.ts';
+
+/** Where a list comes from, if not from memory. */
+export interface ListSource extends RowSource {
+  /** What to know about the folders in `.ralph/loops` of a workspace that are none of its loops. */
+  notesAbout(workspace: string): Promise<readonly string[]>;
+}
+
+/** `ralph ls` without options that choose loops or another form. The workspace is null for `--all`. */
+export async function list(workspace: string | null, source: ListSource): Promise<number> {
+  const listed = await listRows(workspace, source);
+  const rows = listed.flatMap(({ row }) => row ?? []);
+  if (rows.length > 0) printTable(rows, workspace === null);
+  else warn(`${workspace === null ? NONE_AT_ALL : NONE_HERE}\n`);
+  const keys = listed.flatMap(({ key, row }) => (row === null ? [] : [key]));
+  if (workspace === null) mentionGone(keys);
+  else await mentionStrangers(workspace, keys, source);
+  return 0;
+}
+
+/** `ralph status` without a name. */
+export async function listHere(workspace: string, source: RowSource): Promise<number> {
+  const rows = (await listRows(workspace, source)).flatMap(({ row }) => row ?? []);
+  if (rows.length > 0) printTable(rows, false);
+  else print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
+  return 0;
+}
+
+export const NONE_HERE = 'no loops in this workspace; list those of all workspaces with: ralph ls --all';
+export const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
+
+/** Prints one line per loop. */
+export function printTable(rows: readonly LoopRow[], withWorkspace: boolean): void {
+  const withPlan = rows.some(({ plan }) => plan !== null);
+  const withTags = rows.some(({ tags }) => tags !== null);
+  const lineOf = (row: LoopRow): readonly string[] => [
+    row.name,
+    row.status,
+    row.iterations,
+    ...(withPlan ? [row.plan ?? '-'] : []),
+    row.owner,
+    ...(withTags ? [row.tags ?? ''] : []),
+    ...(withWorkspace ? [row.workspace] : []),
+    row.reason,
+  ];
+  print(columns([HEAD, ...rows].map(lineOf), { cut: true }));
+}
+
+const HEAD: LoopRow = {
+  name: 'NAME',
+  status: 'STATUS',
+  iterations: 'ITERATION',
+  plan: 'PLAN',
+  owner: 'OWNER',
+  tags: 'TAG',
+  workspace: 'WORKSPACE',
+  reason: 'REASON',
+};
+
+/** Mentions loops whose workspace does not exist any more. */
+export function mentionGone(loops: readonly LoopKey[]): void {
+  const known = new Map<string, boolean>();
+  const isGone = (workspace: string): boolean => {
+    const found = known.get(workspace) ?? !existsSync(workspace);
+    known.set(workspace, found);
+    return found;
+  };
+  const gone = loops.filter(({ workspace }) => isGone(workspace)).map(({ name }) => name);
+  if (gone.length > 0)
+    warn(
+      `note: the workspace of ${shortList(gone, 8)} is gone; if it was moved, run there: ralph move OLD_FOLDER; else remove such loops with: ralph rm --gone\n`,
+    );
+}
+
+/** Mentions what looks like a loop of this workspace and is none. */
+export async function mentionStrangers(
+  workspace: string,
+  keys: readonly LoopKey[],
+  { notesAbout }: Pick<ListSource, 'notesAbout'>,
+): Promise<void> {
+  const known = new Set(keys.map(({ name }) => name));
+  if (desksIn(workspace).every((name) => known.has(name))) return;
+  for (const note of await notesAbout(workspace)) warn(`note: ${note}\n`);
+}

@@ -1,0 +1,51 @@
+/** Reads what `ralph ls` prints about a loop. */
+import { isSettled, stampOf } from '../files/stamp.ts';
+import { ofLimit } from '../loop/counted.ts';
+import { planCount } from '../loop/plan.ts';
+import { masks, type Mask } from '../store/mask.ts';
+import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { filesOfAnswers } from '../store/remembered.ts';
+import { LoopFolder, type LoopKey } from '../store/store.ts';
+import { isLasting } from './lasting.ts';
+import { withMask, type LoopRow, type ReadRow } from './loop-rows.ts';
+import { summaryOf } from './loop-summary.ts';
+
+/** Reads the rows of loops; null for what is no loop. */
+export function rowReader(): (key: LoopKey) => ReadRow | null {
+  const mask = masks();
+  return (key) => {
+    const folder = new LoopFolder(key);
+    const now = Date.now();
+    // Before anything is read: if a file changes meanwhile, its next stamp is another.
+    const stamp = stampOf(filesOfAnswers(folder.path));
+    const loop = readLoopAt(folder);
+    if (loop === null) return null;
+    const row = cellsOf(loop);
+    const masked = withMask(row, mask(loop.spec));
+    const isSame = Object.values(row).join('\n') === Object.values(masked).join('\n');
+    const lasts = stamp !== null && isSettled(stamp, now) && isSame && isLasting(loop);
+    return { row: masked, stamp: lasts ? stamp.text : null };
+  };
+}
+
+/** The row of a loop that was read; `level` indents its name. */
+export function rowOf(loop: LoopReading, mask: Mask, level: number): LoopRow {
+  return withMask(cellsOf(loop, level), mask);
+}
+
+function cellsOf(loop: LoopReading, level = 0): LoopRow {
+  const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
+    summaryOf(loop);
+  const { plan } = loop.report;
+  const { tags = [] } = loop.spec;
+  return {
+    name: `${'  '.repeat(level)}${name}`,
+    status,
+    iterations: ofLimit(iterations, iterationLimit),
+    plan: plan === null ? null : planCount(plan),
+    owner: owner === null ? '-' : String(owner),
+    tags: tags.length === 0 ? null : tags.join(','),
+    workspace,
+    reason: [waiting === null ? (reason ?? []) : `waiting: ${waiting}`, warning ?? []].flat().join('; '),
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * The rows of `ralph ls`. What was said before about loops that have ended comes from a file; only the others are read, by code
+ * that is loaded when it is needed.
+ */
+import { namesIn } from '../files/files.ts';
+import { isSettled, stampOf } from '../files/stamp.ts';
+import { fits } from '../loop/shape.ts';
+import { Mask } from '../store/mask.ts';
+import { byWorkspace, readEntry, registryFolder, registryFolders, rowsFileOf } from '../store/registry.ts';
+import { answerIn, filesOfAnswers, readAnswers, writeAnswers, type Answer } from '../store/remembered.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { loopId } from '../store/spec-shape.ts';
+import { loopsFolder, type LoopKey } from '../store/store.ts';
+
+/** The cells of one line, without secrets. */
+export interface LoopRow {
+  readonly name: string;
+  readonly status: string;
+  readonly iterations: string;
+  /** Null without a plan. */
+  readonly plan: string | null;
+  readonly owner: string;
+  /** Null without tags. */
+  readonly tags: string | null;
+  readonly workspace: string;
+  readonly reason: string;
+}
+
+export interface ReadRow {
+  readonly row: LoopRow;
+  /** The stamp of the files that say the same until it changes; null if the row may change before. */
+  readonly stamp: string | null;
+}
+
+/** The loops of a workspace by name, or those of all workspaces. */
+export async function listRows(workspace: string | null, source: RowSource): Promise<readonly ListedRow[]> {
+  const { program } = source;
+  const recall = recaller();
+  let read: ((key: LoopKey) => ReadRow | null) | null = null;
+  const listed: ListedRow[] = [];
+  for (const folder of workspace === null ? registryFolders() : [registryFolder(workspace)]) {
+    const file = rowsFileOf(folder);
+    const known = program === null ? {} : readAnswers(file, program);
+    const answers = new Map<string, Answer>();
+    let isNew = false;
+    for (const name of namesIn(folder)) {
+      const path = `${folder}/${name}`;
+      const answer = answerIn(known, name);
+      const found = answer === null ? null : recall(path, name, answer);
+      if (answer !== null && found !== null) {
+        answers.set(name, answer);
+        listed.push(found);
+        continue;
+      }
+      const now = Date.now();
+      const entry = stampOf([path]);
+      const key = readEntry(path);
+      if (key === null) continue;
+      // oxlint-disable-next-line no-await-in-loop -- only once
+      read ??= await source.reader();
+      const one = read(key);
+      listed.push({ key, row: one?.row ?? null });
+      if (one === null || one.stamp === null || entry === null || !isSettled(entry, now)) continue;
+      isNew = true;
+      answers.set(name, { stamp: entry.text + one.stamp, texts: textsOf(key, one.row) });
+    }
+    if (isNew && program !== null) writeAnswers(file, program, answers);
+  }
+  return workspace === null ? listed.toSorted((a, b) => byWorkspace(a.key, b.key)) : listed;
+}
+
+export interface RowSource {
+  /** Which program makes the rows, since another one may word them in another way; null if that is unknown. */
+  readonly program: string | null;
+  /** Loads what reads loops. */
+  reader(): Promise<(key: LoopKey) => ReadRow | null>;
+}
+
+export interface ListedRow {
+  readonly key: LoopKey;
+  /** Null if the loop does not exist, or not any more. */
+  readonly row: LoopRow | null;
+}
+
+/** Returns the row in an answer, unless a file that it came from has changed. */
+function recaller(): (entry: string, name: string, answer: Answer) => ListedRow | null {
+  const loops = loopsFolder();
+  const mask = new Mask(startersEnvironment(process.env));
+  return (entry, name, { stamp, texts }) => {
+    const [id, workspace] = texts;
+    const row = rowIn(texts);
+    if (row === null || typeof workspace !== 'string' || typeof id !== 'string' || !fits(loopId, id))
+      return null;
+    if (stampOf([entry, ...filesOfAnswers(`${loops}/${id}`)])?.text !== stamp) return null;
+    // At once, because a row without secrets is the rule.
+    const all = texts.join('\n');
+    return { key: { id, name, workspace }, row: mask.text(all) === all ? row : withMask(row, mask) };
+  };
+}
+
+function textsOf({ id, workspace }: LoopKey, row: LoopRow): Answer['texts'] {
+  return [id, workspace, row.name, row.status, row.iterations, row.plan, row.tags, row.workspace, row.reason];
+}
+
+function rowIn([
+  ,
+  ,
+  name,
+  status,
+  iterations,
+  plan,
+  tags,
+  workspace,
+  reason,
+]: Answer['texts']): LoopRow | null {
+  if (typeof name !== 'string' || typeof status !== 'string' || typeof iterations !== 'string') return null;
+  if (typeof workspace !== 'string' || typeof reason !== 'string') return null;
+  return {
+    name,
+    status,
+    iterations,
+    plan: plan ?? null,
+    owner: '-',
+    tags: tags ?? null,
+    workspace,
+    reason,
+  };
+}
+
+/** A row without secrets. */
+export function withMask(row: LoopRow, mask: Mask): LoopRow {
+  const { plan, tags } = row;
+  return {
+    name: mask.text(row.name),
+    status: mask.text(row.status),
+    iterations: mask.text(row.iterations),
+    plan: plan === null ? null : mask.text(plan),
+    owner: mask.text(row.owner),
+    tags: tags === null ? null : mask.text(tags),
+    workspace: mask.text(row.workspace),
+    reason: mask.text(row.reason),
+  };
+}
