@@ -1,4 +1,4 @@
-/** CRC-32 as zlib computes it. Short data uses a table, since loading zlib takes longer where the code cache has not done so. */
+/** CRC-32 as zlib computes it. Short data uses a table, since loading zlib takes longer. */
 export function crc32(data: string | Buffer, value = 0): number {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   if (bytes.length > USE_ZLIB_ABOVE) return process.getBuiltinModule('node:zlib').crc32(bytes, value);
@@ -8,7 +8,7 @@ export function crc32(data: string | Buffer, value = 0): number {
   return ~sum >>> 0;
 }
 
-const USE_ZLIB_ABOVE = 4 * 1024;
+const USE_ZLIB_ABOVE = 16 * 1024;
 
 const TABLE = new Int32Array(256);
 for (let byte = 0; byte < 256; byte++) {
