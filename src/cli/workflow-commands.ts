@@ -20,7 +20,7 @@ export function withoutCommands(text: string): string {
 
 /** JSON without commands, and with the same meaning: a `#` is written as an escape. */
 export function jsonWithoutCommands(json: string): string {
-  return json.replaceAll(ANYWHERE, (match) => match.replace(/#(?=[^#]*$)/, String.raw`\u0023`));
+  return json.replaceAll(patterns().anywhere, (match) => match.replace(/#(?=[^#]*$)/, String.raw`\u0023`));
 }
 
 /** The same as `withoutCommands` for text that arrives in pieces. */
@@ -31,7 +31,7 @@ export class CommandGuard {
 
   read(piece: string): string {
     const text = this.#rest + piece;
-    const held = UNFINISHED.exec(this.#mark(text))?.[0].length ?? 0;
+    const held = patterns().unfinished.exec(this.#mark(text))?.[0].length ?? 0;
     this.#rest = held === 0 ? '' : text.slice(-held);
     return this.#guarded(held === 0 ? text : text.slice(0, -held));
   }
@@ -49,10 +49,10 @@ export class CommandGuard {
   #guarded(text: string): string {
     const marked = this.#mark(text);
     const start = marked.length - text.length;
-    this.#isBlank = BLANK_END.test(marked);
+    this.#isBlank = patterns().blankEnd.test(marked);
     return marked
-      .replaceAll(AT_LINE_START, (_, blanks: string) => `${blanks}\\:`)
-      .replaceAll(ANYWHERE, (match) => `${match.slice(0, -1)}\\[`)
+      .replaceAll(patterns().atLineStart, (_, blanks: string) => `${blanks}\\:`)
+      .replaceAll(patterns().anywhere, (match) => `${match.slice(0, -1)}\\[`)
       .slice(start);
   }
 
@@ -62,13 +62,29 @@ export class CommandGuard {
   }
 }
 
+interface Patterns {
+  readonly atLineStart: RegExp;
+  readonly anywhere: RegExp;
+  readonly unfinished: RegExp;
+  readonly blankEnd: RegExp;
+}
+
+let made: Patterns | null = null;
+
+/** Made where they are needed: they take a millisecond, and most programs do not print into the log of a job. */
+function patterns(): Patterns {
+  made ??= {
+    atLineStart: new RegExp(String.raw`^((?:${BLANK})*):(?=${I}:)`, 'gmu'),
+    anywhere: new RegExp(`#${I}#${I}(?:v${I}s${I}o${I})?\\[`, 'giu'),
+    unfinished: new RegExp(
+      String.raw`(?:(?<=(?:^|[\r\n])(?:${BLANK})*):${I}|#${I}(?:#${I}(?:v${I}(?:s${I}(?:o${I})?)?)?)?)$`,
+      'iu',
+    ),
+    blankEnd: new RegExp(String.raw`(?:^|[\r\n])(?:${BLANK})*$`, 'u'),
+  };
+  return made;
+}
+
 /** What the comparison ignores. */
 const I = String.raw`[\p{Default_Ignorable_Code_Point}\p{Cf}\u0000-\u0008\u000E-\u001F\u007F-\u009F]{0,64}`;
 const BLANK = String.raw`[^\S\r\n]|[\p{Default_Ignorable_Code_Point}\p{Cf}\u0000-\u0009\u000B\u000C\u000E-\u001F\u007F-\u009F]`;
-const AT_LINE_START = new RegExp(String.raw`^((?:${BLANK})*):(?=${I}:)`, 'gmu');
-const ANYWHERE = new RegExp(`#${I}#${I}(?:v${I}s${I}o${I})?\\[`, 'giu');
-const UNFINISHED = new RegExp(
-  String.raw`(?:(?<=(?:^|[\r\n])(?:${BLANK})*):${I}|#${I}(?:#${I}(?:v${I}(?:s${I}(?:o${I})?)?)?)?)$`,
-  'iu',
-);
-const BLANK_END = new RegExp(String.raw`(?:^|[\r\n])(?:${BLANK})*$`, 'u');
