@@ -5,7 +5,9 @@
  * 2. A cache can contain any code. It is in the state folder, which a sandboxed agent does not see, in a folder that belongs to
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
  *    in the repository that the hook is called in, which may contain anything.
- * 3. A cache is used only if its checksum is right: V8 does not look, and a damaged cache would end this process.
+ * 3. A cache contains its code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
+ *    process. A checksum would take ten times as long, with the module that computes it. The code is synced before it is
+ *    found, so that after a crash of the machine it is not empty in both places.
  * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled.
  * 5. A file that imports modules is not cached, because that would need an experimental feature.
  * 6. Whatever goes wrong with a cache, the command works without it.
@@ -13,11 +15,11 @@
  * It imports nothing of Ralph, because every other file is loaded through it.
  */
 import {
-  appendFileSync,
   closeSync,
   constants,
   existsSync,
   fstatSync,
+  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -79,7 +81,7 @@ function cachedCode(file: string, folder: string): Code | null {
     const source = readFileSync(file, 'utf8');
     const { size, mtimeMs } = statSync(file);
     const key = `${file} ${size} ${mtimeMs} ${process.version} ${process.arch}`;
-    const path = join(folder, `${basename(file)}-${hex(sumOf(key))}`);
+    const path = join(folder, `${basename(file)}-${shortNameOf(key)}`);
     const cached = isPrivate(folder) ? readCache(path, key) : null;
     // A file that has a cache was searched before.
     if (cached === null && /\bimport\(/.test(source)) return null;
@@ -106,18 +108,17 @@ interface Cached {
 /** The first call seldom runs what later ones need. */
 const MAX_WRITERS = 4;
 
-/** A cache: a line with its key, the number of its writers and a checksum of the rest, then the code. */
+/** A cache: a line with the number of its writers and its key, then the code, and the code again. */
 function readCache(path: string, key: string): Cached | null {
   const content = contentOf(path);
   const end = content?.indexOf('\n') ?? -1;
   if (content === null || end < 0) return null;
-  const code = content.subarray(end + 1);
-  const [, writers = '', sum] = /^(\d) ([0-9a-f]{8}) /.exec(content.toString('latin1', 0, end)) ?? [];
-  if (content.toString('utf8', HEAD, end) !== key || sum !== hex(sumOf(code))) return null;
+  const [, writers = '', found] = /^(\d) (.*)$/.exec(content.toString('utf8', 0, end)) ?? [];
+  const middle = (end + 1 + content.length) / 2;
+  const code = content.subarray(end + 1, middle);
+  if (found !== key || !code.equals(content.subarray(middle))) return null;
   return { writers: Number(writers), code };
 }
-
-const HEAD = '1 01234567 '.length;
 
 function contentOf(path: string): Buffer | null {
   try {
@@ -141,8 +142,14 @@ function writeCache(path: string, key: string, writers: number, codeOf: () => Bu
     if (!isPrivate(folder)) return;
     if (writers === 1) removeOld(folder);
     const code = codeOf();
-    writeFileSync(temporary, `${writers} ${hex(sumOf(code))} ${key}\n`, { mode: 0o600, flag: 'wx' });
-    appendFileSync(temporary, code);
+    const content = Buffer.concat([Buffer.from(`${writers} ${key}\n`), code, code]);
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, content);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     renameSync(temporary, path);
   } catch {
     rmSync(temporary, { force: true });
@@ -165,13 +172,11 @@ function isPrivate(folder: string): boolean {
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
-/** Loading zlib takes a millisecond, which is less than any loop over this many bytes takes before it is optimized. */
-function sumOf(data: string | Buffer): number {
-  return process.getBuiltinModule('node:zlib').crc32(data);
-}
-
-function hex(sum: number): string {
-  return sum.toString(16).padStart(8, '0');
+/** Two keys may have the same name: the cache says which one it is for. */
+function shortNameOf(key: string): string {
+  let sum = 0;
+  for (let at = 0; at < key.length; at++) sum = (Math.imul(sum, 31) + key.charCodeAt(at)) | 0;
+  return (sum >>> 0).toString(16).padStart(8, '0');
 }
 
 const tasks: (() => void)[] = [];
