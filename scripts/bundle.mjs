@@ -2,7 +2,7 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
-import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
@@ -47,10 +47,12 @@ await build({
 await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
   { name: 'step', test: withImports(['src/cli/hook.ts']) },
 ]);
+asOneFile('hook', 'hook-step');
 // The same for `ralph status` and `ralph ls`.
 await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', [
   { name: 'all', test: withImports(['src/cli/answers.ts']) },
 ]);
+asOneFile('answers', 'answers-all');
 await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
@@ -217,10 +219,8 @@ function withOwnBundles() {
   return {
     name: 'with-own-bundles',
     resolveId: (id, importer) => {
-      const own = /^\.\/(hook|answers)\.ts$/.exec(id)?.[1];
-      return own !== undefined && importer?.includes('/src/cli/')
-        ? { id: `./${own}.js`, external: 'absolute' }
-        : null;
+      const own = { './hook.ts': './hook-step.js', './answers.ts': './answers-all.js' }[id];
+      return own !== undefined && importer?.includes('/src/cli/') ? { id: own, external: 'absolute' } : null;
     },
   };
 }
@@ -322,6 +322,28 @@ function withImports(files) {
   };
   for (const file of files) add(resolve(file));
   return (id) => found.has(id);
+}
+
+/**
+ * Gives a file the exports of its entry, which only imports it, and the bundler's helpers: each would be one more file to load. What
+ * is added stands at the end, so that the source map stays right.
+ */
+function asOneFile(entry, file) {
+  const [facade, path] = [`dist/cli/${entry}.js`, `dist/cli/${file}.js`];
+  const names = [...readFileSync(facade, 'utf8').matchAll(/exports\.(\w+)=\w+\.([\w$]+)/g)];
+  if (names.length === 0) throw new Error(`${facade} exports nothing of ${path}`);
+  const added = names.map(([, name, short]) => `exports.${name}=exports.${short};`);
+  const code = readFileSync(path, 'utf8').replace(
+    /require\("\.\/([\w-]*rolldown-runtime\.js)"\)/,
+    (call, helpers) => {
+      added.push(
+        `function helpers(){const exports={};${readFileSync(`dist/cli/${helpers}`, 'utf8')};return exports}`,
+      );
+      return 'helpers()'.padEnd(call.length);
+    },
+  );
+  writeFileSync(path, `${code}\n${added.join('\n')}\n`);
+  rmSync(facade);
 }
 
 function copyLicence(file, folder) {

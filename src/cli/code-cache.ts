@@ -30,7 +30,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import Module, { createRequire } from 'node:module';
+import { createRequire } from 'node:module';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
 /** Loads the files of a folder through the cache from now on. */
@@ -85,7 +85,7 @@ function cachedCode(file: string, folder: string): Code | null {
     const cached = isPrivate(folder) ? readCache(path, key) : null;
     // A file that has a cache was searched before.
     if (cached === null && /\bimport\(/.test(source)) return null;
-    const script = new Script(Module.wrap(source), {
+    const script = new Script(process.getBuiltinModule('node:module').wrap(source), {
       filename: file,
       cachedData: cached?.code,
     });
