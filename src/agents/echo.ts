@@ -101,10 +101,13 @@ export class Echo {
 const ESCAPE = '\u001B';
 const COLOUR = String.raw`${ESCAPE}\[[0-9;]*m`;
 /** What a CLI puts in front of a line of the prompt: quotation marks, the border of a box, a label, a colour, blanks. */
-const MARKS = new RegExp(String.raw`^(?:${COLOUR}|[\s>|│┃▌]|(?:user|human|you|prompt)[:>])*`, 'i');
+const MARKS = new RegExp(
+  String.raw`^(?:${COLOUR}|[\s>|\u2502\u2503\u258C]|(?:user|human|you|prompt)[:>])*`,
+  'i',
+);
 const LABELS = ['user:', 'user>', 'human:', 'human>', 'you:', 'you>', 'prompt:', 'prompt>'];
 /** And behind it: padding, the other border. */
-const CLOSING_MARKS = new RegExp(String.raw`^(?:${COLOUR}|\s)*[|│┃]?(?:${COLOUR}|\s)*$`);
+const CLOSING_MARKS = new RegExp(String.raw`^(?:${COLOUR}|\s)*[|\u2502\u2503]?(?:${COLOUR}|\s)*$`);
 /** A colour that is not complete yet. */
 const UNFINISHED_COLOUR = new RegExp(String.raw`${ESCAPE}(?:\[[0-9;]*)?$`);
 const LAST_COLOUR = new RegExp(`${COLOUR}$`);

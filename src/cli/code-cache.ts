@@ -7,8 +7,9 @@
  * 2. A cache can contain any code. It is in the state folder, which a sandboxed agent does not see, in a folder that belongs to
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
  *    in the repository that the hook is called in, which may contain anything.
- * 3. A cache contains the code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
- *    process. A comparison takes less time than loading zlib for a checksum.
+ * 3. A cache contains its code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
+ *    process. A comparison takes less time than loading zlib for a checksum. The code is synced before it is found, so that
+ *    after a crash of the machine it is not empty in both places.
  * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled.
  * 5. A file that imports modules is not cached, because that would need an experimental feature.
  * 6. Whatever goes wrong with a cache, the command works without it.
@@ -20,6 +21,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -158,7 +160,13 @@ function writeCache(path: string, key: string, writers: number, codeOf: () => Bu
     if (writers === 1) removeOld(folder);
     const code = codeOf();
     const head = Buffer.from(`${writers}${headOf(code.length, key)}\n`);
-    writeFileSync(temporary, Buffer.concat([head, code, code]), { mode: 0o600, flag: 'wx' });
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, Buffer.concat([head, code, code]));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     renameSync(temporary, path);
   } catch {
     rmSync(temporary, { force: true });

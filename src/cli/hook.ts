@@ -11,7 +11,7 @@ import { leaveSteps } from '../session/drive-turn.ts';
 import { takeStep } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
-import { print } from './print.ts';
+import { isPrinted, print } from './print.ts';
 
 /** Translates what a host program says; null prints nothing. */
 type Translation = (input: unknown, env: NodeJS.ProcessEnv) => Promise<object | null>;
@@ -42,6 +42,14 @@ export async function hookCommand(program: string): Promise<number> {
     explainError(error);
     return 1;
   }
+}
+
+/**
+ * Ends this process after its hook, unless a part of the answer still waits for its reader. A step has ended everything that it
+ * started, and Node.js takes several milliseconds to find that out and to give its memory back piece by piece.
+ */
+export function leaveAtOnce(code: number): void {
+  if (isPrinted()) process.exit(code);
 }
 
 /** The front of the hooks hides this variable from Node.js, which would read the certificates before it starts. */

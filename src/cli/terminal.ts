@@ -56,7 +56,7 @@ function conceals(code: string): boolean {
 /** Shows invisible characters as `<U+200B>`; `before` is what stands in front of the text. */
 export function reveal(text: string, before = ''): string {
   if (!BEYOND_LATIN.test(text)) return text;
-  return text.replaceAll(INVISIBLE, (character: string, ...more: unknown[]) => {
+  return text.replaceAll(invisibleCharacters(), (character: string, ...more: unknown[]) => {
     const at = Number(more[0]);
     const context = at < CONTEXT_LENGTH ? before + text.slice(0, at) : text.slice(at - CONTEXT_LENGTH, at);
     return kept().some(({ after, is }) => is.test(character) && after.test(context))
@@ -74,8 +74,14 @@ const CONTEXT_LENGTH = 16;
 // oxlint-disable-next-line no-control-regex -- all characters up to there
 const BEYOND_LATIN = /[^\u0000-\u00AC\u00AE-\u02FF]/;
 
+let invisible: RegExp | null = null;
+
 /** What has no shape of its own: joiners, fillers, variation selectors, tags, marks and overrides of the direction. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
+function invisibleCharacters(): RegExp {
+  // Made when a text may contain one: it takes a millisecond.
+  invisible ??= /[\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu;
+  return invisible;
+}
 
 interface Kept {
   readonly is: RegExp;

@@ -73,7 +73,7 @@ interface Patterns {
 
 let made: Patterns | null = null;
 
-/** Made when there is a text for a runner: they take a millisecond. */
+/** Made where they are needed: they take a millisecond, and most programs do not print into the log of a job. */
 function patterns(): Patterns {
   made ??= {
     atLineStart: new RegExp(String.raw`^((?:${BLANK})*):(?=${I}:)`, 'gmu'),

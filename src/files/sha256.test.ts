@@ -8,3 +8,10 @@ it('is the hash that node:crypto computes, for texts of every length around a bl
     expect(sha256(text)).toBe(createHash('sha256').update(text).digest('hex'));
   }
 });
+
+it('is the same for long texts', () => {
+  for (const length of [4000, 8192, 8193, 100_000]) {
+    const text = 'ö'.repeat(length / 2);
+    expect(sha256(text)).toBe(createHash('sha256').update(text).digest('hex'));
+  }
+});

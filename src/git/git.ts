@@ -8,7 +8,7 @@
  * 2. Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
 
 export interface Repository {
@@ -135,16 +135,48 @@ export async function prefixOf(repository: Repository): Promise<string> {
  */
 export async function gitPath(repository: Repository, what: readonly string[]): Promise<string> {
   const { folder, env } = repository;
-  const key = [folder, existsSync(join(folder, '.git')), env['GIT_DIR'] ?? '', ...what].join('\0');
+  const place = [folder, existsSync(join(folder, '.git')), env['GIT_DIR'] ?? ''].join('\0');
+  const keyOf = (words: readonly string[]): string => [place, ...words].join('\0');
+  const key = keyOf(what);
   const known = knownPaths.get(key);
-  if (known !== undefined && existsSync(Buffer.from(known, 'latin1'))) return known;
-  const output = await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...what]);
-  const path = output.replace(/\n$/, '');
+  if (known !== undefined && isStillThere(known, what)) return known;
+  const ask = async (...words: readonly string[]): Promise<string> =>
+    (await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...words])).replace(/\n$/, '');
+  if (ELSEWHERE.every((name) => env[name] === undefined) && TOGETHER.some((one) => keyOf(one) === key)) {
+    const paths = (await ask(...TOGETHER.flat())).split('\n');
+    // A path may contain a line break; then each is asked for by itself.
+    if (paths.length === TOGETHER.length) {
+      for (const [index, path] of paths.entries()) knownPaths.set(keyOf(TOGETHER[index] ?? []), path);
+      return knownPaths.get(key) ?? '';
+    }
+  }
+  const path = await ask(...what);
   knownPaths.set(key, path);
   return path;
 }
 
 const knownPaths = new Map<string, string>();
+
+const INDEX: readonly string[] = ['--git-path', 'index'];
+/** Where a checkpoint needs to look: one git answers for all of them. */
+const TOGETHER: readonly (readonly string[])[] = [
+  ['--absolute-git-dir'],
+  ['--git-common-dir'],
+  ['--git-path', 'objects'],
+  INDEX,
+];
+
+/** Variables that put one of these paths elsewhere, perhaps for one command only. */
+const ELSEWHERE = ['GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_COMMON_DIR'];
+
+/** There is no index before the first file is added, but there is HEAD beside its place. */
+function isStillThere(path: string, what: readonly string[]): boolean {
+  return isThere(path) || (what.join() === INDEX.join() && isThere(join(dirname(path), 'HEAD')));
+}
+
+function isThere(path: string): boolean {
+  return existsSync(Buffer.from(path, 'latin1'));
+}
 
 /** The error for a failed command, with git's own explanation from stderr. */
 export function gitFailure(args: readonly string[], { code, stderr }: Execution): GitError {

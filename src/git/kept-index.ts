@@ -1,5 +1,5 @@
 /** The scratch indexes that stay for the next look at a working tree. */
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { hashOfEntries } from './index-entries.ts';
 import { stampOf, type IndexFile } from './index-file.ts';
 
@@ -43,7 +43,8 @@ export function isKept(scratch: string): boolean {
 /** Removes an index that was kept. */
 export function dropKeptIndex(scratch: string): void {
   keptIndexes.delete(scratch);
-  rmSync(scratch, { force: true });
+  // `rmSync` loads more of Node.js, and most often there is none.
+  if (lstatSync(scratch, { throwIfNoEntry: false }) !== undefined) rmSync(scratch, { force: true });
 }
 
 /** Changes whenever git writes the index; null if there is none. */

@@ -20,6 +20,14 @@ export async function recordedCommit(repository: Repository, ref: string): Promi
   return (await readRef(repository, ref)) ?? resolveRevision(repository, ref);
 }
 
+/** The tree of a record of Ralph; null if there is none. */
+export async function recordedTree(repository: Repository, ref: string): Promise<string | null> {
+  const commit = await readRef(repository, ref);
+  const text = commit === null ? null : await looseCommit(repository, commit);
+  const tree = text === null ? null : idAfter('tree', text.split('\n', 1)[0]);
+  return tree ?? resolveRevision(repository, `${ref}^{tree}`);
+}
+
 /** The tree and the first parent of a commit. Remembered: a commit never changes. */
 export async function readCommit(repository: Repository, commit: string): Promise<Commit> {
   const known = knownCommits.get(commit);

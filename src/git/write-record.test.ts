@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { headCommit, recordedCommit } from './read-ref.ts';
+import { headCommit, recordedCommit, recordedTree } from './read-ref.ts';
 import { recordTree, writeTree } from './tree.ts';
 import { writeCommit, writeRef } from './write-record.ts';
 
@@ -37,6 +37,17 @@ describe('a record that is written without git', () => {
     expect(await writeRef(at.repository(), REF, head())).toBe(true);
     expect(at.git('rev-parse', REF).trim()).toBe(head());
     expect(await recordedCommit(at.repository(), REF)).toBe(head());
+  });
+
+  it('has the tree that git says, whether its ref and its commit are files or packed', async () => {
+    expect(await recordedTree(at.repository(), REF)).toBe(null);
+    const id = (await writeCommit(at.repository(), text())) ?? '';
+    await writeRef(at.repository(), REF, id);
+    expect(await recordedTree(at.repository(), REF)).toBe(text().tree);
+    at.git('gc', '--quiet', '--prune=now');
+    expect(await recordedTree(at.repository(), REF)).toBe(text().tree);
+    at.git('update-ref', REF, text().tree);
+    expect(await recordedTree(at.repository(), REF)).toBe(text().tree);
   });
 
   it('replaces a ref that leads to a branch, and does not move the branch', async () => {

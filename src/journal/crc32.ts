@@ -8,7 +8,7 @@ export function crc32(data: string | Buffer, value = 0): number {
   return ~sum >>> 0;
 }
 
-const USE_ZLIB_ABOVE = 4 * 1024;
+const USE_ZLIB_ABOVE = 16 * 1024;
 
 const TABLE = new Int32Array(256);
 for (let byte = 0; byte < 256; byte++) {

@@ -27,6 +27,7 @@ import { redact } from '../store/secrets.ts';
 import { isInSession, treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';
+import type { TmuxServer } from '../tmux/server.ts';
 import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import { guardedHost, sandboxed } from './sandboxed-agent.ts';
@@ -46,9 +47,15 @@ export function agentHost(
     (run) => folder.run(run),
     say,
   );
-  const server = tmuxServerOf(loop.spec);
+  // Looked up in the user database, so not for a loop without windows.
+  let server: TmuxServer | null = null;
   const pane = tmuxHost(
-    (run) => inPane(loop, run, describe(run), { server, state: state(), say }),
+    (run) =>
+      inPane(loop, run, describe(run), {
+        server: (server ??= tmuxServerOf(loop.spec)),
+        state: state(),
+        say,
+      }),
     processes,
   );
   const called =

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { sha256 } from '../files/sha256.ts';
 import { agentNamed } from '../agents/agents.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -43,8 +43,8 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   return {
     path: relative(folder.path, path),
-    hash: hashOf(text),
-    base: hashOf(base.text),
+    hash: sha256(text),
+    base: sha256(base.text),
     ...(unread === null ? {} : { messagesUpTo: unread.upTo }),
   };
 }
@@ -56,10 +56,6 @@ function showOnDesk(desk: Desk, path: string, text: string): void {
   } catch {
     // The agent gets the prompt from the state.
   }
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 export interface PromptedLoop extends StartedLoop {

@@ -10,7 +10,6 @@
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { Socket } from 'node:net';
 import { canExport, countChanges, exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
@@ -105,7 +104,8 @@ class HelperShell {
     child.stdin.write('trap : HUP INT TERM\n');
     child.unref();
     for (const stream of [child.stdin, child.stdout, child.stderr])
-      if (stream instanceof Socket) stream.unref();
+      // Not imported: loading it takes time where no shell is needed.
+      if (stream instanceof process.getBuiltinModule('node:net').Socket) stream.unref();
   }
 
   run(argv: readonly [string, ...string[]], { cwd, env }: Place, input: string): RunningInShell {

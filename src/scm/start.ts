@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
-import { GitError, nonInteractiveEnv, resolveRevision, type Repository } from '../git/git.ts';
+import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
+import { recordedTree } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
 import { recordName, recordTree, withTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
@@ -68,7 +69,7 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   const repository = userGit(policy, treeOf(spec), env);
   const ref = startRef(spec);
   try {
-    const known = await resolveRevision(repository, `${ref}^{tree}`);
+    const known = await recordedTree(repository, ref);
     const tree = known ?? (await writeRecord(repository, loop, ref));
     // After a run the ref may be the agent's, and only the journal knows the start.
     return loop.hasRun

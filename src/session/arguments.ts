@@ -136,7 +136,7 @@ const NAMES = Object.keys(OPTIONS).map((name) => name.slice('--'.length));
 const KNOWN_OPTION = new RegExp(String.raw`^\s+--(?:${NAMES.join('|')})(?:[=\s]|$)`);
 const OPTION_WITH_QUOTE = new RegExp(String.raw`\s--(?:${NAMES.join('|')})[=\s]\s*["']`);
 /** Some keyboards and editors make one dash of two hyphens. */
-const LONG_DASH = new RegExp(String.raw`(?:^|\s)([–—])(${NAMES.join('|')})(?=[=\s]|$)`);
+const LONG_DASH = new RegExp(String.raw`(?:^|\s)([\u2013\u2014])(${NAMES.join('|')})(?=[=\s]|$)`);
 /** Options with whole values, known or not. */
 const ONLY_OPTIONS = /^(?:\s+--[\w-]+(?:[=\s]\s*(?:"[^"]*"|'[^']*'|[^\s"'-][^\s"']*))?)+$/;
 

@@ -9,7 +9,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { openRun } from '../loop/run.ts';
 import { fits } from '../loop/shape.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
@@ -168,7 +167,7 @@ export async function endTurn(
   const turns = new Turns(turn, options.taken);
   const loop = await takeTurn(folder, turns);
   if (loop === null) return NONE;
-  if (!isDeepStrictEqual(stepOf(readState(session, stateDir)), stepOf(state))) {
+  if (stepOf(readState(session, stateDir)) !== stepOf(state)) {
     loop.close();
     return NONE;
   }
@@ -201,8 +200,8 @@ export async function endTurn(
 }
 
 /** What every step changes. */
-function stepOf(state: RalphLoopState | null): readonly unknown[] {
-  return [state?.loop, state?.iteration, state?.lastIterationAt];
+function stepOf(state: RalphLoopState | null): string {
+  return JSON.stringify([state?.loop, state?.iteration, state?.lastIterationAt]);
 }
 
 /** Ends the loop of a session, or only the given one; null if it has none. */
