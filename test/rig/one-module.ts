@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 import type { Plugin } from 'vitest/config';
 
@@ -13,7 +13,13 @@ export function asOneModule(files: readonly string[]): Plugin {
     async load(id) {
       if (!files.includes(relative(process.cwd(), id))) return null;
       const bundle = await rolldown({ input: id, platform: 'node', external: /^(?!\.|\/)/ });
-      const { output } = await bundle.generate({ format: 'esm', sourcemap: true, codeSplitting: false });
+      // In the folder of the file, from which the source map names the others.
+      const { output } = await bundle.generate({
+        dir: dirname(id),
+        format: 'esm',
+        sourcemap: true,
+        codeSplitting: false,
+      });
       await bundle.close();
       const [{ code, map, moduleIds }] = output;
       for (const file of moduleIds) this.addWatchFile(file);
