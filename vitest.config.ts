@@ -1,12 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { LongestFirst } from './test/rig/longest-first.ts';
+import { asOneModule } from './test/rig/one-module.ts';
 
 // Node reads the certificates of this bundle at every start, which takes longer than the start itself, and no test
 // reaches a network.
 delete process.env['NODE_EXTRA_CA_CERTS'];
 
 const config: ViteUserConfig = defineConfig({
+  // They only compute, for longer than any others.
+  plugins: [
+    asOneModule(
+      ['engine-histories', 'histories-1', 'histories-2'].map((name) => `test/simulation/${name}.test.ts`),
+    ),
+  ],
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Minutes, and half a gigabyte to fetch: `npm run test:agents`.

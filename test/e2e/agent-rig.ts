@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Program } from '../rig/cli/program.ts';
+import type { Program, Running } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 
@@ -10,6 +10,8 @@ export async function setUpAgents(): Promise<AgentRig> {
   mkdirSync(join(rig.folder, 'bin'));
   return new AgentRig(rig);
 }
+
+const TASK = ['run', 'a task', '--name', 'a'];
 
 export class AgentRig {
   readonly rig: Rig;
@@ -35,13 +37,18 @@ export class AgentRig {
     return path;
   }
 
-  /** Runs a loop named `a`. */
-  run(...args: readonly string[]): Program {
-    return this.ralph('run', 'a task', '--name', 'a', ...args);
+  /** Runs a loop named `a` inside the test's process. */
+  run(...args: readonly string[]): Running {
+    return this.ralph(...TASK, ...args);
   }
 
-  ralph(...args: readonly string[]): Program {
-    return this.rig.ralph(args, { env: this.env });
+  /** Starts a process that runs a loop named `a`, which can be killed. */
+  starts(...args: readonly string[]): Program {
+    return this.rig.ralph([...TASK, ...args], { env: this.env });
+  }
+
+  ralph(...args: readonly string[]): Running {
+    return this.rig.runs(args, { env: this.env });
   }
 }
 

@@ -106,7 +106,7 @@ describe('a commit message', () => {
   it('is read as text if the agent prints text, also by an owner that reattaches after a crash', async () => {
     const { rig } = agents;
     agents.installs('claude');
-    const first = agents.run('--agent', 'claude');
+    const first = agents.starts('--agent', 'claude');
     const work = await rig.nextTurn();
     await work.writes(rig.path('work'), '1');
     await finishes(work);
@@ -134,7 +134,7 @@ describe('a workspace inside a larger repository', () => {
     rig.write('elsewhere', '1');
     const args = ['run', 'x', '--name', 'p', '--', '/bin/sh', '-c'];
     const script = `[ -e work ] && echo Work && exit; echo 1 >work; echo 2 >../elsewhere; echo '${CLAIM}'`;
-    const { code } = await rig.ralph([...args, script], { cwd: folder }).ended;
+    const { code } = await rig.runs([...args, script], { cwd: folder }).ended;
     expect(code).toBe(0);
     expect(rig.git('show', '--format=%s', '--name-only', 'HEAD')).toBe('Work\n\npart/work\n');
   });

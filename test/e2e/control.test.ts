@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import type { Turn } from '../rig/cli/turn.ts';
-import { claims, firstTurn } from '../rig/cli/first-turn.ts';
+import { claims, firstTurn, firstTurnOfProcess } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 
 let rig: Rig;
@@ -13,7 +13,7 @@ afterEach(() => rig.tearDown());
 
 /** A loop called `a` whose owner was killed during its first turn. */
 async function orphaned(): Promise<Turn> {
-  const { program, turn } = await firstTurn(rig);
+  const { program, turn } = await firstTurnOfProcess(rig);
   await program.crashes();
   return turn;
 }
@@ -37,7 +37,7 @@ describe('pause and resume', () => {
     });
     expect(rig.turns).toBe(1);
 
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.env['RALPH_ITERATION']).toBe('2');
     expect(JSON.parse(rig.loop('a').read('state.json'))).toMatchObject({ status: 'running' });
@@ -176,7 +176,7 @@ describe('tell and set', () => {
   });
 
   it('report an owner that does not answer, and take effect when it continues', async () => {
-    const { program, turn } = await firstTurn(rig);
+    const { program, turn } = await firstTurnOfProcess(rig);
     process.kill(program.pid, 'SIGSTOP');
     const said = await rig.does('set', 'a', 'max-iterations=1');
     expect(said.code).toBe(0);

@@ -38,7 +38,7 @@ describe('ralph run --detach', () => {
   it('gives agents the environment of the command that started the loop, and not the one of the daemon', async () => {
     const print = rig.plain('echo "$SEEN $RALPH_E2E" >>seen');
     const start = (name: string, seen: string) =>
-      rig.ralph(['run', 'x', '--name', name, '-d', '-m', '1', '--', ...print], { env: { SEEN: seen } }).ended;
+      rig.runs(['run', 'x', '--name', name, '-d', '-m', '1', '--', ...print], { env: { SEEN: seen } }).ended;
     exits(await start('a', 'first'), 0);
     exits(await start('b', 'second'), 0);
     const seen = await rig.appears('seen', 2);

@@ -28,7 +28,7 @@ function filesWith(text: string): readonly string[] {
 describe('the environment that a loop was started with', () => {
   it('reaches agents and checks, is kept for this user only, and is deleted when the loop ends', async () => {
     const check = 'test "$MY_VALUE" = "of the starter" && test -n "$MY_API_KEY"';
-    const program = rig.ralph(['run', 'task', '--name', 'a', '--check', check, '--', ...rig.agent], {
+    const program = rig.runs(['run', 'task', '--name', 'a', '--check', check, '--', ...rig.agent], {
       env: { MY_VALUE: 'of the starter', MY_API_KEY: 'open-sesame-77' },
     });
     const turn = await rig.nextTurn();
@@ -51,7 +51,7 @@ describe('the environment that a loop was started with', () => {
     const turn = await rig.nextTurn();
     await rig.loop('a').journals('run.started');
     await program.crashes();
-    const resumed = rig.ralph(['resume', 'a'], { env: { MY_VALUE: 'of the other', THEIRS: 'too' } });
+    const resumed = rig.runs(['resume', 'a'], { env: { MY_VALUE: 'of the other', THEIRS: 'too' } });
     await rig.loop('a').journals('owner.changed');
     await turn.exits(0);
     const next = await rig.nextTurn();
@@ -86,7 +86,7 @@ describe('a secret', () => {
     expect(secrets.flatMap((secret) => filesWith(secret))).toEqual([]);
     expect(rig.loop('a').read('spec.json')).toContain('"--max-tokens",\n      "5"');
     await program.crashes();
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.exits(0);
     const next = await rig.nextTurn();
@@ -108,7 +108,7 @@ describe('a secret', () => {
       '--',
       ...rig.plain('exit'),
     ];
-    const refused = await rig.ralph(args, { env: { MY_API_KEY: 'open-sesame-77' } }).ended;
+    const refused = await rig.runs(args, { env: { MY_API_KEY: 'open-sesame-77' } }).ended;
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain("'$MY_API_KEY'");
     expect(refused.stderr).not.toContain('open-sesame-77');
@@ -119,7 +119,7 @@ describe('a secret', () => {
 describe('a DONE file', () => {
   it('is a claim, and is renamed if the claim is rejected', async () => {
     const args = ['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent];
-    const program = rig.ralph(args);
+    const program = rig.runs(args);
     const turn = await rig.nextTurn();
     expect(turn.cwd).toBe(rig.workspace);
     expect(turn.prompt).toContain('task');
@@ -153,7 +153,7 @@ describe('a DONE file', () => {
 
   it('S1.18 is found during the delay even if the agent did not create it (conductor)', async () => {
     const args = ['run', 'task', '--name', 'a', '--preset', 'conductor', '--restart-delay', '1s'];
-    const program = rig.ralph([...args, '--', ...rig.plain('echo turn >>turns')]);
+    const program = rig.runs([...args, '--', ...rig.plain('echo turn >>turns')]);
     await rig.loop('a').journals('probe.finished', ({ phase }) => phase === 'after');
     rig.write('.ralph/loops/a/DONE');
     const end = await program.ended;

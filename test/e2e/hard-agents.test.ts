@@ -148,7 +148,7 @@ describe('a usage limit of an account', () => {
   it('is ignored by resume --now after a stop, and is stored without the API key', async () => {
     agents.installs('claude');
     agents.env = { ...agents.env, ANTHROPIC_API_KEY: 'sk-own-secret-key' };
-    const program = agents.run('--agent', 'claude');
+    const program = agents.starts('--agent', 'claude');
     const turn = await rig.nextTurn();
     await turn.prints(limit());
     await turn.exits(1);

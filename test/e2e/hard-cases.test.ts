@@ -65,14 +65,14 @@ describe('leftovers of a loop', () => {
 
 describe('a copied workspace', () => {
   it('has no loops of its own: those that were copied are ignored and mentioned', async () => {
-    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const program = rig.runs(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
     const copy = `${rig.workspace}-copy`;
     cpSync(rig.workspace, copy, { recursive: true });
-    const ls = await rig.ralph(['ls'], { cwd: copy }).ended;
+    const ls = await rig.runs(['ls'], { cwd: copy }).ended;
     expect(ls).toMatchObject({ code: 0, stdout: '' });
     expect(ls.stderr).toContain('note: .ralph/loops/a is not one of your loops');
-    const rm = await rig.ralph(['rm', 'a'], { cwd: copy }).ended;
+    const rm = await rig.runs(['rm', 'a'], { cwd: copy }).ended;
     exits(rm, 2);
     expect(rm.stderr).toContain('.ralph/loops/a is not one of your loops');
     expect(turn.heard).toEqual([]);
@@ -87,7 +87,7 @@ describe('ralph resume inside an agent', () => {
     const gate = rig.gate();
     const ralph = `${process.execPath} ${rig.command}`;
     const resume = `{ ${ralph} run inner --name inner -m 1 -- true; ${ralph} resume inner -m 3; } >/dev/null 2>&1 & read go <${gate.path}; echo '${DONE.trim()}'`;
-    const outer = rig.ralph(['run', 'outer', '--name', 'outer', '--', ...rig.plain(resume)]);
+    const outer = rig.runs(['run', 'outer', '--name', 'outer', '--', ...rig.plain(resume)]);
     await rig.loop('inner').journals('loop.ended', () => true, 2);
     gate.open();
     exits(await outer.ended, 0);

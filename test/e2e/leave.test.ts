@@ -52,7 +52,7 @@ describe('an owner that leaves', () => {
     expect(rig.loop('a').all('run.ended')).toHaveLength(1);
     await turn.answers();
 
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed', () => true, 2);
     await turn.writes('ok');
     await turn.prints('<promise>DONE</promise>\n');
@@ -108,7 +108,7 @@ describe('an owner in the background', () => {
     );
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
 
-    const resumed = rig.ralph(['resume', 'a'], { env: { COLOUR: 'green' } });
+    const resumed = rig.runs(['resume', 'a'], { env: { COLOUR: 'green' } });
     const turn = await rig.nextTurn();
     expect(turn.env['COLOUR']).toBe('green');
     expect(resumed.said).toContain(

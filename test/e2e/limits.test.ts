@@ -26,7 +26,7 @@ afterEach(() => rig.tearDown());
 describe('a usage limit', () => {
   it('makes the loop wait, is shown with its reason, survives a crash, and is ignored by resume --now', async () => {
     agents.installs('claude');
-    const program = agents.run('--agent', 'claude', '-m', '1');
+    const program = agents.starts('--agent', 'claude', '-m', '1');
     const turn = await rig.nextTurn();
     await turn.prints(limited(inAnHour()));
     await turn.exits(1);

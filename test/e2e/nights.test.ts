@@ -110,13 +110,13 @@ describe('a usage limit', () => {
 
   it('is named with its end by a resume during the wait', async () => {
     agents.installs('claude');
-    const program = agents.run('--agent', 'claude');
+    const program = agents.starts('--agent', 'claude');
     const turn = await rig.nextTurn();
     await turn.prints(limited(inAnHour()));
     await turn.exits(1);
     await program.says('usage limit reached, waiting until');
     await program.crashes();
-    const again = agents.ralph('resume', 'a');
+    const again = rig.ralph(['resume', 'a'], { env: agents.env });
     await again.says('continuing at iteration 1/10, waiting for the usage limit to reset (');
     expect(again.said).toMatch(/until \d\d:\d\d:\d\d\)|until \d{4}-\d\d-\d\d /);
     again.signal('SIGINT');
@@ -216,7 +216,7 @@ describe('exit codes', () => {
   });
 
   it('SIGTERM ends the running step within the grace and the loop exits with 143', async () => {
-    const program = agents.run(
+    const program = agents.starts(
       '--kill-grace',
       '100ms',
       '--',
@@ -234,7 +234,7 @@ describe('exit codes', () => {
   });
 
   it('S2.69 SIGTERM lets the running step finish in a preset whose document says so, with 130', async () => {
-    const program = agents.run('--preset', 'ralph-cli', '--', ...rig.agent);
+    const program = agents.starts('--preset', 'ralph-cli', '--', ...rig.agent);
     const turn = await rig.nextTurn();
     program.signal('SIGTERM');
     await program.says('Received signal, shutting down...');

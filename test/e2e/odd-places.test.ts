@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('a home that cannot be written', ()
   const proc = { HOME: '/proc', XDG_STATE_HOME: '' };
 
   it('stops a loop before it starts, and the message names RALPH_STATE', async () => {
-    const end = await rig.ralph(['run', 'task', '--name', 'a', '-m', '1', '--', 'echo', 'hello'], {
+    const end = await rig.runs(['run', 'task', '--name', 'a', '-m', '1', '--', 'echo', 'hello'], {
       env: proc,
     }).ended;
     expect(end).toMatchObject({ code: 2, stdout: '' });
@@ -62,13 +62,13 @@ describe.runIf(process.platform === 'linux')('a home that cannot be written', ()
   });
 
   it('is a problem that ralph doctor names', async () => {
-    const end = await rig.ralph(['doctor'], { env: proc }).ended;
+    const end = await rig.runs(['doctor'], { env: proc }).ended;
     expect(end.stdout).toMatch(/\[ERR\] state folder +\/proc\/\.local\/state\/ralph: /);
     expect(end.code).toBe(1);
   });
 
   it('has no loops for ralph ls --all', async () => {
-    expect(await rig.ralph(['ls', '--all'], { env: proc }).ended).toMatchObject({
+    expect(await rig.runs(['ls', '--all'], { env: proc }).ended).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'no loops in any workspace; start one with: ralph run\n',
@@ -76,7 +76,7 @@ describe.runIf(process.platform === 'linux')('a home that cannot be written', ()
   });
 
   it('is refused as a workspace in one line', async () => {
-    const end = await rig.ralph(['run', 'task', '-m', '1', '--', 'true'], { cwd: '/proc' }).ended;
+    const end = await rig.runs(['run', 'task', '-m', '1', '--', 'true'], { cwd: '/proc' }).ended;
     expect(end.stderr).toMatch(/^ralph: error: cannot write \/proc\/\.ralph: .*\n$/);
     expect(end.code).toBe(2);
   });

@@ -50,7 +50,7 @@ describe('the owner of a loop', () => {
   });
 
   it('is a separate process for every loop in one workspace', async () => {
-    const programs = ['a', 'b'].map((name) => rig.ralph(['run', 'task', '--name', name, '--', ...rig.agent]));
+    const programs = ['a', 'b'].map((name) => rig.runs(['run', 'task', '--name', name, '--', ...rig.agent]));
     const turns = [await rig.nextTurn(), await rig.nextTurn()];
     expect(new Set(turns.map(({ env }) => env['RALPH_LOOP']))).toEqual(new Set(['a', 'b']));
     for (const turn of turns) {
@@ -64,9 +64,9 @@ describe('the owner of a loop', () => {
   });
 
   it("is not reported as a stray of another loop's agent", async () => {
-    const first = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    const first = rig.runs(['run', 'task', '--name', 'a', '--', ...rig.agent]);
     const turn = await rig.nextTurn();
-    const second = rig.ralph(['run', 'task', '--name', 'b', '--', ...rig.agent]);
+    const second = rig.runs(['run', 'task', '--name', 'b', '--', ...rig.agent]);
     const other = await rig.nextTurn();
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
@@ -88,7 +88,7 @@ describe('the owner of a loop', () => {
 
   it('restores the journal when its agent runs git clean -fdx', async () => {
     rig.write('precious', 'not tracked');
-    const program = rig.ralph(['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent]);
+    const program = rig.runs(['run', 'task', '--name', 'a', '--check', 'test -f ok', '--', ...rig.agent]);
     const first = await rig.nextTurn();
     await first.prints('before\n');
     // git clean fails if the owner writes into a folder while it is removed.

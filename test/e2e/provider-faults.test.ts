@@ -32,7 +32,7 @@ describe('an agent that waits for the network', () => {
     'is stopped by %s although it reports every retry, and that is an outage',
     async (option) => {
       agents.installs('codex');
-      const program = agents.run('--agent', 'codex', '-m', '1', '--max-failures', '1', option, '1s');
+      const program = agents.starts('--agent', 'codex', '-m', '1', '--max-failures', '1', option, '1s');
       const turn = await rig.nextTurn();
       await turn.prints(json({ type: 'thread.started', thread_id: 't' }));
       await repeats(turn, WAITS);

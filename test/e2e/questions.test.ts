@@ -5,7 +5,7 @@ import { busAt } from '../../src/bus/bus-file.ts';
 import { post } from '../../src/bus/bus.ts';
 import { draft } from '../../src/bus/message.ts';
 import { exits } from '../rig/cli/program.ts';
-import { claims, firstTurn } from '../rig/cli/first-turn.ts';
+import { claims, firstTurn, firstTurnOfProcess } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 
@@ -72,7 +72,7 @@ describe('a question on the bus', () => {
   });
 
   it('is still open after the owner was killed, and can be answered before the next one', async () => {
-    const { program, turn } = await firstTurn(rig);
+    const { program, turn } = await firstTurnOfProcess(rig);
     await ask(turn, 'Continue?');
     await turn.exits(0);
     await program.says('the agent asks: Continue?');
@@ -81,7 +81,7 @@ describe('a question on the bus', () => {
     const again = await rig.does('answer', 'a', 'no');
     exits(again, 2);
     expect(again.stderr).toContain('loop a has no open question (an answer is queued already)');
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.prompt).toContain('The answer: yes');
     await claims(next);
@@ -100,7 +100,7 @@ describe('a question on the bus', () => {
       code: 0,
       stdout: 'queued for a: the loop is not running; it takes effect with: ralph resume a\n',
     });
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.prompt).toContain('You asked: Continue?\nThe answer: yes');
     await claims(next);
@@ -129,7 +129,7 @@ describe('a question on the bus', () => {
     await ask(turn, 'May I?');
     await program.says('the agent asks: May I?');
     const env = { RALPH_RUN_ID: turn.env['RALPH_RUN_ID'] ?? '' };
-    const forged = await rig.ralph(['answer', 'a', 'yes'], { env }).ended;
+    const forged = await rig.runs(['answer', 'a', 'yes'], { env }).ended;
     expect(forged.code).toBe(2);
     expect(rig.loop('a').state.questions).toHaveLength(1);
     await claims(turn);

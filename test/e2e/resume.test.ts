@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits, type Program } from '../rig/cli/program.ts';
 import { until } from '../rig/cli/until.ts';
-import { claims, firstTurn } from '../rig/cli/first-turn.ts';
+import { claims, firstTurn, firstTurnOfProcess } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { post } from '../../src/store/inbox.ts';
 
@@ -24,7 +24,7 @@ describe('resume', () => {
     ['ralph stop', async () => exits(await rig.does('stop', 'a'), 0)],
     ['ralph pause', async () => exits(await rig.does('pause', 'a'), 0)],
   ])('supersedes %s that the killed owner had not obeyed yet', async (_, ask) => {
-    const { program, turn } = await firstTurn(rig);
+    const { program, turn } = await firstTurnOfProcess(rig);
     await ask(program);
     await rig.loop('a').journals('control.received');
     await program.crashes();
@@ -44,7 +44,7 @@ describe('resume', () => {
   });
 
   it('supersedes a stop that still waits in the inbox', async () => {
-    const { program, turn } = await firstTurn(rig);
+    const { program, turn } = await firstTurnOfProcess(rig);
     process.kill(program.pid, 'SIGSTOP');
     post(rig.loop('a').file('inbox'), { type: 'stop', now: false, by: 'person' }, Date.now());
     await program.crashes();
@@ -87,7 +87,7 @@ describe('resume', () => {
 
 describe('pause', () => {
   it('says that a loop without an owner has nothing to pause, and queues nothing', async () => {
-    const { program, turn } = await firstTurn(rig);
+    const { program, turn } = await firstTurnOfProcess(rig);
     await program.crashes();
     const said = await rig.does('pause', 'a');
     expect(said).toMatchObject({ code: 0, stdout: '' });
@@ -126,7 +126,7 @@ describe('the same command after Ralph was killed', () => {
       'still works on these files; continue it with: ralph resume fix-the-build-1',
     );
 
-    const resumed = rig.ralph(['resume', 'fix-the-build-1']);
+    const resumed = rig.runs(['resume', 'fix-the-build-1']);
     await rig.loop('fix-the-build-1').journals('owner.changed');
     await claims(turn);
     exits(await resumed.ended, 0);

@@ -139,7 +139,7 @@ describe('the window of a loop', () => {
     [{ NO_COLOR: '1' }, false],
   ])('has colours unless the loop was started without: %j', async (env, isColoured) => {
     const argv = ['spawn', '--name', 'it', 'task', '-m', '1', '--', ...rig.agent];
-    exits(await rig.ralph(argv, { env: { ...rig.env, ...env } }).ended, 0);
+    exits(await rig.runs(argv, { env: { ...rig.env, ...env } }).ended, 0);
     const turn = await rig.nextTurn();
     await tmux.shows('it', 'starting iteration');
     const painted = tmux.ask('capture-pane', '-e', '-p', '-t', '=ralph:=it');

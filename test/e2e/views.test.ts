@@ -25,7 +25,7 @@ describe('status and ls', () => {
     expect(orphaned.code).toBe(1);
     expect(orphaned.stdout).toContain('Status: crashed\n');
     expect(orphaned.stdout).toContain('Next: ralph resume a\n');
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
     await resumed.ended;
@@ -48,7 +48,7 @@ describe('status and ls', () => {
       spends: [{ iteration: 1, usd: null, source: null, unknownRuns: 1 }],
     });
     expect(JSON.parse((await rig.does('ls', '--json')).stdout)).toEqual([one]);
-    const everywhere = rig.ralph(['ls', '--all'], { cwd: '/' });
+    const everywhere = rig.runs(['ls', '--all'], { cwd: '/' });
     expect((await everywhere.ended).stdout).toContain(` ${rig.workspace} `);
   });
 
@@ -65,7 +65,7 @@ describe('status and ls', () => {
 
   it('do not count a running agent among the runs with unknown cost', async () => {
     const agent = ['--agent', 'scripted', '--', ...rig.agent];
-    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', ...agent]);
+    const program = rig.runs(['run', 'task', '--name', 'a', '-m', '2', ...agent]);
     const first = await rig.nextTurn();
     await first.prints('{"type":"result","ok":true,"text":"more to do","costUsd":0.5}\n');
     await first.exits(0);
@@ -89,7 +89,7 @@ describe('the view of a reattached run', () => {
     await turn.prints('{"type":"progress","costUsd":0.25}\n');
     await rig.loop('a').journals('run.output', ({ cost }) => cost !== null);
     await program.crashes();
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await resumed.says('reattached');
     await turn.prints('{"type":"tool.end","id":"1","output":"made"}\n');
     await turn.prints('{"type":"result","ok":true,"text":"<promise>DONE</promise>","costUsd":0.5}\n');
@@ -104,10 +104,10 @@ describe('the view of a reattached run', () => {
 
 describe('logs', () => {
   it('S4.65 --follow shows the output of every agent live until the loop ends', async () => {
-    const program = rig.ralph(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent]);
+    const program = rig.runs(['run', 'task', '--name', 'a', '-m', '2', '--', ...rig.agent]);
     const first = await rig.nextTurn();
     await first.prints('one\n');
-    const logs = rig.ralph(['logs', 'a', '--follow']);
+    const logs = rig.runs(['logs', 'a', '--follow']);
     await logs.says('one\n');
     await first.prints('two\n');
     await logs.says('two\n');

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeEach(() => {
-  stage = openStage();
+  stage = openLoadedStage();
   // As `$RALPH` in a shell of the test.
   stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
 });
@@ -136,6 +136,7 @@ describe('ralph bus', () => {
   });
 
   it('S1.82 follows the bus: read shows the last messages first, watch only new ones', async () => {
+    stage = openStage();
     await withLoop();
     await bus('post', 'old');
     const followed = stage.ralph('bus', 'read', '--follow', '--type', 'FACT', '--tail', '5');

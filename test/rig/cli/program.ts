@@ -1,12 +1,22 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { until } from './until.ts';
+import { says } from './says.ts';
 
 /** Characters kept per stream; a flood is counted but not kept. */
 const KEPT = 4 * 1024 * 1024;
 
-/** A running `ralph` and its output so far. It leads a process group, as under a shell. */
-export class Program {
+/** A running `ralph` and its output so far, as a process or inside the test's own. */
+export interface Running {
+  readonly ended: Promise<Ended>;
+  readonly isOver: boolean;
+  /** Its output on both streams. */
+  readonly said: string;
+  /** Waits until either stream contains this. */
+  says(what: string | RegExp): Promise<void>;
+}
+
+/** A process of `ralph`. It leads a process group, as under a shell. */
+export class Program implements Running {
   readonly pid: number;
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
@@ -41,25 +51,12 @@ export class Program {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Its output on both streams. */
   get said(): string {
     return `${this.#stdout}${this.#stderr}`;
   }
 
-  /** Waits until either stream contains this. */
-  async says(what: string | RegExp): Promise<void> {
-    const has = (): boolean => (typeof what === 'string' ? this.said.includes(what) : what.test(this.said));
-    await until(
-      `${String(what)} from ralph`,
-      () => {
-        if (has()) return true;
-        if (this.isOver && this.#child.stdout?.readableEnded !== false) {
-          throw new Error(`ralph ended without printing ${String(what)}:\n${this.said}`);
-        }
-        return null;
-      },
-      { seen: () => this.said },
-    );
+  says(what: string | RegExp): Promise<void> {
+    return says(this, what, () => this.isOver && this.#child.stdout?.readableEnded !== false);
   }
 
   /** Sends a signal to the whole process group, as a terminal does. */
