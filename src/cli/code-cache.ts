@@ -6,7 +6,7 @@
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
  *    in the repository that the hook is called in, which may contain anything.
  * 3. A cache contains its code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
- *    process. A checksum would take ten times as long, with the module that computes it. The code is synced before it is
+ *    process. Loading the module that computes checksums takes longer. The code is synced before it is
  *    found, so that after a crash of the machine it is not empty in both places.
  * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled.
  * 5. A file that imports modules is not cached, because that would need an experimental feature.
