@@ -261,7 +261,7 @@ function withHighResolutionTime() {
   };
 }
 
-/** Node.js reads a file without other characters several times as fast, and V8 needs half the memory for it. */
+/** Node.js reads a file without other characters faster, and V8 needs half the memory for it. */
 function inAscii() {
   return {
     name: 'in-ascii',

@@ -46,7 +46,7 @@ export async function hookCommand(program: string): Promise<number> {
 
 /**
  * Ends this process after its hook, unless a part of the answer still waits for its reader. A step has ended everything that it
- * started, and Node.js takes several milliseconds to find that out and to give its memory back piece by piece.
+ * started, and Node.js takes some time to find that out and to give its memory back piece by piece.
  */
 export function leaveAtOnce(code: number): void {
   if (isPrinted()) process.exit(code);

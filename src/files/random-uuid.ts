@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A random UUID that cannot be guessed. It comes from the kernel: loading node:crypto takes longer than the hook of a session runs. */
+/** A random UUID that cannot be guessed. It comes from the kernel: loading node:crypto takes milliseconds, and a session waits for its hook. */
 export function randomUuid(): string {
   const bytes = fresh();
   // Version 4, variant 1, as in RFC 9562.

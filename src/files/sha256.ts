@@ -44,7 +44,6 @@ function mix(state: Int32Array, words: Int32Array, blocks: Buffer, from: number)
       0;
     const majority = (a & b) ^ (a & c) ^ (b & c);
     const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + majority) | 0;
-    // One by one: a list of all of them takes ten times as long before the code is optimized.
     h = g;
     g = f;
     f = e;

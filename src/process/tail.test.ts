@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,6 +34,18 @@ describe('Tail', () => {
     await tail.close();
     expect(seen).toBe('before during last');
     expect(tail.offset).toBe(18);
+  });
+
+  it('closes its file once, also after a chunk that could not be taken', async () => {
+    appendFileSync(path, 'text');
+    const tail = new Tail(path, 0, () => {
+      throw new Error('cannot take it');
+    });
+    const open = readdirSync('/dev/fd').length;
+    await expect(tail.close()).rejects.toThrow('cannot take it');
+    expect(readdirSync('/dev/fd')).toHaveLength(open - 1);
+    await tail.close('leave');
+    expect(readdirSync('/dev/fd')).toHaveLength(open - 1);
   });
 
   it('starts at the given offset', async () => {

@@ -18,6 +18,7 @@ export class Tail {
   #isReading = false;
   #hasRequest = false;
   #isAbandoned = false;
+  #isClosed = false;
 
   /** Reads from an offset and passes on every chunk. The chunk is valid only during the call. */
   constructor(path: string, from: number, onChunk: OnChunk) {
@@ -39,12 +40,20 @@ export class Tail {
     this.#reading = this.#readWhileRequested();
   }
 
-  /** Reads the rest (with `leave`: stops reading) and closes the file. With `read`, the writer must have ended. */
+  /**
+   * Reads the rest (with `leave`: stops reading) and closes the file, also if a chunk could not be taken. With `read`, the writer must
+   * have ended. Closing it again does nothing: its descriptor may be that of another file by then.
+   */
   async close(rest: 'read' | 'leave' = 'read'): Promise<void> {
+    if (this.#isClosed) return;
     if (rest === 'read') this.look();
     else this.#isAbandoned = true;
-    await this.#reading;
-    closeSync(this.#descriptor);
+    try {
+      await this.#reading;
+    } finally {
+      if (!this.#isClosed) closeSync(this.#descriptor);
+      this.#isClosed = true;
+    }
   }
 
   async #readWhileRequested(): Promise<void> {
