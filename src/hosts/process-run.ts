@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StrayProcess } from '../loop/event.ts';
-import type { Birth, Marker, Moment, ProcessTable, SweptRun } from '../process/process-table.ts';
+import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
+import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
@@ -29,7 +30,7 @@ export class ProcessRun implements HostedRun {
    * process exit before our child does.
    */
   constructor(
-    { folder, cwd, marker, began = null }: StartedRun,
+    { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
     birth: Birth,
     exited: Promise<number | null> | null,
     table: ProcessTable,
@@ -37,7 +38,7 @@ export class ProcessRun implements HostedRun {
   ) {
     this.receipt = birth;
     this.#folder = folder;
-    this.#swept = { shim: birth, marker, folder: cwd, files: folder, began };
+    this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
     this.#release = release;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
@@ -105,15 +106,6 @@ export class ProcessRun implements HostedRun {
     if (this.#table.lives(this.receipt)) return false;
     return (await this.#table.left(this.#swept)).pids.length === 0;
   }
-}
-
-interface StartedRun {
-  /** Of its files. */
-  readonly folder: string;
-  readonly cwd: string;
-  readonly marker: Marker;
-  /** Only of our own child. */
-  readonly began?: Moment | null;
 }
 
 const SHORT_RUN_MS = 15;

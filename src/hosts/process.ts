@@ -56,7 +56,6 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
   const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
   // A start blocks this process for a moment, and the agents of many loops may start together.
   await turn();
-  const began = table.moment();
   const shim = startShim({
     folder,
     argv,
@@ -67,7 +66,7 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stderr: join(folder, 'stderr.log'),
     sandbox,
   });
-  return new ProcessRun({ ...spec, began }, birthOf(shim, table), shim.ended, table, () => shim.release());
+  return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */

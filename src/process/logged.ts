@@ -23,11 +23,11 @@ import { dirname, join } from 'node:path';
 import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { Wrapper } from './sandboxed.ts';
+import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import { turn } from './turns.ts';
-import type { Marker, Moment, ProcessTable } from './process-table.ts';
+import type { Marker, ProcessTable } from './process-table.ts';
 import { refuseFullDisk } from './full-disk.ts';
 
 /** Runs the command; null if it was interrupted. */
@@ -54,13 +54,12 @@ export async function runLogged(
     };
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
-    const began = table.moment();
     const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(shim, { ...spec, folder, began }, output, table, interrupt);
+    const { ending, status } = await runToEnd(shim, folder, spec, output, table, interrupt);
     const unwritten = errorOf(() => completeLog(output, ending, spec));
     if (ending === 'interrupted') return null;
     const durationMs = Math.round(performance.now() - startedAt);
@@ -131,7 +130,8 @@ function tryToStart(spec: ShimSpec): Shim | Error {
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
   shim: Shim,
-  { folder, began, marker, cwd, timeoutMs, maxBytes, graceMs }: StartedCommand,
+  folder: string,
+  { marker, cwd, timeoutMs, maxBytes, graceMs }: LoggedCommand,
   output: Output,
   table: ProcessTable,
   interrupt: AbortSignal,
@@ -143,16 +143,11 @@ async function runToEnd(
     { timeoutMs, isFlooded: maxBytes === null ? null : isFlooded },
     interrupt,
   );
-  await stopRun({ shim: birth, marker, folder: cwd, files: folder, began, graceMs }, table);
+  const namespaceFile = join(folder, NAMESPACE_FILE);
+  await stopRun({ shim: birth, marker, folder: cwd, namespaceFile, graceMs }, table);
   const status = await shim.ended;
   // A command that printed too much and was quick has the same result as a slow one.
   return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
-}
-
-interface StartedCommand extends LoggedCommand {
-  /** Of the files of its shim. */
-  readonly folder: string;
-  readonly began: Moment | null;
 }
 
 type Ending = 'ended' | 'timed out' | 'flooded' | 'interrupted';

@@ -77,17 +77,9 @@ export function lastPid(): number {
 }
 
 /** Seconds since the process started; `startTime` is in clock ticks since boot. */
-export function ageInSeconds(startTime: number): number {
-  return uptime() - startTime / TICKS_PER_SECOND;
-}
-
-/** A time of the clock as a start time. */
-export function ticksAt(ms: number): number {
-  return Math.floor((uptime() - (Date.now() - ms) / 1000) * TICKS_PER_SECOND);
-}
-
-function uptime(): number {
-  return Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+export function ageInSeconds(startTime: string): number {
+  const uptime = Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  return uptime - Number(startTime) / TICKS_PER_SECOND;
 }
 
 const TICKS_PER_SECOND = 100;

@@ -1,6 +1,5 @@
 /** Finds what is left of a run: among the few processes that started after it, or in a look at all processes. */
-import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import {
   ageInSeconds,
   bootId,
@@ -11,25 +10,22 @@ import {
   pidNamespace,
   readStat,
   readText,
-  ticksAt,
   workingDirectory,
   type Stat,
 } from './proc-files.ts';
 import { EXECUTING, isOrphan, readProcess, type Orphan, type ProcLook, type Seen } from './proc-look.ts';
-import { STARTED_FILE, type Birth, type Stray, type Sweep, type SweptRun } from './process-table.ts';
-import { NAMESPACE_FILE } from './sandboxed.ts';
+import type { Birth, Stray, Sweep, SweptRun } from './process-table.ts';
 
 /**
- * Checks only the pids that were assigned since the run began, if they are few; else null. The cost does not depend on how many
+ * Checks only the pids that were assigned since the shim's, if they are few; else null. The cost does not depend on how many
  * processes exist. The last pid is read again after the listing, so that no new process is missed.
  */
 export function sweepFew(run: SweptRun): Sweep | null {
   const { shim, marker } = run;
   const last = lastPid();
-  const first = firstPid(run);
-  if (!isRecent(run) || last < first || last - first >= FEW_PIDS) return null;
+  if (!isRecent(shim) || last < shim.pid || last - shim.pid >= FEW_PIDS) return null;
   const recent: number[] = [];
-  for (let pid = first; pid <= last; pid++) if (pid !== shim.pid && isProcess(pid)) recent.push(pid);
+  for (let pid = shim.pid + 1; pid <= last; pid++) if (isProcess(pid)) recent.push(pid);
   if (lastPid() !== last) return null;
   const scope = scopeOf(run, readStat(shim.pid));
   const names = new Set([marker.name]);
@@ -60,7 +56,7 @@ export function sweepAll(run: SweptRun, look: ProcLook): Sweep {
   const members = [...candidates].filter((seen) => seen.pid !== shim.pid && isMember(seen, scope));
   const pids = members.map(({ pid }) => pid);
   // No process of this run has a lower pid, unless the pid counter may have wrapped around.
-  const first = isRecent(run) && look.last >= firstPid(run) ? firstPid(run) : 0;
+  const first = isRecent(shim) && look.last >= shim.pid ? shim.pid : 0;
   const vanished = look.lost.filter((pid) => pid >= first && !pids.includes(pid)).length;
   return { pids, vanished, strays: straysAmong(look.orphans(marker.name), run) };
 }
@@ -75,11 +71,11 @@ interface Scope {
   readonly marker: string;
 }
 
-function scopeOf({ shim, marker, files }: SweptRun, leader: Stat | null): Scope {
+function scopeOf({ shim, marker, namespaceFile }: SweptRun, leader: Stat | null): Scope {
   return {
     group: ownsItsGroup(shim, leader) ? shim.pid : null,
     since: Number(shim.startTime),
-    namespace: files === undefined ? null : liveNamespace(join(files, NAMESPACE_FILE)),
+    namespace: namespaceFile === undefined ? null : liveNamespace(namespaceFile),
     marker: `${marker.name}=${marker.value}`,
   };
 }
@@ -115,36 +111,21 @@ function liveNamespace(file: string): string | null {
   return found === pidNamespace() || (written !== undefined && found !== `pid:[${written}]`) ? null : found;
 }
 
-/** The orphans that started during the run and work in its folder. */
-function straysAmong(orphans: readonly Orphan[], run: SweptRun): readonly Stray[] {
-  if (orphans.length === 0 || run.shim.startTime === '') return [];
-  const since = startOf(run);
+/** The orphans that started after the shim and work in the folder of the run. */
+function straysAmong(orphans: readonly Orphan[], { shim, folder }: SweptRun): readonly Stray[] {
+  if (shim.startTime === '') return [];
   return orphans
-    .filter(({ stat, cwd }) => Number(stat.startTime) >= since && isIn(cwd, run.folder))
+    .filter(({ stat, cwd }) => Number(stat.startTime) >= Number(shim.startTime) && isIn(cwd, folder))
     .map(({ pid, stat }) => ({ pid, command: stat.command }));
 }
-
-/** When the run began, in clock ticks. A shim that has waited for it has written `started` long after its own start. */
-function startOf({ shim, files, began }: SweptRun): number {
-  if (began !== null && began !== undefined) return began.ticks;
-  const written = files === undefined ? undefined : statSync(join(files, STARTED_FILE), ABSENT)?.mtimeMs;
-  return Math.max(Number(shim.startTime), written === undefined ? 0 : ticksAt(written));
-}
-
-/** The lowest pid that a process of the run can have, except its shim. */
-function firstPid({ shim, began }: SweptRun): number {
-  return (began?.lastPid ?? shim.pid) + 1;
-}
-
-const ABSENT = { throwIfNoEntry: false } as const;
 
 function isIn(path: string | null, folder: string): boolean {
   return path !== null && (path === folder || path.startsWith(`${folder}/`));
 }
 
-/** Whether the pid counter cannot have wrapped around since the run began. */
-function isRecent({ shim, began }: SweptRun): boolean {
-  return ageInSeconds(began?.ticks ?? Number(shim.startTime)) < WRAPAROUND_SECONDS;
+/** Whether the pid counter cannot have wrapped around since the process started. */
+function isRecent({ startTime }: Birth): boolean {
+  return ageInSeconds(startTime) < WRAPAROUND_SECONDS;
 }
 
 /** No machine starts so many processes within this time that the pid counter wraps around. */

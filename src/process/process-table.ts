@@ -22,8 +22,6 @@ export interface ProcessTable {
   markedByPrefix(marker: Marker): Promise<readonly number[]>;
   /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Promise<Sweep>;
-  /** To be asked before a run is started; null where the system does not provide it. */
-  moment(): Moment | null;
   /** The parent of a process, its parent and so on, the nearest first. */
   ancestors(pid: number): readonly Ancestor[];
 }
@@ -39,8 +37,6 @@ export interface Ancestor {
 
 /** The name of a shim: `$0` of its script. */
 export const SHIM_NAME = 'ralph-shim';
-/** The file with the pid of a shim, which is the first that it writes. */
-export const STARTED_FILE = 'started';
 
 /** More ancestors than any real process has; ends the walk also if pids are reused on the way. */
 export const MAX_ANCESTORS = 1000;
@@ -50,17 +46,8 @@ export interface SweptRun {
   readonly marker: Marker;
   /** Its working directory. */
   readonly folder: string;
-  /** The folder of the files that the shim writes. */
-  readonly files?: string;
-  /** When it began; absent or null for a run that another process has started. */
-  readonly began?: Moment | null;
-}
-
-/** Before a run: its processes have higher pids and later start times. Its shim may be older, because it may have waited. */
-export interface Moment {
-  readonly lastPid: number;
-  /** In clock ticks. */
-  readonly ticks: number;
+  /** The file that identifies its PID namespace (`sandboxed.ts`); a run without a sandbox has none. */
+  readonly namespaceFile?: string;
 }
 
 /** An environment variable that every process of a run inherits. */
@@ -74,7 +61,7 @@ export interface Sweep {
   /** How many processes exited during the sweep: each may have left a child that the sweep missed. */
   readonly vanished: number;
   /**
-   * Live processes that may have escaped the run: started after it, with a working directory in the folder, without
+   * Live processes that may have escaped the run: started after the shim, with a working directory in the folder, without
    * a parent, a terminal or the marker of any run. Empty where the system does not provide this.
    */
   readonly strays: readonly Stray[];

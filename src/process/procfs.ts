@@ -1,13 +1,11 @@
 import {
   bootId,
   isAlive,
-  lastPid,
   listPids,
   pidNamespace,
   readArguments,
   readEnvironment,
   readStat,
-  ticksAt,
 } from './proc-files.ts';
 import { EXECUTING, lookAtAll, settledEnvironment, type ProcLook, type Seen } from './proc-look.ts';
 import { sweepAll, sweepFew } from './proc-sweep.ts';
@@ -17,7 +15,6 @@ import {
   type Ancestor,
   type Birth,
   type Marker,
-  type Moment,
   type ProcessTable,
   type Sweep,
   type SweptRun,
@@ -48,10 +45,6 @@ class Procfs implements ProcessTable {
       bootId() === birth.bootId &&
       pidNamespace() === birth.pidNamespace
     );
-  }
-
-  moment(): Moment {
-    return { lastPid: lastPid(), ticks: ticksAt(Date.now()) };
   }
 
   alive(pids: readonly number[]): readonly number[] {

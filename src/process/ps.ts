@@ -29,8 +29,6 @@ export const ps: ProcessTable = {
     return hasMarker(row, marker) || (row.text.includes(' PATH=') ? false : null);
   },
 
-  moment: () => null,
-
   alive: (pids) => rows().flatMap((row) => (pids.includes(row.pid) && isAlive(row) ? [row.pid] : [])),
 
   firstMarked: (marker) => markedIn(rows(), marker)[0] ?? null,

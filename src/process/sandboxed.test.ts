@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
 import { birthOf, exitStatus, startShim, type Shim } from './shim.ts';
-import { wrapped, type Wrapper } from './sandboxed.ts';
+import { NAMESPACE_FILE, wrapped, type Wrapper } from './sandboxed.ts';
 import { stopRun, type Stopped } from './stop.ts';
 
 let folder: string;
@@ -45,7 +45,7 @@ const stop = (shim: Shim, graceMs = 5000): Promise<Stopped> =>
       shim: birthOf(shim, procfs),
       marker: marker(),
       folder,
-      files: folder,
+      namespaceFile: file(NAMESPACE_FILE),
       graceMs,
     },
     procfs,

@@ -17,8 +17,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRegular, readRegular } from '../files/files.ts';
-import { SHIM_NAME, STARTED_FILE, type Birth, type ProcessTable } from './process-table.ts';
-import { isStarted, keepSpareShell, startInSpareShell, type StartedProcess } from './spare-shell.ts';
+import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
 const BEFORE = `
@@ -26,7 +25,7 @@ ralph_umask=$RALPH_UMASK
 unset RALPH_UMASK
 umask 077
 set -C
-{ echo $$ >"$1/${STARTED_FILE}"; } 2>/dev/null || exit 125
+{ echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
 trap : HUP INT QUIT TERM
 ralph_dir=$1
@@ -44,20 +43,25 @@ exit $ralph_status
 
 /** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
 export function startShim(spec: ShimSpec): Shim {
-  const { cwd, stdin, stdout, stderr } = spec;
-  const command = shimCommand(spec);
-  const env = shimEnvironment(spec.env);
-  // Creates the files and refuses anything else in their place.
   const descriptors = [
-    stdin === null ? openSync('/dev/null', 'r') : openRegular(stdin, 'read'),
-    openRegular(stdout, 'append'),
-    openRegular(stderr, 'append'),
+    spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
+    openRegular(spec.stdout, 'append'),
+    openRegular(spec.stderr, 'append'),
   ];
   try {
-    const child =
-      startInSpareShell(command, { cwd, env, stdin: stdin ?? '/dev/null', stdout, stderr }) ??
-      startDirectly(command, { cwd, env, stdio: descriptors });
-    keepSpareShell();
+    const [shell, ...args] = shimCommand(spec);
+    const child = spawn(shell, args, {
+      cwd: spec.cwd,
+      env: shimEnvironment(spec.env),
+      stdio: descriptors,
+      detached: true,
+    });
+    let startError: Error | null = null;
+    child.once('error', (error) => {
+      startError = error;
+    });
+    if (child.pid === undefined)
+      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; ${hintFor(spec.cwd)}`);
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
@@ -65,20 +69,6 @@ export function startShim(spec: ShimSpec): Shim {
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
-}
-
-function startDirectly(
-  [shell, ...args]: readonly [string, ...string[]],
-  options: { readonly cwd: string; readonly env: ShimSpec['env']; readonly stdio: number[] },
-): StartedProcess {
-  const child = spawn(shell, args, { ...options, detached: true });
-  let startError: Error | null = null;
-  child.once('error', (error) => {
-    startError = error;
-  });
-  if (!isStarted(child))
-    throw startError ?? new Error(`cannot start /bin/sh in ${options.cwd}; ${hintFor(options.cwd)}`);
-  return child;
 }
 
 /** The command line of the shim itself, for a host that starts it in another way. */
@@ -157,12 +147,12 @@ const MAX_STATUS = 255;
 
 /** Whether a shim was ever started in this folder. */
 export function hasStarted(folder: string): boolean {
-  return existsSync(join(folder, STARTED_FILE));
+  return existsSync(join(folder, 'started'));
 }
 
 /** The pid that the shim wrote; the owner may have died before it could record it. */
 export function shimPid(folder: string): number | null {
-  const pid = readNumber(join(folder, STARTED_FILE));
+  const pid = readNumber(join(folder, 'started'));
   return pid !== null && pid > 0 ? pid : null;
 }
 
