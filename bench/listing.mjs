@@ -1,4 +1,4 @@
-// The lists of loops: how long `ralph ls` takes with many of them.
+// Many loops: how long `ralph ls` takes, and the start of another loop.
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { medians, scratch } from './measure.mjs';
@@ -13,6 +13,10 @@ export function listing() {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
     listed: () => box.ralph('ls').ms,
   });
+  const alone = scratch();
+  const once = (place) => place.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '1', '--', agent).ms;
+  const runs = medians(9, { alone: () => once(alone), beside: () => once(box) });
+  alone.done();
   multiply(box, 1000);
   const firstOfAll = box.ralph('ls', '--all').ms;
   const { all } = medians(9, { all: () => box.ralph('ls', '--all').ms });
@@ -24,6 +28,13 @@ export function listing() {
       against: `${some.bare.toFixed(0)} ms, \`node -e 0\``,
       ratio: some.listed / some.bare,
       limit: 2,
+    },
+    {
+      what: '`ralph run` of one iteration where 100 loops have ended',
+      ours: `${runs.beside.toFixed(0)} ms`,
+      against: `${runs.alone.toFixed(0)} ms where none has`,
+      ratio: runs.beside / runs.alone,
+      limit: 1.3,
     },
     {
       what: `\`ralph ls --all\` with 1,000 ended loops; ${firstOfAll.toFixed(0)} ms the first time`,

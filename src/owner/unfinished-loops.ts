@@ -1,7 +1,7 @@
 /** What a new loop should know about unfinished loops on the same files whose owner is gone. */
 import { isInRepository } from '../git/fingerprint.ts';
 import { orphanOf } from '../recovery/orphan.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { readUnfinishedLoops, type LoopReading } from '../store/read-loop.ts';
 import { isInSession, treeOf, type PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
@@ -15,9 +15,8 @@ export function refuseOrphans(request: {
 }): readonly string[] {
   const { workspace, name, prompt } = request;
   // An orphaned agent may start a loop in its own folder. A loop of the same name is judged where the name is taken.
-  const others = readLoops(workspace).filter(
-    ({ spec, owner, state: { outcome } }) =>
-      owner === null && outcome === null && spec.name !== name && !isInSession(spec),
+  const others = readUnfinishedLoops(workspace).filter(
+    ({ spec, owner }) => owner === null && spec.name !== name && !isInSession(spec),
   );
   if (request.worktree !== true && request.parent === null) {
     for (const loop of others) {

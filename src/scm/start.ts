@@ -12,7 +12,7 @@ import type { StartRecord } from '../loop/event.ts';
 import { isWatching } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
-import { readLoops } from '../store/read-loop.ts';
+import { readOwnedLoops } from '../store/read-loop.ts';
 import { shortList } from '../store/short-list.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { startRecord } from './evidence.ts';
@@ -39,8 +39,8 @@ export async function refuseCommit(
 
 /** Warnings about other loops that are running on the same files. */
 export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[] {
-  const others = readLoops(spec.workspace).filter(
-    ({ spec: other, owner }) => owner !== null && other.id !== spec.id && treeOf(other) === treeOf(spec),
+  const others = readOwnedLoops(spec.workspace).filter(
+    ({ spec: other }) => other.id !== spec.id && treeOf(other) === treeOf(spec),
   );
   return others.flatMap(({ spec: { name }, state: { policy } }) => {
     const bothCommit = policy.commit !== null && commit !== null && commit.tasks.length > 0;

@@ -8,6 +8,7 @@ import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
+import { lastEvent } from '../journal/last-event.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -175,6 +176,24 @@ export function isDriven(folder: LoopFolder): boolean {
 /** The loops of a workspace, by name. */
 export function readLoops(workspace: string): readonly LoopReading[] {
   return readAll(registeredIn(workspace));
+}
+
+/** Those of them that have not ended. Reads only the end of the others, of which there may be many. */
+export function readUnfinishedLoops(workspace: string): readonly LoopReading[] {
+  return readAll(registeredIn(workspace).filter(isOpen)).filter(({ state }) => state.outcome === null);
+}
+
+function isOpen(key: LoopKey): boolean {
+  return lastEvent(new LoopFolder(key).journal)?.type !== 'loop.ended';
+}
+
+/** Those of them that a process owns now. */
+export function readOwnedLoops(workspace: string): readonly LoopReading[] {
+  return readAll(registeredIn(workspace).filter(isOwned)).filter(({ owner }) => owner !== null);
+}
+
+function isOwned(key: LoopKey): boolean {
+  return liveOwner(new LoopFolder(key)) !== null;
 }
 
 /** The loops of all workspaces of this user. */
