@@ -8,7 +8,8 @@
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
 import { indexFile } from './index-file.ts';
 import { headCommit } from './read-ref.ts';
-import { emptyTree, readRecord } from './tree.ts';
+import { listEntries } from './recorded-files.ts';
+import { emptyTree, isRalphs, readRecord } from './tree.ts';
 import { bothOf, gitOutput, type Repository } from './git.ts';
 
 /** The loop's changes in a tree, compared with the record of its start. */
@@ -28,7 +29,7 @@ export async function changesSince(
   );
   const isTouched = ({ path, modes: [, mode], becomes, kind }: Difference): boolean =>
     touched?.has(path) ?? before?.get(path) !== (kind === 'gone' ? undefined : `${mode} ${becomes}`);
-  const uncommitted = different.filter(({ path }) => !isLoopState(path));
+  const uncommitted = different.filter(({ path }) => !isRalphs(path));
   if (uncommitted.length === 0) return [];
   // A file that was committed after the tree was written is newer than the tree.
   const newer = earlierHead === undefined ? NONE : await names(earlierHead ?? empty, head);
@@ -57,13 +58,8 @@ async function filesOf(repository: Repository, tree: string): Promise<ReadonlyMa
   if (((await indexFile(repository))?.entries ?? Infinity) > FEW_FILES) return null;
   const known = knownTrees.get(tree);
   if (known !== undefined) return known;
-  const listed = await gitOutput(repository, ['ls-tree', '-r', '-z', '--full-tree', tree]);
-  const files = new Map(
-    listed.split('\0').flatMap((line) => {
-      const [, mode, object, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]+)$/.exec(line) ?? [];
-      return path === undefined ? [] : [[path, `${mode} ${object}`] as const];
-    }),
-  );
+  const { entries } = await listEntries(repository, tree);
+  const files = new Map(entries.map(({ path, mode, object }) => [path, `${mode} ${object}`] as const));
   if (knownTrees.size >= MAX_TREES) knownTrees.clear();
   knownTrees.set(tree, files);
   return files;
@@ -72,10 +68,6 @@ async function filesOf(repository: Repository, tree: string): Promise<ReadonlyMa
 const knownTrees = new Map<string, ReadonlyMap<string, string>>();
 const MAX_TREES = 4;
 const FEW_FILES = 2000;
-
-function isLoopState(path: string): boolean {
-  return path.split('/').includes('.ralph');
-}
 
 /** Nested repositories that are not in the index: without a submodule entry others could not fetch their commits. */
 async function unknownRepositories(

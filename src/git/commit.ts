@@ -50,23 +50,10 @@ export async function prepareCommit(
     updateIndex(repository, changes.map(indexEntry), inOwnIndex),
     stage(repository, changes, stagedFile(folder), isCommitted),
   );
-  if (isCommitted) await noteEqualIndex(repository, index);
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
 }
-
-/** Notes the user's index if it has exactly what is committed: then nothing is staged after the commit. */
-async function noteEqualIndex(repository: Repository, index: string): Promise<void> {
-  const user = await readIndexFile(repository);
-  const entries = hashOfEntries(index);
-  const isEqual = entries !== null && entries === hashOfEntries(utf8(user?.path ?? ''));
-  if (isEqual && user !== null) equalIndexes.set(repository.folder, user.stamp);
-  else equalIndexes.delete(repository.folder);
-}
-
-/** The stamps of the users' indexes, by folder. */
-const equalIndexes = new Map<string, string>();
 
 /** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
 const NO_MAINTENANCE = { 'gc.auto': '0', 'maintenance.auto': 'false' };
@@ -121,15 +108,21 @@ export async function finishCommit(
   commit: string,
   tree: string | null = null,
 ): Promise<boolean> {
-  rmSync(indexFile(folder), { force: true });
   const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
-  const stamp = equalIndexes.get(repository.folder);
-  equalIndexes.delete(repository.folder);
-  if (isAsPrepared && stamp !== undefined) rememberNothingStaged(repository, tree, stamp);
+  if (isAsPrepared) await noteEqualIndex(repository, indexFile(folder), tree);
+  rmSync(indexFile(folder), { force: true });
   if (isAsPrepared) forgetStaged(stagedFile(folder));
   else await followCommit(repository, stagedFile(folder), commit);
   await maintain(repository);
   return isAsPrepared;
+}
+
+/** Nothing is staged if the user's index has exactly the entries of the one that this tree was committed from. */
+async function noteEqualIndex(repository: Repository, committed: string, tree: string): Promise<void> {
+  const user = await readIndexFile(repository);
+  const entries = hashOfEntries(committed);
+  if (user !== null && entries !== null && entries === hashOfEntries(utf8(user.path)))
+    rememberNothingStaged(repository, tree, user.stamp);
 }
 
 /**

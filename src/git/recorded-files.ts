@@ -5,6 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, lstatSync, readlinkSync, readSync, type Stats } from 'node:fs';
 import { openRegular, readAll } from '../files/files.ts';
+import { GITLINK_MODE } from './differences.ts';
 import { bytes, execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
 
 export interface RecordedFile {
@@ -21,16 +22,26 @@ export async function listTree(
   repository: Repository,
   tree: string,
 ): Promise<{ readonly files: readonly RecordedFile[]; readonly hash: string }> {
+  const { entries, listed } = await listEntries(repository, tree);
+  const files = entries.filter(({ mode }) => mode !== GITLINK_MODE);
+  return { files, hash: createHash('sha256').update(listed, 'latin1').digest('hex') };
+}
+
+/** The same with nested repositories, and the list as git prints it. */
+export async function listEntries(
+  repository: Repository,
+  tree: string,
+): Promise<{ readonly entries: readonly RecordedFile[]; readonly listed: string }> {
   const listed = await gitOutput(repository, ['ls-tree', '-r', '-z', '--full-tree', tree]);
-  const files = listed
+  const entries = listed
     .split('\0')
     .slice(0, -1)
-    .flatMap((line) => {
+    .map((line) => {
       const tab = line.indexOf('\t');
-      const [mode = '', type = '', object = ''] = line.slice(0, tab).split(' ');
-      return type === 'blob' ? [{ path: line.slice(tab + 1), mode, object }] : [];
+      const [mode = '', , object = ''] = line.slice(0, tab).split(' ');
+      return { path: line.slice(tab + 1), mode, object };
     });
-  return { files, hash: createHash('sha256').update(listed, 'latin1').digest('hex') };
+  return { entries, listed };
 }
 
 /** Compares files with their records, and remembers which were unchanged when it last looked. */

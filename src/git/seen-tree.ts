@@ -12,22 +12,27 @@ import { indexDifferences } from './index-entries.ts';
 import { indexFile } from './index-file.ts';
 import { headCommit } from './read-ref.ts';
 import { stagedChanges, type Staged } from './staged.ts';
-import { withTree, type Lacking, type TreeOptions } from './tree.ts';
+import { withTree, type Lacking } from './tree.ts';
 
 export interface SeenTree extends Lacking {
   readonly tree: string;
 }
 
 /** Writes the working tree; `scratch` is a file that no other process uses, and stays for the next look. */
-export function seeTree(
-  repository: Repository,
-  scratch: string,
-  options: Pick<TreeOptions, 'isSameExpected'> = {},
-): Promise<SeenTree> {
-  return withTree(repository, scratch, async (tree, lacks) => ({ tree, ...lacks }), {
-    ...options,
-    keepsIndex: true,
-  });
+export function seeTree(repository: Repository, scratch: string): Promise<SeenTree> {
+  return see(repository, scratch, false);
+}
+
+/** The same for a commit after checks, which rarely change files: it asks next what differs from HEAD. */
+export async function seeTreeToCommit(repository: Repository, scratch: string): Promise<SeenTree> {
+  const seen = await see(repository, scratch, true);
+  await noteDifferences(repository, scratch, seen.tree);
+  return seen;
+}
+
+function see(repository: Repository, scratch: string, isSameExpected: boolean): Promise<SeenTree> {
+  const options = { keepsIndex: true, isSameExpected };
+  return withTree(repository, scratch, async (tree, lacks) => ({ tree, ...lacks }), options);
 }
 
 /**
@@ -39,17 +44,12 @@ export async function seeTreeAndFingerprint(
   scratch: string,
 ): Promise<SeenTree & { readonly fingerprint: string | null }> {
   const [seen, staged] = await bothOf(seeTree(repository, scratch), stagedChanges(repository));
-  await noteDifferences(repository, scratch, seen.tree, staged);
   return { ...seen, fingerprint: fingerprintOf(repository, seen, staged) };
 }
 
-/** A commit asks later what differs from HEAD. The index is as HEAD where nothing is staged. */
-async function noteDifferences(
-  repository: Repository,
-  scratch: string,
-  tree: string,
-  { isNothing, stamp }: Staged,
-): Promise<void> {
+/** Notes what differs from HEAD, which the index shows where nothing is staged. */
+async function noteDifferences(repository: Repository, scratch: string, tree: string): Promise<void> {
+  const { isNothing, stamp } = await stagedChanges(repository);
   const index = isNothing ? await indexFile(repository) : null;
   const head = index === null || index.stamp !== stamp ? null : await headCommit(repository);
   const found = head === null || index === null ? null : indexDifferences(utf8(index.path), scratch);

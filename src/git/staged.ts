@@ -4,7 +4,7 @@ import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts
 import { gitOutput, type Repository } from './git.ts';
 import { indexFile } from './index-file.ts';
 import { headCommit, readCommit } from './read-ref.ts';
-import { emptyTree } from './tree.ts';
+import { emptyTree, isRalphs } from './tree.ts';
 
 export interface Staged {
   /** The tree of HEAD; empty before the first commit. */
@@ -26,7 +26,7 @@ export async function stagedChanges(repository: Repository): Promise<Staged> {
   const base = head === '' ? await emptyTree(repository) : head;
   const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', base];
   const listed = parseDifferences(await gitOutput(repository, args));
-  const counted = listed.filter(({ path }) => !path.split('/').includes('.ralph'));
+  const counted = listed.filter(({ path }) => !isRalphs(path));
   const found = { head, stamp, isNothing: listed.length === 0, hash: hashOf(counted) };
   knownStaged.set(repository.folder, found);
   return found;

@@ -67,7 +67,7 @@ export async function withTree<T>(
   }
 }
 
-export interface TreeOptions {
+interface TreeOptions {
   /** Whether the index stays for the next look. */
   readonly keepsIndex?: boolean;
   /** Whether the files have probably not changed since the last look: finding that out first is faster then. */
@@ -144,7 +144,8 @@ function isNested(path: string): boolean {
   return path.endsWith('/');
 }
 
-function isRalphs(path: string): boolean {
+/** Whether a path is in a `.ralph` folder. */
+export function isRalphs(path: string): boolean {
   return path.split('/').includes('.ralph');
 }
 

@@ -8,7 +8,7 @@
  *    removes with its next maintenance.
  * 3. A ref is replaced, never followed: an agent cannot make Ralph move a branch.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
+import { randomUuid } from '../files/random-uuid.ts';
 import { execGit, GitError, gitPath, utf8, type Repository } from './git.ts';
 import { commonFolder, readCommit, rememberCommit } from './read-ref.ts';
 
@@ -44,7 +45,7 @@ export async function writeCommit(
   try {
     mkdirSync(dirname(path), { recursive: true });
     // Git's maintenance removes files of this name that a dead process has left.
-    const temporary = join(dirname(path), `tmp_obj_${randomUUID()}`);
+    const temporary = join(dirname(path), `tmp_obj_${randomUuid()}`);
     writeNew(temporary, deflateSync(object, { level: 1 }), 0o444);
     renameSync(temporary, path);
     rememberCommit(id, { tree, parent });

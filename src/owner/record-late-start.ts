@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUuid } from '../files/random-uuid.ts';
 import type { Engine } from '../engine/engine.ts';
 import { recordStart } from '../scm/start.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
@@ -19,6 +19,6 @@ export async function recordLateStart(
   } catch (error) {
     // A loop that cannot protect what its policy names does not begin; any other says so with each commit.
     if (error instanceof UserError && !hasRun)
-      engine.receive(randomUUID(), { type: 'abort', message: error.message, as: 'bad-input' });
+      engine.receive(randomUuid(), { type: 'abort', message: error.message, as: 'bad-input' });
   }
 }

@@ -9,7 +9,7 @@
  * 4. A shell ends when this process ends, however that happens, because its stdin is closed then.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomUuid } from '../files/random-uuid.ts';
 import { canExport, countChanges, exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
@@ -80,7 +80,7 @@ const ENDED_BY_SIGNAL = 130;
 
 class HelperShell {
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #mark = randomUUID();
+  readonly #mark = randomUuid();
   #stdout = new MarkedOutput();
   #stderr = new MarkedOutput();
   #finish: ((answer: ShellAnswer | null) => void) | null = null;

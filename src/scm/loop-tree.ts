@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { GitError, type Repository } from '../git/git.ts';
-import { seeTree, seeTreeAndFingerprint, type SeenTree } from '../git/seen-tree.ts';
+import { seeTreeAndFingerprint, seeTreeToCommit, type SeenTree } from '../git/seen-tree.ts';
 import type { Policy } from '../loop/policy.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
@@ -44,10 +44,10 @@ export class LoopTree {
     }
   }
 
-  /** Looks again, after checks, which rarely change files. */
+  /** Looks again, after checks. */
   async look(repository: Repository): Promise<SeenTree> {
     this.forget();
-    const tree = await seeTree(repository, checkpointIndex(this.#loop.folder), { isSameExpected: true });
+    const tree = await seeTreeToCommit(repository, checkpointIndex(this.#loop.folder));
     this.#keep(tree);
     return tree;
   }
