@@ -14,8 +14,8 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
 import { bothOf, execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
-import { hashOfEntries } from './index-entries.ts';
 import { indexFile as readIndexFile } from './index-file.ts';
+import { treesOf } from './index-trees.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit, readCommit } from './read-ref.ts';
@@ -120,8 +120,8 @@ export async function finishCommit(
 /** Nothing is staged if the user's index has exactly the entries of the one that this tree was committed from. */
 async function noteEqualIndex(repository: Repository, committed: string, tree: string): Promise<void> {
   const user = await readIndexFile(repository);
-  const entries = hashOfEntries(committed);
-  if (user !== null && entries !== null && entries === hashOfEntries(utf8(user.path)))
+  const own = treesOf(committed);
+  if (user !== null && own !== null && own.id === treesOf(utf8(user.path))?.id)
     rememberNothingStaged(repository, tree, user.stamp);
 }
 

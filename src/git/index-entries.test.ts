@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { differences } from './differences.ts';
-import { hashOfEntries, indexDifferences } from './index-entries.ts';
+import { indexDifferences, readEntries } from './index-entries.ts';
+import { treesOf } from './index-trees.ts';
 import { copyIndex, treeOfIndex } from './tree.ts';
 
 let at: GitFolder;
@@ -37,7 +38,8 @@ describe('the entries of an index', () => {
         }
         const to = at.git('write-tree').trim();
         expect(indexDifferences(at.scratch, index())).toEqual(await differences(at.repository(), from, to));
-        expect(hashOfEntries(at.scratch) === hashOfEntries(index())).toBe(from === to);
+        expect(treesOf(at.scratch)?.id).toBe(from);
+        expect(treesOf(index())?.id).toBe(to);
       }),
       { numRuns: 25 },
     );
@@ -49,7 +51,7 @@ describe('the entries of an index', () => {
     await copy();
     at.write('a', '1');
     at.git('update-index', '--refresh');
-    expect(hashOfEntries(index())).toBe(hashOfEntries(at.scratch));
+    expect(treesOf(index())?.id).toBe(treesOf(at.scratch)?.id);
     expect(await treeOfIndex(at.repository(), at.scratch)).toBe(at.git('write-tree').trim());
   });
 
@@ -60,7 +62,7 @@ describe('the entries of an index', () => {
     at.write('a', '1');
     at.git('add', 'a');
     change();
-    expect(hashOfEntries(index())).toBeNull();
+    expect(readEntries(index())).toBeNull();
   });
 
   it.each([
@@ -73,11 +75,12 @@ describe('the entries of an index', () => {
     await copy();
     change();
     expect(indexDifferences(at.scratch, index())).toBeNull();
+    expect(treesOf(index())).toBeNull();
   });
 
   it('are not read from a file that is no index, or from none', () => {
     at.write('text', 'text');
-    expect(hashOfEntries(at.path('text'))).toBeNull();
-    expect(hashOfEntries(at.path('none'))).toBeNull();
+    expect(readEntries(at.path('text'))).toBeNull();
+    expect(readEntries(at.path('none'))).toBeNull();
   });
 });

@@ -2,11 +2,10 @@
  * Reads the entries of a small index without git: of version 2 or 3, with ids of 20 bytes and whole names, and not split into
  * two files. The answer for any other is null, and the caller asks git.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Difference } from './differences.ts';
 
-interface Entry {
+export interface Entry {
   /** In Latin-1. */
   readonly path: string;
   /** `100644`. */
@@ -45,20 +44,16 @@ export function indexDifferences(from: string, to: string): readonly Difference[
 const NO_MODE = '000000';
 const NO_OBJECT = '0'.repeat(40);
 
-function isUnusual({ stage, isSpecial, mode }: Entry): boolean {
+/** Whether an entry is not in the tree of its index as it is: of a conflict, promised, or of a folder. */
+export function isUnusual({ stage, isSpecial, mode }: Entry): boolean {
   return stage !== 0 || isSpecial || mode === FOLDER_MODE;
 }
 
 /** Of a folder that is not checked out. */
 const FOLDER_MODE = '040000';
 
-/** Identifies the entries, whatever an index remembers about the files on disk. Indexes with equal entries have the same tree. */
-export function hashOfEntries(path: string): string | null {
-  const entries = readEntries(path);
-  return entries === null ? null : createHash('sha256').update(JSON.stringify(entries)).digest('hex');
-}
-
-function readEntries(path: string): readonly Entry[] | null {
+/** In the order of their paths as bytes; null if git has to read them. */
+export function readEntries(path: string): readonly Entry[] | null {
   try {
     if (statSync(path).size > MAX_BYTES) return null;
     const index = readFileSync(path);

@@ -1,6 +1,5 @@
 /** The scratch indexes that stay for the next look at a working tree. */
 import { lstatSync, rmSync } from 'node:fs';
-import { hashOfEntries } from './index-entries.ts';
 import { stampOf, type IndexFile } from './index-file.ts';
 
 /** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
@@ -12,8 +11,8 @@ export interface KeptIndex {
   readonly untracked: readonly string[];
   /** What was written from it. */
   readonly tree: string;
-  /** Identifies its entries; null if it has many. */
-  readonly entries: string | null;
+  /** The ids of the trees of all its folders, which are in the repository; null if only git knows them. */
+  readonly folders: ReadonlySet<string> | null;
 }
 
 /** Takes out the index in a scratch file, if it and the user's index are as they were; else null. */
@@ -26,14 +25,14 @@ export function takeKeptIndex(scratch: string, index: IndexFile | null): KeptInd
 }
 
 /** Keeps the index in a scratch file. */
-export function keepIndex(scratch: string, kept: Omit<KeptIndex, 'stamp' | 'entries'>): void {
+export function keepIndex(scratch: string, kept: Omit<KeptIndex, 'stamp'>): void {
   const stamp = stampOfScratch(scratch);
-  if (stamp !== null) keptIndexes.set(scratch, { ...kept, stamp, entries: hashOfEntries(scratch) });
+  if (stamp !== null) keptIndexes.set(scratch, { ...kept, stamp });
 }
 
-/** Whether an index still has the entries that it was kept with. Git also writes it to remember the times of files. */
-export function isAsKept(scratch: string, { stamp, entries }: KeptIndex): boolean {
-  return stamp === stampOfScratch(scratch) || (entries !== null && entries === hashOfEntries(scratch));
+/** Whether git has not written an index since it was kept. */
+export function isUntouched(scratch: string, { stamp }: KeptIndex): boolean {
+  return stamp === stampOfScratch(scratch);
 }
 
 export function isKept(scratch: string): boolean {

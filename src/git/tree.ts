@@ -8,13 +8,15 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { copyFileSync, existsSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository, utf8 } from './git.ts';
+import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository } from './git.ts';
 import { entriesIn, indexFile } from './index-file.ts';
-import { isAsKept, isKept, keepIndex, takeKeptIndex, type KeptIndex } from './kept-index.ts';
+import { treesOf, writeTrees } from './index-trees.ts';
+import { isKept, isUntouched, keepIndex, takeKeptIndex, type KeptIndex } from './kept-index.ts';
+import { isLoose, objectsFolder } from './loose-object.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import { commonFolder, headCommit, readCommit, recordedCommit } from './read-ref.ts';
 import { fromTop, isThere, isTooLarge, listUntracked, type Untracked } from './untracked.ts';
@@ -49,15 +51,11 @@ export async function withTree<T>(
     const { recorded, large } = untracked;
     if (index?.mayHaveRalph === true || recorded.some(isRalphs))
       await removeFromIndex(repository, scratch, RALPH_FOLDERS);
-    const isUnchanged = kept !== null && isAsKept(scratch, kept);
-    const tree =
-      isUnchanged && (await hasLooseObject(repository, kept.tree))
-        ? kept.tree
-        : await treeOfIndex(repository, scratch);
+    const { tree, folders } = await treeAfter(repository, scratch, kept);
     // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
     const own = recorded.filter((path) => !isRalphs(path));
     if (keepsIndex && added.isComplete && entriesIn(scratch) === (index?.entries ?? NaN) + own.length)
-      keepIndex(scratch, { of: index?.stamp ?? '', untracked: own, tree });
+      keepIndex(scratch, { of: index?.stamp ?? '', untracked: own, tree, folders });
     const hasNested = index?.mayHaveNested === true || recorded.some(isNested);
     const isWhole = added.isComplete && !hasNested;
     return await use(tree, { unread: added.unread, large: await fromTop(repository, large), isWhole });
@@ -112,21 +110,36 @@ async function addToKept(repository: Repository, scratch: string, kept: KeptInde
   return { untracked, added: await addAll(repository, scratch, untracked.large) };
 }
 
+/** Writes the tree of a scratch index: without git if most of it was written from the index that was kept before. */
+async function treeAfter(
+  repository: Repository,
+  scratch: string,
+  kept: KeptIndex | null,
+): Promise<Pick<KeptIndex, 'tree' | 'folders'>> {
+  // Its trees may be gone with a loop's records; if one of them is there, all are.
+  const last = kept !== null && isLoose(await objectsFolder(repository), kept.tree) ? kept : null;
+  if (last !== null && isUntouched(scratch, last)) return last;
+  const trees = treesOf(scratch);
+  const folders = trees === null ? null : new Set(trees.objects.keys());
+  if (last !== null && trees !== null) {
+    const isWritten =
+      trees.id === last.tree ||
+      (last.folders !== null && (await writeTrees(repository, trees, last.folders)));
+    if (isWritten) return { tree: trees.id, folders };
+  }
+  const tree = await treeOfIndex(repository, scratch);
+  return { tree, folders: trees?.id === tree ? folders : null };
+}
+
 /** Whether the files are as a kept index has them. */
 async function isStillSame(repository: Repository, scratch: string, kept: KeptIndex): Promise<boolean> {
-  if (!(await hasLooseObject(repository, kept.tree))) return false;
+  if (!isLoose(await objectsFolder(repository), kept.tree)) return false;
   const args = ['ls-files', '--modified', '--deleted', '--others', '--exclude-standard', '-z', '--', '.'];
   // Git runs the filters of a file that has changed within the last moments.
   const guarded = await withoutNestedFilters(repository);
   const { code, stdout, stderr } = await execGit(guarded, args, { GIT_INDEX_FILE: scratch });
   const found = stdout.toString('latin1').split('\0').slice(0, -1);
   return code === 0 && stderr === '' && found.every(isRalphs);
-}
-
-/** Whether an object has a file of its own; false does not mean that it is missing. */
-async function hasLooseObject(repository: Repository, id: string): Promise<boolean> {
-  const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
-  return existsSync(join(objects, id.slice(0, 2), id.slice(2)));
 }
 
 /** What a tree lacks. All paths are from the top of the repository. */

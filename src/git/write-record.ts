@@ -8,22 +8,13 @@
  *    removes with its next maintenance.
  * 3. A ref is replaced, never followed: an agent cannot make Ralph move a branch.
  */
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { deflateSync } from 'node:zlib';
-import { randomUuid } from '../files/random-uuid.ts';
-import { execGit, GitError, gitPath, utf8, type Repository } from './git.ts';
+import { GitError, type Repository } from './git.ts';
+import { gitObject, isLoose, objectsFolder, writeLoose } from './loose-object.ts';
+import { isPlain } from './plain-repository.ts';
 import { commonFolder, readCommit, rememberCommit } from './read-ref.ts';
+import { writeNew } from './write-new.ts';
 
 /** Writes the commit of a record and returns its id; null if only git can do it. */
 export async function writeCommit(
@@ -31,23 +22,16 @@ export async function writeCommit(
   { tree, parent, person, message }: CommitText,
 ): Promise<string | null> {
   if (!(await isPlain(repository))) return null;
-  const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
+  const objects = await objectsFolder(repository);
   // Git would refuse any other parent, and its maintenance would fail.
-  if (!existsSync(objectFile(objects, parent)) || !(await isCommit(repository, parent))) return null;
+  if (!isLoose(objects, parent) || !(await isCommit(repository, parent))) return null;
   const who = `${person} ${gitTime(new Date())}`;
   const text = `tree ${tree}\nparent ${parent}\nauthor ${who}\ncommitter ${who}\n\n${message}`;
-  const body = Buffer.from(text);
-  const object = Buffer.concat([Buffer.from(`commit ${body.length}\0`), body]);
-  const id = createHash(tree.length === SHA1_LENGTH ? 'sha1' : 'sha256')
-    .update(object)
-    .digest('hex');
-  const path = objectFile(objects, id);
+  const algorithm = tree.length === SHA1_LENGTH ? 'sha1' : 'sha256';
+  const commit = gitObject('commit', Buffer.from(text), algorithm);
+  const { id } = commit;
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    // Git's maintenance removes files of this name that a dead process has left.
-    const temporary = join(dirname(path), `tmp_obj_${randomUuid()}`);
-    writeNew(temporary, deflateSync(object, { level: 1 }), 0o444);
-    renameSync(temporary, path);
+    writeLoose(objects, commit);
     rememberCommit(id, { tree, parent });
     return id;
   } catch {
@@ -97,23 +81,7 @@ export async function writeRef(repository: Repository, ref: string, commit: stri
   }
 }
 
-function writeNew(path: string, content: Buffer, mode: number): void {
-  const file = openSync(path, 'wx', mode);
-  try {
-    for (let at = 0; at < content.length;) at += writeSync(file, content, at);
-  } catch (error) {
-    rmSync(path, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
-  }
-}
-
 const SHA1_LENGTH = 40;
-
-function objectFile(objects: string, id: string): string {
-  return join(objects, id.slice(0, 2), id.slice(2));
-}
 
 /** `1700000000 +0100`. */
 function gitTime(now: Date): string {
@@ -122,29 +90,3 @@ function gitTime(now: Date): string {
   const zone = [hours, minutes].map((part) => String(part).padStart(2, '0')).join('');
   return `${Math.floor(now.getTime() / 1000)} ${offset < 0 ? '-' : '+'}${zone}`;
 }
-
-/** Whether git would write objects and refs as this file does. */
-async function isPlain(repository: Repository): Promise<boolean> {
-  const { env } = repository;
-  if (DATES.some((name) => env[name] !== undefined) || env['TZ'] !== process.env['TZ']) return false;
-  const common = await commonFolder(repository);
-  // Refs can be moved to another store at any time.
-  if (existsSync(join(common, 'reftable'))) return false;
-  const known = plainRepositories.get(common);
-  if (known !== undefined) return known;
-  const listed = await execGit(repository, ['config', '--null', '--get-regexp', SETTINGS]);
-  const settings = listed.stdout.toString('latin1').split('\0').slice(0, -1);
-  const isUsual = settings.every((entry) => /^core\.logallrefupdates\n(?:true|false)$/.test(entry));
-  const answer = (listed.code === 0 || listed.code === 1) && isUsual;
-  plainRepositories.set(common, answer);
-  return answer;
-}
-
-const DATES = ['GIT_AUTHOR_DATE', 'GIT_COMMITTER_DATE'];
-/** A setting that is changed later has no effect on the records of this process. */
-const plainRepositories = new Map<string, boolean>();
-const SETTINGS = [
-  String.raw`^core\.(sharedrepository|logallrefupdates|createobject|fsync.*)$`,
-  String.raw`^extensions\.(refstorage|compatobjectformat)$`,
-  String.raw`^i18n\.commitencoding$`,
-].join('|');

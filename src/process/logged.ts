@@ -12,17 +12,18 @@
 import {
   closeSync,
   existsSync,
+  lstatSync,
   readSync,
   rmSync,
   statSync,
   truncateSync,
+  unlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { replaceFile } from '../files/replace-file.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
@@ -38,15 +39,18 @@ export async function runLogged(
 ): Promise<LoggedResult | null> {
   const { argv, log, cwd, env, marker } = spec;
   const startedAt = performance.now();
-  // Every attempt has its own folder: a shim that starts too late finds its folder gone.
+  // Every attempt has its own files: what escaped from an earlier one may still write to those.
   const folder = `${log}.${process.pid}.${Math.round(startedAt * 1000)}`;
-  const output = { log, stderr: join(folder, 'stderr') };
-  makeFolders(dirname(log), PRIVATE_FOLDER);
-  makeFolders(folder, PRIVATE_FOLDER);
-  replaceFile(log, '', { mode: PRIVATE_FILE });
+  const output = { log, stderr: `${folder}.stderr` };
+  // Creating and deleting files takes most of the time of a quick command, and only a namespace needs those of a shim.
+  const hasFiles = spec.sandbox?.kind === 'namespace';
+  makeFolders(hasFiles ? folder : dirname(log), PRIVATE_FOLDER);
+  // The shim gets a new file.
+  if (lstatSync(log, { throwIfNoEntry: false }) !== undefined) rmSync(log);
   try {
     const command = {
       folder,
+      hasFiles,
       argv,
       cwd,
       env: { ...env, [marker.name]: marker.value },
@@ -64,14 +68,15 @@ export async function runLogged(
     if (ending === 'interrupted') return null;
     const durationMs = Math.round(performance.now() - startedAt);
     if (ending !== 'ended') return { code: null, timedOut: false, [ENDED_BY[ending]]: true, durationMs };
-    const code = exitStatus(folder) ?? (isStatusOfCommand(folder) ? status : null);
+    const code = hasFiles ? statusIn(folder, status) : status;
     if (code !== 0) {
       if (unwritten !== null) throw unwritten;
-      refuseFullDisk(folder, cwd);
+      refuseFullDisk(dirname(log), cwd);
     }
     return { code, timedOut: false, durationMs };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (existsSync(output.stderr)) unlinkSync(output.stderr);
+    if (hasFiles) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -111,9 +116,10 @@ export function howEnded(
   return `exit code ${code ?? 'unknown'}`;
 }
 
-/** Whether the shim exits with the status of the command: it has started it, or its folder was deleted meanwhile. */
-function isStatusOfCommand(folder: string): boolean {
-  return shimPid(folder) !== null || !existsSync(folder);
+/** The status that a shim with files wrote. It exits with another one if it could not start the command. */
+function statusIn(folder: string, status: number | null): number | null {
+  const isOfCommand = shimPid(folder) !== null || !existsSync(folder);
+  return exitStatus(folder) ?? (isOfCommand ? status : null);
 }
 
 /** A command that the system refuses to start (because it is too long, for example) counts as failed. */

@@ -12,6 +12,7 @@
  *    only a number.
  * 5. Its own files are readable for this user only; the agent gets the umask that the loop was started with.
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
+ * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -20,13 +21,17 @@ import { openRegular, readRegular } from '../files/files.ts';
 import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
-const BEFORE = `
+const OWN_UMASK = `
 ralph_umask=$RALPH_UMASK
 unset RALPH_UMASK
 umask 077
+`;
+const MARK_START = `
 set -C
 { echo $$ >"$1/started"; } 2>/dev/null || exit 125
 set +C
+`;
+const STAY_ALIVE = `
 trap : HUP INT QUIT TERM
 ralph_dir=$1
 shift
@@ -36,8 +41,10 @@ const RUN = `
 (umask "$ralph_umask"; exec "$@" 2>&3 3>&-)
 ralph_status=$?
 `;
-const AFTER = `
+const WRITE_STATUS = `
 echo $ralph_status >"$ralph_dir/exit"
+`;
+const EXIT = `
 exit $ralph_status
 `;
 
@@ -76,9 +83,20 @@ export function shimCommand({
   folder,
   argv,
   sandbox = null,
-}: Pick<ShimSpec, 'folder' | 'argv' | 'sandbox'>): readonly [string, ...string[]] {
-  const script = `${BEFORE}${sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN}${AFTER}`;
-  return ['/bin/sh', '-c', script, SHIM_NAME, folder, ...(sandbox === null ? argv : wrapped(sandbox, argv))];
+  hasFiles = true,
+}: Pick<ShimSpec, 'folder' | 'argv' | 'sandbox' | 'hasFiles'>): readonly [string, ...string[]] {
+  const run = sandbox?.kind === 'namespace' ? RUN_IN_NAMESPACE : RUN;
+  const script = hasFiles
+    ? [OWN_UMASK, MARK_START, STAY_ALIVE, run, WRITE_STATUS, EXIT]
+    : [OWN_UMASK, STAY_ALIVE, run, EXIT];
+  return [
+    '/bin/sh',
+    '-c',
+    script.join(''),
+    SHIM_NAME,
+    folder,
+    ...(sandbox === null ? argv : wrapped(sandbox, argv)),
+  ];
 }
 
 /** The environment of the shim; the agent gets the same without the umask. */
@@ -101,6 +119,8 @@ function umaskOf(env: ShimSpec['env']): string {
 export interface ShimSpec {
   /** For the files `started`, with the shim's pid, and `exit`. */
   readonly folder: string;
+  /** False for a command that no later owner adopts and that has no namespace: then the folder need not exist. */
+  readonly hasFiles?: boolean;
   /** The program with its path (a bare name might be a shell builtin), and its arguments. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
