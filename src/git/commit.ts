@@ -12,15 +12,17 @@ import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
+import { copyIndexFile } from './copy-index.ts';
 import type { Difference } from './differences.ts';
 import { bothOf, execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
 import { indexFile as readIndexFile } from './index-file.ts';
 import { treesOf } from './index-trees.ts';
+import { followIndex, keptTree } from './kept-index.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit, readCommit } from './read-ref.ts';
 import { rememberNothingStaged, stagedChanges } from './staged.ts';
-import { followCommit, forgetStaged, indexEntry, stage, unstage, updateIndex } from './staging.ts';
+import { followCommit, forgetStaged, indexEntry, stage, stageAll, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
@@ -31,16 +33,36 @@ import { copyIndex, ISOLATED } from './tree.ts';
 export async function prepareCommit(
   repository: Repository,
   changes: readonly Difference[],
-  { folder, message }: CommitPlan,
+  { folder, message, seen = null }: CommitPlan,
 ): Promise<PreparedCommit> {
   const note = readNote(folder);
   await noteHead(repository, folder, { tree: note?.tree ?? null, message });
   const index = indexFile(folder);
-  const inOwnIndex = { GIT_INDEX_FILE: index };
   const { isNothing, stamp } = await stagedChanges(repository);
-  await copyIndex(repository, index);
   // An index without staged changes is as the last commit is.
-  const isCommitted = isNothing && (await readIndexFile(repository))?.stamp === stamp;
+  const committed = isNothing && (await readIndexFile(repository))?.stamp === stamp ? stamp : null;
+  const whole = seen !== null && keptTree(seen.index) === seen.tree ? seen.index : null;
+  const isStaged =
+    committed !== null &&
+    whole !== null &&
+    (await stageAll(repository, changes, stagedFile(folder), { index: whole, stamp: committed }));
+  if (isStaged) copyIndexFile(whole, index);
+  else await stageInBoth(repository, changes, folder, committed !== null);
+  // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
+  const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
+  return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), GIT_INDEX_FILE: index } };
+}
+
+/** Makes the index of the commit and stages the changes in the user's index. */
+async function stageInBoth(
+  repository: Repository,
+  changes: readonly Difference[],
+  folder: string,
+  isCommitted: boolean,
+): Promise<void> {
+  const index = indexFile(folder);
+  const inOwnIndex = { GIT_INDEX_FILE: index };
+  await copyIndex(repository, index);
   if (!isCommitted) {
     const head = await headCommit(repository);
     const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
@@ -50,9 +72,6 @@ export async function prepareCommit(
     updateIndex(repository, changes.map(indexEntry), inOwnIndex),
     stage(repository, changes, stagedFile(folder), isCommitted),
   );
-  // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
-  const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
-  return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), ...inOwnIndex } };
 }
 
 /** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
@@ -62,6 +81,13 @@ export interface CommitPlan {
   /** Where the attempt is noted, for an owner that takes over. */
   readonly folder: string;
   readonly message: string;
+  /** The index that the tree of the commit was seen in; absent or null if the commit has another tree. */
+  readonly seen?: SeenIndex | null;
+}
+
+export interface SeenIndex {
+  readonly index: string;
+  readonly tree: string;
 }
 
 export interface PreparedCommit {
@@ -99,17 +125,17 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
 }
 
 /**
- * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. With the `tree` of
- * the commit that was prepared, the index is right already, and the answer is true.
+ * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. If the commit has the
+ * tree that was `seen`, as it was prepared, the index is right already, and the answer is true.
  */
 export async function finishCommit(
   repository: Repository,
   folder: string,
   commit: string,
-  tree: string | null = null,
+  seen: SeenIndex | null = null,
 ): Promise<boolean> {
-  const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
-  if (isAsPrepared) await noteEqualIndex(repository, indexFile(folder), tree);
+  const isAsPrepared = seen !== null && (await readCommit(repository, commit)).tree === seen.tree;
+  if (isAsPrepared) await noteCommitted(repository, seen);
   rmSync(indexFile(folder), { force: true });
   if (isAsPrepared) forgetStaged(stagedFile(folder));
   else await followCommit(repository, stagedFile(folder), commit);
@@ -117,12 +143,12 @@ export async function finishCommit(
   return isAsPrepared;
 }
 
-/** Nothing is staged if the user's index has exactly the entries of the one that this tree was committed from. */
-async function noteEqualIndex(repository: Repository, committed: string, tree: string): Promise<void> {
+/** Nothing is staged if the user's index has the tree of the commit. Then it also has the entries of the one that the tree was seen in. */
+async function noteCommitted(repository: Repository, { index, tree }: SeenIndex): Promise<void> {
   const user = await readIndexFile(repository);
-  const own = treesOf(committed);
-  if (user !== null && own !== null && own.id === treesOf(utf8(user.path))?.id)
-    rememberNothingStaged(repository, tree, user.stamp);
+  if (user === null || treesOf(utf8(user.path))?.id !== tree) return;
+  rememberNothingStaged(repository, tree, user.stamp);
+  followIndex(index, tree, user.stamp);
 }
 
 /**

@@ -35,6 +35,18 @@ export function isUntouched(scratch: string, { stamp }: KeptIndex): boolean {
   return stamp === stampOfScratch(scratch);
 }
 
+/** The tree of a kept index that is as it was; null if there is none. */
+export function keptTree(scratch: string): string | null {
+  const kept = keptIndexes.get(scratch);
+  return kept !== undefined && isUntouched(scratch, kept) ? kept.tree : null;
+}
+
+/** The user's index has become as the kept one is: all files in it are tracked. */
+export function followIndex(scratch: string, tree: string, stamp: string): void {
+  const kept = keptIndexes.get(scratch);
+  if (kept?.tree === tree) keptIndexes.set(scratch, { ...kept, of: stamp, untracked: [] });
+}
+
 export function isKept(scratch: string): boolean {
   return keptIndexes.has(scratch);
 }

@@ -30,7 +30,10 @@ async function commit(meanwhile: () => void = () => {}): Promise<void> {
   const { args, env } = await prepareCommit(repository, changes, { folder: notes, message: 'work' });
   meanwhile();
   at.gitWith(env, ...args);
-  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim(), tree);
+  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim(), {
+    index: at.scratch,
+    tree,
+  });
 }
 
 /** A program in place of git that cannot answer. */

@@ -11,6 +11,7 @@ import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
+import { replaceIndex } from './copy-index.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
@@ -24,14 +25,35 @@ export async function stage(
   note: string,
   isCommitted = false,
 ): Promise<void> {
-  // A note of an earlier attempt stays: it has the entries from before that attempt.
-  if (!existsSync(note)) {
-    // A new file may replace the files of a folder or a file in its way.
-    const isSimple = isCommitted && changes.every(({ kind }) => kind !== 'new');
-    const staged = isSimple ? changes.map(committedEntry) : await replacedEntries(repository, changes);
-    replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
-  }
+  // A new file may replace the files of a folder or a file in its way.
+  const isSimple = isCommitted && changes.every(({ kind }) => kind !== 'new');
+  if (isSimple) noteReplaced(note, changes.map(committedEntry));
+  else if (!existsSync(note)) noteReplaced(note, await replacedEntries(repository, changes));
   await updateIndex(repository, changes.map(indexEntry));
+}
+
+/**
+ * Stages all changes since the last commit at once, by replacing the user's index, which is as that commit is and has this
+ * stamp, with one that has them; false if that is not possible.
+ */
+export async function stageAll(
+  repository: Repository,
+  changes: readonly Difference[],
+  note: string,
+  { index, stamp }: { readonly index: string; readonly stamp: string },
+): Promise<boolean> {
+  if (existsSync(note)) return false;
+  // What a new file replaces is among the changes.
+  noteReplaced(note, changes.map(committedEntry));
+  const isDone = await replaceIndex(repository, stamp, index);
+  // The user has staged something meanwhile, which another note must name.
+  if (!isDone) rmSync(note);
+  return isDone;
+}
+
+/** A note of an earlier attempt stays: it has the entries from before that attempt. */
+function noteReplaced(note: string, staged: readonly Staged[]): void {
+  if (!existsSync(note)) replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
 }
 
 /** One file that Ralph has staged. */
@@ -44,8 +66,9 @@ interface Staged {
 }
 
 /** The entry of a file that is as in the last commit, which the changes are compared with. */
-function committedEntry({ path, modes, object, becomes }: Difference): Staged {
-  return { path, entry: `${modes[1]} ${becomes}`, before: [`${modes[0]} ${object}\t${path}\0`] };
+function committedEntry({ path, kind, modes, object, becomes }: Difference): Staged {
+  const before = kind === 'new' ? [] : [`${modes[0]} ${object}\t${path}\0`];
+  return { path, entry: `${modes[1]} ${becomes}`, before };
 }
 
 /** The commit has what was staged for it. */

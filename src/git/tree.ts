@@ -8,11 +8,12 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { copyFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository } from './git.ts';
+import { copyIndexFile } from './copy-index.ts';
 import { entriesIn, indexFile } from './index-file.ts';
 import { treesOf, writeTrees } from './index-trees.ts';
 import { isKept, isUntouched, keepIndex, takeKeptIndex, type KeptIndex } from './kept-index.ts';
@@ -263,14 +264,10 @@ export async function copyIndex(repository: Repository, scratch: string): Promis
   // An earlier process may have been killed.
   rmSync(scratch, { force: true });
   rmSync(`${scratch}.lock`, { force: true });
-  const found = statSync(index, { throwIfNoEntry: false });
   // A FIFO in its place would block this process.
-  if (found?.isFile() !== true) return;
+  if (statSync(index, { throwIfNoEntry: false })?.isFile() !== true) return;
   try {
-    const { atimeMs, mtimeMs } = found;
-    copyFileSync(index, scratch);
-    // Git compares file contents only for files that are not older than the index.
-    utimesSync(scratch, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+    copyIndexFile(index, scratch);
   } catch (error) {
     throw new GitError(`cannot copy the index: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -35,6 +35,7 @@ const commit = (order: Partial<GitCommitOrder> = {}, interrupt = new AbortContro
     repository: { ...at.repository(), interrupt },
     folder,
     start: START,
+    index: at.scratch,
     message: () => 'Add b',
     isMessageByAgent: false,
     run,

@@ -19,6 +19,7 @@ import {
   movedHead,
   prepareCommit,
   readNote,
+  type SeenIndex,
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
 import { GitError, utf8, type Repository } from '../git/git.ts';
@@ -34,6 +35,8 @@ export interface GitCommitOrder {
   readonly folder: string;
   /** The record of the loop's start. */
   readonly start: string;
+  /** The index of the last look at the files. */
+  readonly index: string;
   /** The commit message; null if the agent gave none. */
   readonly message: () => string | null;
   /** Whether the agent ran after the checks, to write the message. */
@@ -80,7 +83,8 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   if (changes.length > 0) {
     const all = await differences(repository, note?.head ?? (await emptyTree(repository)), tree);
     // With other changes in the tree, the commit has another tree.
-    return makeCommit(order, changes, { warning, tree: all.length === changes.length ? tree : null });
+    const seen = all.length === changes.length ? { index: order.index, tree } : null;
+    return makeCommit(order, changes, { warning, seen });
   }
   // An agent that is asked for a message may commit by itself.
   const byAgent = await movedHead(repository, folder);
@@ -91,18 +95,18 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
 async function makeCommit(
   order: GitCommitOrder,
   changes: readonly Difference[],
-  { warning, tree }: { readonly warning: string | null; readonly tree: string | null },
+  { warning, seen }: { readonly warning: string | null; readonly seen: SeenIndex | null },
 ): Promise<GitCommitResult> {
   const { repository, folder } = order;
   const message = order.message();
   if (message === null) return NO_MESSAGE;
   const problem = await problemWith(repository);
   if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
-  const { args, env } = await prepareCommit(repository, changes, { folder, message });
+  const { args, env } = await prepareCommit(repository, changes, { folder, message, seen });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
   if (ending === 'done') {
     const commit = (await headCommit(repository)) ?? '';
-    return finish(order, commit, warning, { tree, files: changes.length });
+    return finish(order, commit, warning, { seen, files: changes.length });
   }
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
@@ -118,10 +122,10 @@ async function finish(
   { repository, folder }: GitCommitOrder,
   commit: string,
   warning: string | null,
-  prepared: { readonly tree: string | null; readonly files: number } | null = null,
+  prepared: { readonly seen: SeenIndex | null; readonly files: number } | null = null,
 ): Promise<GitCommitResult> {
   try {
-    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.tree ?? null);
+    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.seen);
     const files = isAsPrepared && prepared !== null ? { files: prepared.files } : {};
     return { ending: 'done', commit, warning, ...files };
   } catch (error) {

@@ -26,7 +26,7 @@ import { withSubject } from './commit-subject.ts';
 import { gitIn } from './git.ts';
 import { commitWithGit, NO_MESSAGE } from './git-commit.ts';
 import { lookForChanges } from './look-for-changes.ts';
-import type { LoopTree } from './loop-tree.ts';
+import { checkpointIndex, type LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
 import { taskEnvironment, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
@@ -131,6 +131,7 @@ class ScmTasks {
       repository,
       folder: this.#folder,
       start: startRef(this.#loop.spec),
+      index: checkpointIndex(this.#loop.folder),
       message: () => messageFrom(this.#loop, this.#effect),
       isMessageByAgent: typeof message === 'object',
       run: (args, env) => this.#run(program, args, task, index, env),
