@@ -4,7 +4,8 @@
  * E1  Every event is judged by `admits`, journaled, then folded; nothing else changes the state.
  * E2  The driver starts every wanted effect that is not in flight, and interrupts every effect in flight that is no
  *     longer wanted. It starts nothing else before an interrupted effect is gone.
- * E3  The journal is synced before an effect touches the world, and before the sender learns that a control was taken.
+ * E3  The journal is synced before a run, a check, a commit or a restored file, before a wait, and before the sender learns
+ *     that a control was taken. Looks, prompts and checkpoints write only what is replaced when they are carried out again.
  * E4  The driver ends an open run that is not wanted, even one that it knows only from the journal.
  * E5  An effect that throws ends the loop as `fatal`. When the journal cannot be written, the driver ends everything in
  *     flight and does nothing more: the next owner finds the loop as the journal has it.
@@ -242,6 +243,7 @@ export class Engine implements Driver {
 
   async #perform(effect: Exclude<Effect, { type: 'record' | 'rest' }>, task: Task): Promise<void> {
     const { workspace, clock, observers } = this.#ports;
+    if (needsSync(effect, clock.now())) this.sync();
     for (const observer of observers) observer.began?.(effect);
     switch (effect.type) {
       case 'probe': {
@@ -260,8 +262,6 @@ export class Engine implements Driver {
         return;
       }
       case 'restore': {
-        // What is put back must be known to have been changed.
-        this.sync();
         const restoration = await workspace.restore(effect);
         this.append({ type: 'evidence.restored', key: effect.key, ...restoration });
         return;
@@ -269,7 +269,6 @@ export class Engine implements Driver {
       case 'run':
         return performRun(this, effect, task);
       case 'check': {
-        this.sync();
         const { iteration, run, index, check } = effect;
         const { killGraceMs } = this.#known.state.policy.timeouts;
         const result = await workspace.check(effect, killGraceMs, task.interrupted);
@@ -278,14 +277,12 @@ export class Engine implements Driver {
         return;
       }
       case 'changes': {
-        this.sync();
         const found = await workspace.changes(effect, task.interrupted);
         if (found === null) return;
         this.append({ type: 'changes.found', iteration: effect.iteration, ...found });
         return;
       }
       case 'commit': {
-        this.sync();
         const { killGraceMs } = this.#known.state.policy.timeouts;
         const made = await workspace.commit(effect, killGraceMs, task.interrupted);
         if (made === null) return;
@@ -293,9 +290,9 @@ export class Engine implements Driver {
         return;
       }
       case 'checkpoint': {
-        const touches = workspace.hasRecords();
-        if (touches) this.sync();
-        const taken = touches ? await workspace.checkpoint(effect, task.interrupted) : NO_CHECKPOINT;
+        const taken = workspace.hasRecords()
+          ? await workspace.checkpoint(effect, task.interrupted)
+          : NO_CHECKPOINT;
         if (taken === null) return;
         this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
         return;
@@ -357,6 +354,28 @@ export class Engine implements Driver {
 }
 
 const MAX_FAILED_ABORTS = 3;
+
+/** Whether the journal is synced before an effect begins (E3). A run is synced when its plan is written. */
+function needsSync(effect: Effect, now: number): boolean {
+  switch (effect.type) {
+    case 'restore':
+    case 'check':
+    case 'commit':
+      return true;
+    case 'wait':
+    case 'children':
+      // Most turns end with a wait that is already over.
+      return effect.until === null || effect.until > now;
+    case 'record':
+    case 'rest':
+    case 'probe':
+    case 'examine':
+    case 'run':
+    case 'changes':
+    case 'checkpoint':
+      return false;
+  }
+}
 
 /** Why the engine stopped driving. */
 export type EngineStop =

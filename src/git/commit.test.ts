@@ -1,15 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import type { Difference } from './differences.ts';
@@ -21,8 +12,6 @@ import {
   cancelCommit,
   wasAttempted,
 } from './commit.ts';
-import type { Repository } from './git.ts';
-import { seeTreeToCommit } from './seen-tree.ts';
 import { problemWith } from './state.ts';
 import { recordTree, writeTree } from './tree.ts';
 
@@ -404,75 +393,5 @@ describe('a repository that cannot be committed to', () => {
     const anonymous = { ...at.repository(), env };
     expect(await problemWith(anonymous)).toContain('git config user.name');
     expect(readFileSync(at.path('.git/HEAD'), 'utf8')).toBe('ref: refs/heads/main\n');
-  });
-});
-
-describe('a commit of all changes since the last one', () => {
-  /** A program in place of git that cannot answer. */
-  const withoutGit = (): Repository => ({ ...at.repository(), command: ['/bin/false'] });
-  const staged = () => at.git('diff', '--cached', '--name-status', '--no-renames').split('\n').slice(0, -1);
-  const prepare = async (where = withoutGit()) => {
-    const seen = { index: at.scratch, ...(await seeTreeToCommit(at.repository(), at.scratch)) };
-    const list = await changesSince(at.repository(), { start: START, tree: seen.tree });
-    return { seen, ...(await prepareCommit(where, list, { folder: notes, message: 'work', seen })) };
-  };
-  const CHANGES = ['M\tchanged', 'A\tdeep/new'];
-
-  beforeEach(async () => {
-    for (const name of ['changed', 'same']) at.write(name, name);
-    at.commits();
-    await recordStart();
-    at.write('changed', '2');
-    at.write('deep/new', '1');
-  });
-
-  it('is prepared without git', async () => {
-    const { seen, args, env } = await prepare();
-    expect(staged()).toEqual(CHANGES);
-    at.gitWith(env, ...args);
-    expect(await finishCommit(withoutGit(), notes, at.git('rev-parse', 'HEAD').trim(), seen)).toBe(true);
-    expect([at.status, staged()]).toEqual([[], []]);
-    at.write('changed', '3');
-    const { tree } = await seeTreeToCommit(at.repository(), at.scratch);
-    expect(at.git('diff', '--name-only', 'HEAD', tree)).toBe('changed\n');
-  });
-
-  it('is cancelled', async () => {
-    await prepare();
-    await cancelCommit(at.repository(), notes);
-    expect(staged()).toEqual([]);
-    expect(at.status.toSorted()).toEqual([' M changed', '?? deep/new']);
-  });
-
-  it('keeps the permissions of the index, and the files that changed after the look as changed', async () => {
-    chmodSync(at.path('.git/index'), 0o640);
-    await seeTreeToCommit(at.repository(), at.scratch);
-    const { args, env } = await prepare();
-    at.write('same', 'SAME');
-    expect(statSync(at.path('.git/index')).mode & 0o777).toBe(0o640);
-    at.gitWith(env, ...args);
-    expect(at.status).toEqual([' M same']);
-  });
-
-  it('is prepared with git if the user has staged something', async () => {
-    at.write('mine', '1');
-    await recordStart();
-    at.write('changed', '4');
-    at.git('add', 'mine');
-    const { args, env } = await prepare(at.repository());
-    expect(staged()).toContain('A\tmine');
-    at.gitWith(env, ...args);
-    expect(committed()).toEqual(['M', 'changed']);
-    expect(staged()).toEqual(['A\tmine']);
-  });
-
-  it('waits for another git that holds the index', async () => {
-    writeFileSync(at.path('.git/index.lock'), '');
-    const prepared = prepare(at.repository());
-    await vi.waitFor(() => expect(existsSync(join(notes, 'staged'))).toBe(true));
-    expect(staged()).toEqual([]);
-    rmSync(at.path('.git/index.lock'));
-    await prepared;
-    expect(staged()).toEqual(CHANGES);
   });
 });

@@ -68,6 +68,9 @@ export class EngineWatch implements Observer {
   }
 
   began(effect: Effect): void {
+    // A machine may crash while the loop waits for hours.
+    if (effect.type === 'wait' && (effect.until ?? Infinity) > this.#world.clock)
+      this.#life.touches(effect.key);
     if (this.#life.isDead) return;
     this.#beganAt = this.#life.clock.now();
     this.#look(() => this.#oracle.started(effect));
