@@ -60,7 +60,15 @@ await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
   { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
 asOneFile('reading', 'reading-all');
-await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
+await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', [
+  { name: 'parser', test: withImports(['src/cli/program.ts']), priority: 3 },
+  {
+    name: 'control',
+    test: withImports(['src/cli/from-inside.ts', 'src/cli/control.ts', 'src/store/deliver.ts']),
+    priority: 2,
+  },
+  { name: 'drive', test: withImports(['src/cli/run.ts', 'src/cli/resume.ts']), priority: 1 },
+]);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
