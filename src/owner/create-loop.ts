@@ -30,7 +30,7 @@ import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { moveStaleMarkers } from './markers.ts';
-import { OwnedLoop } from './owner.ts';
+import type { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt, withRealPaths } from './prompt-source.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { UserError } from '../user-error.ts';
@@ -172,7 +172,9 @@ async function writeLoop(
     : await recordStart({ spec, folder, env, policy, hasRun: false });
   notes.push(...(recorded?.notes ?? []));
 
-  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform, turns });
+  // What drives a loop is not needed for one that is refused.
+  const owner = await import('./owner.ts');
+  const loop = new owner.OwnedLoop({ spec, folder, env, notes, release, perform, turns });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
