@@ -9,10 +9,13 @@ import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { isInRepository } from '../git/fingerprint.ts';
+import { gitPath } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
+import { userGit } from '../scm/user-git.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
@@ -86,7 +89,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   ];
   await forgetDeadCreations();
   prepareWorkspace(workspace);
-  const claimed = await claimName(request, notes);
+  const [claimed] = await Promise.all([claimName(request, notes), findRepository(request)]);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];
   try {
     return await writeLoop(request, claimed, notes, undo);
@@ -135,6 +138,13 @@ function prepareWorkspace(workspace: string): void {
   } catch (error) {
     throw asUserError(error, join(workspace, '.ralph'));
   }
+}
+
+/** Lets git find the repository while the locks are taken. The record of the start needs its paths, which are kept in memory. */
+async function findRepository({ policy, workspace, env, worktree }: LoopRequest): Promise<void> {
+  if (worktree === true || !isInRepository(workspace)) return;
+  // An error is reported where the record is made.
+  await gitPath(userGit(policy, workspace, env), ['--absolute-git-dir']).catch(() => {});
 }
 
 /** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
