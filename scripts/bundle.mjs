@@ -62,14 +62,15 @@ await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
   { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
 asOneFile('reading', 'reading-all');
-// What is loaded together is one file, which loads faster than several: the parser, the commands that read or change a loop, creating a
-// loop, and driving one.
+// What is loaded together is one file, which loads faster than several: the parser, what controls a loop, what shows one, what
+// creates one, and what drives one.
 await buildCommand(
   { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   '[name].js',
   together([
     ['parser', 'src/cli/program.ts'],
     ['control', 'src/cli/from-inside.ts', 'src/cli/control.ts', 'src/store/deliver.ts'],
+    ['show', ...['wait', 'status', 'ls', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`)],
     ['create', 'src/cli/run.ts'],
     ['drive', 'src/cli/drive.ts', 'src/owner/owner.ts', 'src/cli/resume.ts'],
   ]),
