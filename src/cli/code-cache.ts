@@ -6,7 +6,7 @@
  *    files in a package of npm have the same time, so that alone says nothing.
  * 2. A cache can contain any code. It is in the state folder, which a sandboxed agent does not see, in a folder that belongs to
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
- *    in the repository that the hook is called in, which may contain anything.
+ *    in the repository that the command is called in, which may contain anything.
  * 3. A cache contains its code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
  *    process. A comparison takes less time than loading zlib for a checksum. The code is synced before it is found, so that
  *    after a crash of the machine it is not empty in both places.
