@@ -40,8 +40,8 @@ export function startUp() {
   return [
     row('version', '--version'),
     row('status', 'status', ` for an ended loop; ${read.toFixed(0)} ms if it has to be read`),
-    row('stop', 'stop', ' for an ended loop', 2),
-    row('run', 'run -m 1', ', an agent that answers at once, outside of a repository', 4),
+    row('stop', 'stop', ' for an ended loop', 2.2),
+    row('run', 'run -m 1', ', an agent that answers at once, outside of a repository', 4.5),
     {
       what: `recovery of a journal of 10,000 iterations (${events} events); ${(whole.recovered - whole.bare).toFixed(0)} ms without its snapshot`,
       ours: `${over.toFixed(0)} ms on top of start-up`,
