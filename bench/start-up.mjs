@@ -1,5 +1,5 @@
 // The start-up time of the command, and the time that recovery adds.
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { medians, scratch } from './measure.mjs';
@@ -12,6 +12,8 @@ export function startUp() {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
     version: () => box.ralph('--version').ms,
     status: () => box.ralph('status', 'small').ms,
+    run: () => timeToRun(box, agent),
+    stop: () => box.ralph('stop', 'small').ms,
   });
   const { read } = medians(7, { read: () => timeToRead(box, 'small') });
   box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'large', '-m', '100', '--', agent);
@@ -27,17 +29,19 @@ export function startUp() {
     recovered: () => timeToRead(box, 'large'),
   });
   box.done();
-  const row = (name, command, more = '') => ({
+  const row = (name, command, more = '', limit = 1.4) => ({
     what: `start-up of \`ralph ${command}\`${more}`,
     ours: `${all[name].toFixed(0)} ms`,
     against: `${all.bare.toFixed(0)} ms, \`node -e 0\``,
     ratio: all[name] / all.bare,
-    limit: 1.4,
+    limit,
   });
   const over = recovery.recovered - recovery.bare;
   return [
     row('version', '--version'),
     row('status', 'status', ` for an ended loop; ${read.toFixed(0)} ms if it has to be read`),
+    row('stop', 'stop', ' for an ended loop', 2.2),
+    row('run', 'run -m 1', ', an agent that answers at once, outside of a repository', 4.5),
     {
       what: `recovery of a journal of 10,000 iterations (${events} events); ${(whole.recovered - whole.bare).toFixed(0)} ms without its snapshot`,
       ours: `${over.toFixed(0)} ms on top of start-up`,
@@ -47,6 +51,27 @@ export function startUp() {
       unit: 'ms',
     },
   ];
+}
+
+/** How long a loop of one iteration takes in a workspace without others. */
+function timeToRun(box, agent) {
+  const workspace = join(box.root, 'once');
+  mkdirSync(workspace);
+  writeFileSync(join(workspace, 'PROMPT.md'), 'do it\n');
+  const { ms } = box.ralph(
+    'run',
+    '-q',
+    '-f',
+    join(workspace, 'PROMPT.md'),
+    '--cwd',
+    workspace,
+    '-m',
+    '1',
+    '--',
+    agent,
+  );
+  rmSync(workspace, { recursive: true });
+  return ms;
 }
 
 /** How long `ralph status` takes if it remembers nothing about a loop. */

@@ -6,6 +6,8 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'no
 import { dirname, resolve } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
+import { together, withImports } from './groups.mjs';
+import { withPlainExports } from './plain-exports.mjs';
 
 const PRICES = '@pydantic/genai-prices';
 const PRICE_TABLE = 'genai-prices.json';
@@ -60,7 +62,19 @@ await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
   { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
 asOneFile('reading', 'reading-all');
-await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
+// What is loaded together is one file, which loads faster than several: the parser, what controls a loop, what shows one, what
+// creates one, and what drives one.
+await buildCommand(
+  { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
+  '[name].js',
+  together([
+    ['parser', 'src/cli/program.ts'],
+    ['control', 'src/cli/from-inside.ts', 'src/cli/control.ts', 'src/store/deliver.ts'],
+    ['show', ...['wait', 'status', 'ls', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`)],
+    ['create', 'src/cli/run.ts'],
+    ['drive', 'src/cli/drive.ts', 'src/owner/owner.ts', 'src/cli/resume.ts'],
+  ]),
+);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
@@ -115,6 +129,7 @@ function buildCommand(input, chunkFileNames, groups) {
       withLazyWidths(),
       withoutImport(),
       withHighResolutionTime(),
+      withPlainExports(),
       inAscii(),
     ],
     output: {
@@ -334,21 +349,6 @@ function withLazyWidths() {
 /** A module with functions that load another one when they are called. */
 function lazily(load, names) {
   return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
-}
-
-/** Matches the given source files and everything that they import statically. */
-function withImports(files) {
-  const found = new Set();
-  const add = (file) => {
-    if (found.has(file)) return;
-    found.add(file);
-    const imports = readFileSync(file, 'utf8').matchAll(
-      /^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)';/gm,
-    );
-    for (const [, path] of imports) add(resolve(dirname(file), path));
-  };
-  for (const file of files) add(resolve(file));
-  return (id) => found.has(id);
 }
 
 /**

@@ -1,16 +1,17 @@
 /**
- * A cache of the compiled code of commands that compile for longer than they run: the hooks that host programs call after every
- * turn, `ralph status` and `ralph ls`.
+ * A cache of the compiled code of the command, which would compile for longer than it runs: people wait for every command, and
+ * sessions for their hooks after every turn.
  *
  * 1. Only files in the command's own folder are cached, each for its inode, size and times, this Node.js and this processor. All
  *    files in a package of npm have the same time, so that alone says nothing.
  * 2. A cache can contain any code. It is in the state folder, which a sandboxed agent does not see, in a folder that belongs to
  *    this user and that only they can write; otherwise there is no cache. Nor is there one in a sandbox, or if the state folder is
- *    in the repository that the hook is called in, which may contain anything.
+ *    in the repository that the command is called in, which may contain anything.
  * 3. A cache contains its code twice, and is used only if both are the same: V8 does not look, and a damaged cache would end this
  *    process. A comparison takes less time than loading zlib for a checksum. The code is synced before it is found, so that
  *    after a crash of the machine it is not empty in both places.
- * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled.
+ * 4. It is written when the work is done, as a whole or not at all, and by the first few calls only: each adds what it compiled. The
+ *    call that makes the state folder writes none.
  * 5. A file that imports modules is not cached, because that would need an experimental feature.
  * 6. Whatever goes wrong with a cache, the command works without it.
  *
@@ -37,7 +38,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 /** Loads the files of a folder through the cache from now on. */
 export function useCodeCache(own: string, env: NodeJS.ProcessEnv = process.env): void {
   const folder = placeOf(env);
-  if (folder === null) return;
+  if (folder === null || !existsSync(dirname(folder))) return;
   // Not from node:module, which takes a millisecond to load.
   const { extensions } = require;
   const compile = extensions['.js'];

@@ -1,19 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { checkSpendLimits } from '../owner/money.ts';
-import { nothingToPause } from '../owner/unfinished-loops.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import type { Control } from '../loop/event.ts';
 import { questionFor } from '../loop/questions.ts';
 import { isInSession } from '../store/spec.ts';
 import { queuedControls } from '../store/inbox.ts';
 import { UserError } from '../user-error.ts';
-import { brief } from './lines.ts';
-import { findOwned, refuseEndedInSession, sendTo } from './loops.ts';
+import { brief } from './brief.ts';
+import { findOwned, refuseDone, refuseEnded, refuseEndedInSession, sendTo } from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
-import { closest } from '../config/closest.ts';
-import { unchangedLimit } from '../config/policy.ts';
-import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import { warn } from './print.ts';
 
 interface Where {
@@ -30,6 +24,7 @@ export async function pause(name: string, options: Where): Promise<number> {
     return 0;
   }
   if (loop.owner === null && loop.trouble === null && !isInSession(loop.spec)) {
+    const { nothingToPause } = await import('../owner/unfinished-loops.ts');
     warn(`ralph: warning: ${nothingToPause(loop)}\n`);
     return 0;
   }
@@ -113,55 +108,4 @@ export async function answer(
 /** Words on the command line, or for `-` what stdin has: a program need not care how its text begins. */
 function wordsOrStdin(words: string): string {
   return words === '-' ? readFileSync(0, 'utf8').trim() : words;
-}
-
-/** `ralph set`: changes the limits of a loop. */
-export async function set(name: string, settings: readonly string[], options: Where): Promise<number> {
-  const limits: SetLimits = Object.fromEntries(
-    settings.flatMap((text) => Object.entries(parseSetting(text))),
-  );
-  const loop = await findOwned(workspaceOf(options), name);
-  refuseEnded(loop);
-  await checkSpendLimits(limits, loop.spec.agent);
-  return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
-}
-
-type SetLimits = Extract<Control, { type: 'set' }>['limits'];
-
-const SETTINGS: Readonly<Record<string, (key: string, value: string) => SetLimits>> = {
-  'max-iterations': (key, value) => ({ iterations: parseWhole(key, value, 1) }),
-  'max-time': (key, value) => ({ timeMs: parseDuration(key, value) }),
-  'max-failures': (key, value) => ({ failures: parseWhole(key, value, 1) }),
-  'max-unchanged': (key, value) => ({ unchanged: unchangedLimit(parseWhole(key, value, 0)) ?? null }),
-  'max-output': (key, value) => ({ outputBytes: parseSize(key, value) }),
-  'max-tokens': (key, value) => ({ tokens: parseWhole(key, value, 1) }),
-  'max-cost': (key, value) => ({ costUsd: parseAmount(key, value) }),
-};
-
-function parseSetting(text: string): SetLimits {
-  const at = text.indexOf('=');
-  const key = at < 0 ? text : text.slice(0, at);
-  const parse = SETTINGS[key];
-  if (at < 0 || parse === undefined) {
-    const keys = Object.keys(SETTINGS);
-    const meant = parse === undefined ? closest(key, keys) : null;
-    const hint = meant === null ? '' : ` (did you mean ${meant}?)`;
-    throw new UserError(
-      `expected KEY=VALUE with KEY one of ${keys.join(', ')}, got ${JSON.stringify(text)}${hint}`,
-    );
-  }
-  return parse(key, text.slice(at + 1));
-}
-
-function refuseEnded(loop: LoopReading): void {
-  refuseEndedInSession(loop);
-  refuseDone(loop);
-  const { name } = loop.spec;
-  if (loop.state.outcome !== null)
-    throw new UserError(`loop ${name} has ended; resume it with: ralph resume ${name}`);
-}
-
-function refuseDone({ spec: { name }, state: { outcome } }: LoopReading): void {
-  if (outcome?.type === 'done')
-    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
 }

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import type { EndRecord } from '../store/end-record.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
@@ -8,6 +7,7 @@ import { UserError } from '../user-error.ts';
 import { sandboxFront } from './sandbox-front.ts';
 import { sandboxLine } from './status.ts';
 import { Console, detailLine } from './console.ts';
+import { useLittleMemory } from './little-memory.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
@@ -31,10 +31,7 @@ export async function drive(
 }
 
 async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
-  // A loop runs for hours and allocates little, so the young generation need not grow, and the old one may grow by half before it is
-  // collected. Node would let it grow to four times its size, which is garbage, and starting an agent takes longer with it.
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=50');
+  const useMemory = useLittleMemory();
   const view = new Console(loop.spec, options, loop.mask);
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
@@ -76,6 +73,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     return 3;
   } finally {
     stopWaking();
+    useMemory();
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
   }

@@ -11,7 +11,7 @@ import type { LoopReport } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { hideKeys } from '../store/secrets.ts';
+import { brief } from './brief.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
@@ -294,15 +294,6 @@ function endLines(
     case 'stopped':
       return [];
   }
-}
-
-/** A command on one line, cut where it is too long for one. */
-export function brief(command: string): string {
-  const line = hideKeys(command)
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ⏎ ')
-    .replaceAll(/\s+/g, ' ');
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
 /** The limits of a policy that are set; the number of iterations is always one of them. */

@@ -57,6 +57,21 @@ export function refuseEndedInSession({ spec, state }: LoopReading): void {
     );
 }
 
+/** Throws if a loop has ended: it takes no changes until it is resumed. */
+export function refuseEnded(loop: LoopReading): void {
+  refuseEndedInSession(loop);
+  refuseDone(loop);
+  const { name } = loop.spec;
+  if (loop.state.outcome !== null)
+    throw new UserError(`loop ${name} has ended; resume it with: ralph resume ${name}`);
+}
+
+/** Throws if a loop is done: nothing continues it. */
+export function refuseDone({ spec: { name }, state: { outcome } }: LoopReading): void {
+  if (outcome?.type === 'done')
+    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
+}
+
 function whenTaken({ spec, state }: LoopReading): string {
   if (isInSession(spec))
     return state.control.paused

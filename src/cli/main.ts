@@ -39,14 +39,11 @@ async function main(args: readonly string[]): Promise<number> {
     ]);
     return runInSandbox(args, requests).catch(explainError);
   }
+  useCodeCache(import.meta.dirname);
   const [command, name] = args;
-  if (isQuestion(args)) {
-    useCodeCache(import.meta.dirname);
-    return (await import('./answers.ts')).answer(args);
-  }
+  if (isQuestion(args)) return (await import('./answers.ts')).answer(args);
   // A session waits for its hook after every turn.
   if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
-    useCodeCache(import.meta.dirname);
     const { hookCommand, leaveAtOnce } = await import('./hook.ts');
     const code = await hookCommand(name);
     // A test that loads this file lives on.

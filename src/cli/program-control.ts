@@ -44,7 +44,7 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
   add('set <name> <settings...>', 'change the limits of a loop: max-iterations=20 max-time=2h …')
     .option(...WORKSPACE)
     .action(async (name: string, settings: readonly string[], options: object) => {
-      const { set } = await import('./control.ts');
+      const { set } = await import('./set.ts');
       done(await set(name, settings, options));
     });
   add('rewind <name> <checkpoint>', 'restore the files as they were after iteration N, or at the start')

@@ -80,7 +80,21 @@ function withTaskLast(words: readonly string[]): readonly string[] {
   return at < 0 ? words : [...words.toSpliced(at, 1), '--', words[at] ?? ''];
 }
 
+/** The parser for a command line: with the one command that is called, or with all if another command or help is asked for. */
 function build(given: readonly string[], command: readonly string[], done: Done): Command {
+  const [first = '-'] = given;
+  const isOne = !first.startsWith('-') && first !== 'help';
+  const program = isOne ? define(given, command, done, first) : null;
+  return program === null || program.commands.length === 0 ? define(given, command, done, null) : program;
+}
+
+/** Defines the commands; with the name of one only that one, because defining all takes milliseconds. */
+function define(
+  given: readonly string[],
+  command: readonly string[],
+  done: Done,
+  only: string | null,
+): Command {
   const called = given.find((word) => !word.startsWith('-'));
   const call: Call = { command, done, isCalled: (name) => called === name || called === 'help' };
   const program = new Command('ralph')
@@ -111,7 +125,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   program.hook('preAction', async (_, action) => {
     if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
   });
-  const add: Add = (name, description) => program.command(name).description(description);
+  const add: Add = (name, description) =>
+    only === null || name.split(' ', 1)[0] === only
+      ? program.command(name).description(description)
+      : NOT_DEFINED;
 
   program.commandsGroup('Run loops:');
   startCommands(add, call);
@@ -130,6 +147,10 @@ function build(given: readonly string[], command: readonly string[], done: Done)
   program.helpCommand('help [command]', 'print the help of a command');
   return program;
 }
+
+/** Stands for a command that is not defined: it takes every call of a definition and does nothing. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every method returns the command, as in a definition
+const NOT_DEFINED = new Proxy({}, { get: () => () => NOT_DEFINED }) as Command;
 
 /** Moves the loops of an earlier version to the state folder, where every command looks for them. */
 async function moveOldLoops(): Promise<void> {

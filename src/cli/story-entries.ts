@@ -13,7 +13,8 @@ import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
-import { brief, givenLimits, linesFor } from './lines.ts';
+import { brief } from './brief.ts';
+import { givenLimits, linesFor } from './lines.ts';
 import { oneLine } from './terminal.ts';
 import { WAITS } from './wait-text.ts';
 

@@ -8,7 +8,7 @@ import { isLoopId } from '../store/names.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
-import { brief } from './lines.ts';
+import { brief } from './brief.ts';
 import { planRows } from './plan-lines.ts';
 
 /** A label and its text. */

@@ -2,7 +2,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
 import { removeWorktree } from '../commands/remove-worktree.ts';
 import { listWorktrees } from '../views/worktrees.ts';
-import { brief } from './lines.ts';
+import { brief } from './brief.ts';
 import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';

@@ -9,10 +9,13 @@ import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { isInRepository } from '../git/fingerprint.ts';
+import { gitPath } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
+import { userGit } from '../scm/user-git.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
@@ -30,7 +33,7 @@ import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { moveStaleMarkers } from './markers.ts';
-import { OwnedLoop } from './owner.ts';
+import type { OwnedLoop } from './owner.ts';
 import { refuseEmptyPrompt, withRealPaths } from './prompt-source.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { UserError } from '../user-error.ts';
@@ -86,7 +89,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   ];
   await forgetDeadCreations();
   prepareWorkspace(workspace);
-  const claimed = await claimName(request, notes);
+  const [claimed] = await Promise.all([claimName(request, notes), findRepository(request)]);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];
   try {
     return await writeLoop(request, claimed, notes, undo);
@@ -137,6 +140,13 @@ function prepareWorkspace(workspace: string): void {
   }
 }
 
+/** Lets git find the repository while the locks are taken. The record of the start needs its paths, which are kept in memory. */
+async function findRepository({ policy, workspace, env, worktree }: LoopRequest): Promise<void> {
+  if (worktree === true || !isInRepository(workspace)) return;
+  // An error is reported where the record is made.
+  await gitPath(userGit(policy, workspace, env), ['--absolute-git-dir']).catch(() => {});
+}
+
 /** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
 async function writeLoop(
   request: LoopRequest,
@@ -172,7 +182,9 @@ async function writeLoop(
     : await recordStart({ spec, folder, env, policy, hasRun: false });
   notes.push(...(recorded?.notes ?? []));
 
-  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform, turns });
+  // What drives a loop is not needed for one that is refused.
+  const owner = await import('./owner.ts');
+  const loop = new owner.OwnedLoop({ spec, folder, env, notes, release, perform, turns });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);

@@ -94,6 +94,8 @@ function runFlock(descriptor: number, how: readonly string[] = ['-n']): Promise<
   return new Promise((resolve, reject) => {
     const child = spawn('flock', [...how, String(FIRST)], {
       stdio: ['ignore', 'ignore', 'ignore', descriptor],
+      // It would look for translations of messages that nobody sees.
+      env: { ...process.env, LC_ALL: 'C' },
     });
     child.once('error', (error) => {
       if ('code' in error && error.code === 'ENOENT') resolve(NOT_FOUND);

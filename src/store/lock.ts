@@ -5,11 +5,11 @@
  *    because the agent does not inherit the descriptor.
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  */
-import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { sha256 } from '../files/sha256.ts';
 import { flock, flockNow } from '../process/flock.ts';
 import { readOwner, type LockOwner } from './lock-owner.ts';
 
@@ -98,7 +98,7 @@ const MAX_SHOWN_BYTES = 500;
 /** The lock without a `flock` program: an abstract socket, whose name the kernel gives to only one process. */
 async function listen(path: string): Promise<(() => void) | null> {
   const { createServer } = await import('node:net');
-  const name = `\0ralph-${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
+  const name = `\0ralph-${sha256(path).slice(0, 40)}`;
   const server = createServer();
   server.unref();
   return new Promise((resolve) => {

@@ -6,11 +6,11 @@
  * 2. A file that is not exactly as `recordConsent` writes it holds no consent.
  * 3. A state folder inside the workspace may come with the repository, so what it holds is no consent.
  */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingsContent } from '../config/consent.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { sha256 } from '../files/sha256.ts';
 import { isInside, realPath } from '../git/worktree.ts';
 import { isRecord, list, object, rule, string } from '../loop/shape.ts';
 import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
@@ -92,8 +92,4 @@ function fileOf(workspace: string, state: string): string {
 
 function idOf(workspace: string): string {
   return sha256(workspace).slice(0, 32);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

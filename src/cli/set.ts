@@ -1,0 +1,50 @@
+import { closest } from '../config/closest.ts';
+import { unchangedLimit } from '../config/policy.ts';
+import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
+import type { Control } from '../loop/event.ts';
+import { checkSpendLimits } from '../owner/money.ts';
+import { UserError } from '../user-error.ts';
+import { findOwned, refuseEnded, sendTo } from './loops.ts';
+import { workspaceOf } from './workspace.ts';
+
+/** `ralph set`: changes the limits of a loop. */
+export async function set(
+  name: string,
+  settings: readonly string[],
+  options: { readonly cwd?: string },
+): Promise<number> {
+  const limits: SetLimits = Object.fromEntries(
+    settings.flatMap((text) => Object.entries(parseSetting(text))),
+  );
+  const loop = await findOwned(workspaceOf(options), name);
+  refuseEnded(loop);
+  await checkSpendLimits(limits, loop.spec.agent);
+  return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
+}
+
+type SetLimits = Extract<Control, { type: 'set' }>['limits'];
+
+const SETTINGS: Readonly<Record<string, (key: string, value: string) => SetLimits>> = {
+  'max-iterations': (key, value) => ({ iterations: parseWhole(key, value, 1) }),
+  'max-time': (key, value) => ({ timeMs: parseDuration(key, value) }),
+  'max-failures': (key, value) => ({ failures: parseWhole(key, value, 1) }),
+  'max-unchanged': (key, value) => ({ unchanged: unchangedLimit(parseWhole(key, value, 0)) ?? null }),
+  'max-output': (key, value) => ({ outputBytes: parseSize(key, value) }),
+  'max-tokens': (key, value) => ({ tokens: parseWhole(key, value, 1) }),
+  'max-cost': (key, value) => ({ costUsd: parseAmount(key, value) }),
+};
+
+function parseSetting(text: string): SetLimits {
+  const at = text.indexOf('=');
+  const key = at < 0 ? text : text.slice(0, at);
+  const parse = SETTINGS[key];
+  if (at < 0 || parse === undefined) {
+    const keys = Object.keys(SETTINGS);
+    const meant = parse === undefined ? closest(key, keys) : null;
+    const hint = meant === null ? '' : ` (did you mean ${meant}?)`;
+    throw new UserError(
+      `expected KEY=VALUE with KEY one of ${keys.join(', ')}, got ${JSON.stringify(text)}${hint}`,
+    );
+  }
+  return parse(key, text.slice(at + 1));
+}
