@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
@@ -88,5 +98,14 @@ describe('a commit of all changes since the last one', () => {
     rmSync(at.path('.git/index.lock'));
     await prepared;
     expect(staged()).toEqual(CHANGES);
+  });
+
+  it('is prepared although a killed Ralph has left the lock of the index, and no other process has', async () => {
+    const gone = spawnSync('true').pid;
+    writeFileSync(at.path(`.git/index.ralph-${gone}`), 'left');
+    linkSync(at.path(`.git/index.ralph-${gone}`), at.path('.git/index.lock'));
+    await prepare(at.repository());
+    expect(staged()).toEqual(CHANGES);
+    expect(readdirSync(at.path('.git')).filter((name) => name.startsWith('index'))).toEqual(['index']);
   });
 });

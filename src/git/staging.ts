@@ -11,7 +11,7 @@ import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
-import { replaceIndex } from './copy-index.ts';
+import { removeOwnLock, replaceIndex } from './copy-index.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
@@ -130,6 +130,8 @@ export async function updateIndex(
     const answer = await execGit(repository, args, extraEnv, { input });
     if (answer.code === 0) return;
     if (tries === MAX_RETRIES || !answer.stderr.includes('.lock')) throw gitFailure(args, answer);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await removeOwnLock(repository);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(RETRY_DELAY_MS);
   }

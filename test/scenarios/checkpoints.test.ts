@@ -144,7 +144,7 @@ describe('checkpoints', () => {
   it('are taken again after the owner was killed while taking one', async () => {
     const stage = openStage();
     const slow = `: >"$FAKE_PLAN/taking"; ${waitFor()}`;
-    wrapGit(stage, `case " $* " in *' write-tree '*) [ ! -e "$FAKE_PLAN/slow" ] || { ${slow}; } ;; esac`);
+    wrapGit(stage, `case " $* " in *' add '*) [ ! -e "$FAKE_PLAN/slow" ] || { ${slow}; } ;; esac`);
     stage.plans(1, `${writeFiles}; : >"$FAKE_PLAN/slow"; ${done}`);
     const ralph = stage.starts('-p', 'work');
     await stage.waitForFile(join(stage.plan, 'taking'));
