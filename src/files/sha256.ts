@@ -22,7 +22,8 @@ function padded(bytes: Buffer): Buffer {
   const blocks = Buffer.alloc(Math.ceil((bytes.length + 9) / BLOCK) * BLOCK);
   bytes.copy(blocks);
   blocks[bytes.length] = 0x80;
-  blocks.writeBigUInt64BE(BigInt(bytes.length) * 8n, blocks.length - 8);
+  // The upper half of the length is 0.
+  blocks.writeUInt32BE(bytes.length * 8, blocks.length - 4);
   return blocks;
 }
 
