@@ -6,9 +6,15 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'no
 import { dirname, resolve } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
+import { LATE_IN_HOOK, withImports, withLateModules } from './late-modules.mjs';
 
 const PRICES = '@pydantic/genai-prices';
-const PRICE_TABLE = 'genai-prices.json';
+const PRICE_TABLE = 'genai-prices.jsonl';
+// The models of a provider are a line of their own, which is parsed only if the provider has the model that is looked for.
+const PROVIDERS = `JSON.parse(lines[0]).map((provider, at) => {
+  let models;
+  return Object.defineProperty(provider, 'models', { get: () => (models ??= JSON.parse(lines[at + 1])), enumerable: true });
+})`;
 const WITHOUT_PRICE = new Set(['extractors', 'pricing_urls', 'description', 'price_comments', 'name']);
 // The CommonJS build of jsonc-parser cannot be bundled.
 const WITH_MODULES = { mainFields: ['module', 'main'] };
@@ -50,9 +56,13 @@ await build({
 });
 // What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
 // commands share takes twice as long to load.
-await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
-  { name: 'step', test: withImports(['src/cli/hook.ts']) },
-]);
+const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
+await buildCommand(
+  { hook: 'src/cli/hook.ts', 'hook-late': 'hook-late' },
+  'hook-[name].js',
+  [{ name: 'step', test: isInHook }],
+  [withLateModules(LATE_IN_HOOK, isInHook, 'hook-late')],
+);
 asOneFile('hook', 'hook-step');
 // The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
 await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
@@ -97,7 +107,7 @@ await build({
 });
 
 /** Bundles a part of the command. */
-function buildCommand(input, chunkFileNames, groups) {
+function buildCommand(input, chunkFileNames, groups, plugins = []) {
   return build({
     input,
     platform: 'node',
@@ -105,6 +115,7 @@ function buildCommand(input, chunkFileNames, groups) {
     // Some modules are loaded late in one bundle and early in the other.
     checks: { ineffectiveDynamicImport: false },
     plugins: [
+      ...plugins,
       withoutChildProcess(),
       withoutUnusedMcp(),
       withPriceTable('../agents'),
@@ -173,8 +184,8 @@ function withoutUnusedMcp() {
 }
 
 /**
- * Moves the price table, which is the beginning of the package, into a JSON file beside the library: that is read ten times as
- * fast as code. Without what no price depends on.
+ * Moves the price table, which is the beginning of the package, into a file with lines of JSON beside the library: that is read ten
+ * times as fast as code. Without what no price depends on.
  */
 function withPriceTable(folder) {
   return {
@@ -186,11 +197,14 @@ function withPriceTable(folder) {
       // `prices.ts` names a model and no provider: the others are not looked at.
       const fallbacks = new Set(providers.flatMap((provider) => provider.fallback_model_providers ?? []));
       const used = providers.filter(({ id: name, model_match }) => model_match || fallbacks.has(name));
-      const text = JSON.stringify(used, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value));
-      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${text}\n`);
-      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'utf8')`;
+      const lines = [
+        used.map((provider) => ({ ...provider, models: undefined })),
+        ...used.map(({ models }) => models),
+      ].map((part) => JSON.stringify(part, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value)));
+      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${inPlainText(lines.join('\n'))}\n`);
+      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'latin1').split('\\n')`;
       return {
-        code: `import { readFileSync } from 'node:fs';\nconst E = JSON.parse(${read})${code
+        code: `import { readFileSync } from 'node:fs';\nconst lines = ${read};\nconst E = ${PROVIDERS}${code
           .slice(beginning.length)
           // Any order of its keys will do, and the first comparison of texts in a language takes 8 ms.
           .replaceAll(/([\w.]+)\.localeCompare\(([\w.]+)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)')
@@ -271,13 +285,15 @@ function inAscii() {
         // An escape would change the value of these.
         if (/String\.raw`[^`]*[^\0-\x7F]/.test(file.code))
           throw new Error(`${file.fileName} has a raw template with a character that is not ASCII`);
-        file.code = file.code.replaceAll(
-          /[^\0-\x7F]/g,
-          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        );
+        file.code = inPlainText(file.code);
       }
     },
   };
+}
+
+/** With escapes for what is not ASCII, in code or in JSON. */
+function inPlainText(text) {
+  return text.replaceAll(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Loads these modules of Node.js with the first call of one of their functions: they take longer than most commands run. */
@@ -334,21 +350,6 @@ function withLazyWidths() {
 /** A module with functions that load another one when they are called. */
 function lazily(load, names) {
   return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
-}
-
-/** Matches the given source files and everything that they import statically. */
-function withImports(files) {
-  const found = new Set();
-  const add = (file) => {
-    if (found.has(file)) return;
-    found.add(file);
-    const imports = readFileSync(file, 'utf8').matchAll(
-      /^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)';/gm,
-    );
-    for (const [, path] of imports) add(resolve(dirname(file), path));
-  };
-  for (const file of files) add(resolve(file));
-  return (id) => found.has(id);
 }
 
 /**

@@ -1,0 +1,98 @@
+/**
+ * Splits a bundle in two: what every call needs, and modules whose functions few calls need. Each of these functions is replaced
+ * by one that loads the second file and calls it there, so the source imports all of them in the same way.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+
+/**
+ * What the hook of a session loads late: no turn needs these modules that continues outside of a repository without checks. Modules that
+ * only these import follow them. test/plugins/hook-start.test.ts fails if a turn needs one of them.
+ */
+export const LATE_IN_HOOK = modules({
+  agents: 'call codex-record message-run messages prompt-argument remedies reset-time tool-input',
+  bus: 'message-id message question',
+  checks: 'check-files check slug test-files',
+  cli: 'errors',
+  files: 'set-aside',
+  git: 'changes commit diff hooks index-file nested-filters pack-records read-ref records restore-files seen-tree state untracked work worktree write-record',
+  hosts: 'function own-text pane-script readiness receipt',
+  journal: 'last-event',
+  loop: 'commit-message control event-shape evidence-text excerpt glob last-line-matcher last-lines limit-changes own-line-matcher pattern-matcher plan preamble python-pattern upgraded word-matcher words',
+  owner: 'changed-after completion-fact loop-plan markers run-facts',
+  plan: 'check',
+  process: 'command exec full-disk logged proc-sweep shell-quote stop',
+  projections: 'run-ending',
+  sandbox: 'guard loop-sandbox requests',
+  scm: 'commit-answer commit-subject git look-for-changes program scm-spec task-progress user-git',
+  session: 'arguments check-environment codex mode-block status-text step',
+  store:
+    'aliases background check-output enclosing-runs excerpts how-it-failed ralph-folder recorded-children short-list strangers tmux-server visible',
+  tmux: 'configuration pane windows',
+});
+
+function modules(folders) {
+  return Object.entries(folders).flatMap(([folder, names]) =>
+    names.split(/\s+/).map((name) => resolve(`src/${folder}/${name}.ts`)),
+  );
+}
+
+/** Matches the given source files and everything that they import statically, without the late modules. */
+export function withImports(files, late = []) {
+  const found = new Set(late);
+  const add = (file) => {
+    if (found.has(file)) return;
+    found.add(file);
+    const imports = readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)';/gm,
+    );
+    for (const [, path] of imports) add(resolve(dirname(file), path));
+  };
+  for (const file of files) add(resolve(file));
+  return (id) => found.has(id) && !late.includes(id);
+}
+
+/** Loads late modules with the first call of one of their functions. Their file is the entry `name` of the same build. */
+export function withLateModules(late, isEarly, name) {
+  return {
+    name: 'with-late-modules',
+    resolveId: (id, importer) => {
+      if (id === name) return `\0${name}`;
+      if (id === `./${name}.js`) return { id, external: 'absolute' };
+      if (importer === undefined || !isEarly(importer)) return null;
+      const path = resolve(dirname(importer), id);
+      return late.includes(path) ? `\0late-${path}` : null;
+    },
+    load: (id) => {
+      if (id === `\0${name}`) return late.map((path) => exportedAgain(path)).join('\n');
+      if (!id.startsWith('\0late-')) return null;
+      const path = id.slice('\0late-'.length);
+      return functionsOf(path)
+        .map(
+          (one) =>
+            `export const ${one} = (...args) => require('./${name}.js').${unique(path, one)}(...args);`,
+        )
+        .join('\n');
+    },
+  };
+}
+
+function exportedAgain(path) {
+  const names = functionsOf(path).map((one) => `${one} as ${unique(path, one)}`);
+  return `export { ${names.join(', ')} } from '${path}';`;
+}
+
+/** Two modules may export the same name. */
+function unique(path, name) {
+  return `${relative('src', path).replaceAll(/\W/g, '_')}_${name}`;
+}
+
+/** The functions that a module exports. Anything else could not be replaced by a function that loads it. */
+function functionsOf(path) {
+  const exports = readFileSync(path, 'utf8').matchAll(/^export (?!type\b|interface\b)(.*)$/gm);
+  return [...exports].map(([line, declared]) => {
+    const name = /^(?:async )?function (\w+)/.exec(declared)?.[1];
+    if (name === undefined) throw new Error(`${path} cannot be loaded late: ${line}`);
+    return name;
+  });
+}
