@@ -9,7 +9,7 @@
  * 4. A wait for a lock is a wait in the kernel: it costs nothing, and locks are given in the order in which they were asked for.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { turn } from './turns.ts';
 
@@ -54,7 +54,7 @@ export function flockNow(descriptor: number): boolean | null {
  */
 export function hasFlock(descriptor: number): boolean {
   try {
-    const facts = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1');
+    const facts = factsOf(`/proc/self/fdinfo/${descriptor}`);
     const flags = Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(facts)?.[1] ?? '0', 8);
     return (flags & CLOSE_ON_EXEC) !== 0 && /^lock:.*\sFLOCK\s+ADVISORY\s+WRITE\s/m.test(facts);
   } catch {
@@ -63,6 +63,17 @@ export function hasFlock(descriptor: number): boolean {
 }
 
 const CLOSE_ON_EXEC = 0o2000000;
+
+/** `readFileSync` allocates much for a file whose size is unknown. */
+function factsOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const facts = Buffer.alloc(1000);
+    return facts.toString('latin1', 0, readSync(file, facts));
+  } finally {
+    closeSync(file);
+  }
+}
 
 interface Wanted {
   readonly descriptor: number;
