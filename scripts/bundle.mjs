@@ -2,11 +2,12 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
-import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
 import { LATE_IN_HOOK, withImports, withLateModules } from './late-modules.mjs';
+import { asOneFile } from './one-file.mjs';
 
 const PRICES = '@pydantic/genai-prices';
 const PRICE_TABLE = 'genai-prices.jsonl';
@@ -57,19 +58,19 @@ await build({
 // What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
 // commands share takes twice as long to load.
 const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
-await buildCommand(
+const hook = await buildCommand(
   { hook: 'src/cli/hook.ts', 'hook-late': 'hook-late' },
   'hook-[name].js',
   [{ name: 'step', test: isInHook }],
   [withLateModules(LATE_IN_HOOK, isInHook, 'hook-late')],
 );
-asOneFile('hook', 'hook-step');
+asOneFile('hook', 'hook-step', hook);
 // The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
 await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
-await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
+const reading = await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
   { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
-asOneFile('reading', 'reading-all');
+asOneFile('reading', 'reading-all', reading);
 await buildCommand({ main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' }, '[name].js', []);
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
@@ -106,9 +107,9 @@ await build({
   },
 });
 
-/** Bundles a part of the command. */
-function buildCommand(input, chunkFileNames, groups, plugins = []) {
-  return build({
+/** Bundles a part of the command; returns the names of its files. */
+async function buildCommand(input, chunkFileNames, groups, plugins = []) {
+  const { output } = await build({
     input,
     platform: 'node',
     resolve: WITH_MODULES,
@@ -138,6 +139,7 @@ function buildCommand(input, chunkFileNames, groups, plugins = []) {
       sourcemap: true,
     },
   });
+  return output.filter(({ type }) => type === 'chunk').map(({ fileName }) => fileName);
 }
 
 /** Replaces a file of the library by one that contains the packages that it imports. */
@@ -301,6 +303,7 @@ function withLazyBuiltins() {
   const names = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
     'node:crypto': ['createHash', 'randomUUID'],
+    'node:timers/promises': ['setImmediate', 'setTimeout'],
     'node:zlib': ['deflateSync', 'inflateSync'],
   };
   return {
@@ -350,28 +353,6 @@ function withLazyWidths() {
 /** A module with functions that load another one when they are called. */
 function lazily(load, names) {
   return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
-}
-
-/**
- * Gives a file the exports of its entry, which only imports it, and the bundler's helpers: each would be one more file to load. What
- * is added stands at the end, so that the source map stays right.
- */
-function asOneFile(entry, file) {
-  const [facade, path] = [`dist/cli/${entry}.js`, `dist/cli/${file}.js`];
-  const names = [...readFileSync(facade, 'utf8').matchAll(/exports\.(\w+)=\w+\.([\w$]+)/g)];
-  if (names.length === 0) throw new Error(`${facade} exports nothing of ${path}`);
-  const added = names.map(([, name, short]) => `exports.${name}=exports.${short};`);
-  const code = readFileSync(path, 'utf8').replace(
-    /require\("\.\/([\w-]*rolldown-runtime\.js)"\)/,
-    (call, helpers) => {
-      added.push(
-        `function helpers(){const exports={};${readFileSync(`dist/cli/${helpers}`, 'utf8')};return exports}`,
-      );
-      return 'helpers()'.padEnd(call.length);
-    },
-  );
-  writeFileSync(path, `${code}\n${added.join('\n')}\n`);
-  rmSync(facade);
 }
 
 function copyLicence(file, folder) {

@@ -10,25 +10,24 @@ import { dirname, relative, resolve } from 'node:path';
  * only these import follow them. test/plugins/hook-start.test.ts fails if a turn needs one of them.
  */
 export const LATE_IN_HOOK = modules({
-  agents: 'call codex-record message-run messages prompt-argument remedies reset-time tool-input',
-  bus: 'message-id message question',
-  checks: 'check-files check slug test-files',
-  cli: 'errors',
+  agents: 'all-agents call message-run messages prompt-argument remedies tool-input trouble',
+  bus: 'message-id message question records',
+  checks: 'check slug',
+  cli: 'errors terminal',
   files: 'set-aside',
-  git: 'changes commit diff hooks index-file nested-filters pack-records read-ref records restore-files seen-tree state untracked work worktree write-record',
-  hosts: 'function own-text pane-script readiness receipt',
-  journal: 'last-event',
-  loop: 'commit-message control event-shape evidence-text excerpt glob last-line-matcher last-lines limit-changes own-line-matcher pattern-matcher plan preamble python-pattern upgraded word-matcher words',
-  owner: 'changed-after completion-fact loop-plan markers run-facts',
+  git: 'fingerprint index-entries index-file pack-records seen-tree work worktree',
+  hosts: 'function process tmux',
+  journal: 'last-event parse',
+  loop: 'continuation control-shape control event-shape evidence-text excerpt last-line-matcher last-lines limit-changes own-line-matcher pattern-matcher plan preamble python-pattern upgraded validate word-matcher words',
+  owner: 'changed-after completion-fact loop-plan markers run-facts sandboxed-agent task-file',
   plan: 'check',
-  process: 'command exec full-disk logged proc-sweep shell-quote stop',
+  process: 'full-disk logged proc-sweep shell-quote stop turns',
   projections: 'run-ending',
-  sandbox: 'guard loop-sandbox requests',
-  scm: 'commit-answer commit-subject git look-for-changes program scm-spec task-progress user-git',
+  sandbox: 'loop-sandbox requests',
+  scm: 'checkpoints evidence git scm start task-progress user-git',
   session: 'arguments check-environment codex mode-block status-text step',
   store:
     'aliases background check-output enclosing-runs excerpts how-it-failed ralph-folder recorded-children short-list strangers tmux-server visible',
-  tmux: 'configuration pane windows',
 });
 
 function modules(folders) {
@@ -58,6 +57,7 @@ export function withLateModules(late, isEarly, name) {
     name: 'with-late-modules',
     resolveId: (id, importer) => {
       if (id === name) return `\0${name}`;
+      if (id === LATE) return id;
       if (id === `./${name}.js`) return { id, external: 'absolute' };
       if (importer === undefined || !isEarly(importer)) return null;
       const path = resolve(dirname(importer), id);
@@ -65,17 +65,18 @@ export function withLateModules(late, isEarly, name) {
     },
     load: (id) => {
       if (id === `\0${name}`) return late.map((path) => exportedAgain(path)).join('\n');
+      // One function for all of them: each function of a file takes V8 time to load.
+      if (id === LATE)
+        return `export const late = (name) => (...args) => require('./${name}.js')[name](...args);`;
       if (!id.startsWith('\0late-')) return null;
       const path = id.slice('\0late-'.length);
-      return functionsOf(path)
-        .map(
-          (one) =>
-            `export const ${one} = (...args) => require('./${name}.js').${unique(path, one)}(...args);`,
-        )
-        .join('\n');
+      const functions = functionsOf(path).map((one) => `export const ${one} = late('${unique(path, one)}');`);
+      return [`import { late } from '${LATE}';`, ...functions].join('\n');
     },
   };
 }
+
+const LATE = '\0late';
 
 function exportedAgain(path) {
   const names = functionsOf(path).map((one) => `${one} as ${unique(path, one)}`);
@@ -87,12 +88,8 @@ function unique(path, name) {
   return `${relative('src', path).replaceAll(/\W/g, '_')}_${name}`;
 }
 
-/** The functions that a module exports. Anything else could not be replaced by a function that loads it. */
+/** The functions that a module exports. The bundler refuses an early module that imports anything else of it. */
 function functionsOf(path) {
-  const exports = readFileSync(path, 'utf8').matchAll(/^export (?!type\b|interface\b)(.*)$/gm);
-  return [...exports].map(([line, declared]) => {
-    const name = /^(?:async )?function (\w+)/.exec(declared)?.[1];
-    if (name === undefined) throw new Error(`${path} cannot be loaded late: ${line}`);
-    return name;
-  });
+  const functions = readFileSync(path, 'utf8').matchAll(/^export (?:async )?function (\w+)/gm);
+  return [...functions].map(([, name]) => name);
 }

@@ -36,15 +36,15 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
-/** Loads the files of a folder through the cache from now on. */
-export function useCodeCache(own: string, env: NodeJS.ProcessEnv = process.env): void {
+/** Loads the files of a folder through the cache from now on. Calls for different uses, which run other code, have caches of their own. */
+export function useCodeCache(own: string, use = '', env: NodeJS.ProcessEnv = process.env): void {
   const folder = placeOf(env);
   if (folder === null) return;
   // Not from node:module, which takes a millisecond to load.
   const { extensions } = require;
   const compile = extensions['.js'];
   extensions['.js'] = (module, file) => {
-    const code = dirname(file) === own ? cachedCode(file, folder) : null;
+    const code = dirname(file) === own ? cachedCode(file, folder, use) : null;
     if (code === null) compile(module, file);
     else code.call(module.exports, module.exports, module.require.bind(module), module, file, own);
   };
@@ -82,14 +82,14 @@ const OFF = 'RALPH_NO_COMPILE_CACHE';
 type Code = (this: unknown, ...values: readonly unknown[]) => void;
 
 /** A file as the function that Node.js makes of it, compiled already if it is in the cache; null if it cannot be cached. */
-function cachedCode(file: string, folder: string): Code | null {
+function cachedCode(file: string, folder: string, use: string): Code | null {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(file);
     if (size < MIN_SIZE) return null;
     const { Script } = process.getBuiltinModule('node:vm');
     const source = wrapped(file, size);
     if (source === null) return null;
-    const key = `${file} ${ino} ${size} ${mtimeMs} ${ctimeMs} ${process.version} ${process.arch}`;
+    const key = `${file} ${ino} ${size} ${mtimeMs} ${ctimeMs} ${process.version} ${process.arch} ${use}`;
     const path = join(folder, `${basename(file)}-${shortHash(key)}`);
     const cached = isPrivate(folder) ? readCache(path, key) : null;
     // A file that has a cache was searched before.

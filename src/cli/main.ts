@@ -44,9 +44,9 @@ async function main(args: readonly string[]): Promise<number> {
     useCodeCache(import.meta.dirname);
     return (await import('./answers.ts')).answer(args);
   }
-  // A session waits for its hook after every turn.
-  if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
-    useCodeCache(import.meta.dirname);
+  // A session waits for its hook after every turn. What ends a turn has a cache without the code of other events.
+  if (command === 'hook' && name !== undefined && HOOKS.has(name) && (args.length === 2 || isStop(args))) {
+    useCodeCache(import.meta.dirname, isStop(args) ? 'stop' : '');
     const { hookCommand, leaveAtOnce } = await import('./hook.ts');
     const code = await hookCommand(name);
     // A test that loads this file lives on.
@@ -62,6 +62,11 @@ function isQuestion([command, word, ...others]: readonly string[]): boolean {
   if (others.length > 0) return false;
   if (command === 'status') return word?.startsWith('-') !== true;
   return command === 'ls' && (word === undefined || word === '-a' || word === '--all');
+}
+
+/** `hook claude stop`, as the front of the hooks calls it. */
+function isStop(args: readonly string[]): boolean {
+  return args.length === 3 && args[2] === 'stop';
 }
 
 const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);

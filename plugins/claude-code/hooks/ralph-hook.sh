@@ -64,6 +64,7 @@ case $0 in
 esac
 main=$here/../../../dist/cli/main.js
 if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
+  [ "${2:-}" != stop ] || exec node "$main" hook "$program" stop
   exec node "$main" hook "$program"
 fi
 if command -v ralph >/dev/null 2>&1; then
