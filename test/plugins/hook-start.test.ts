@@ -128,6 +128,15 @@ it.runIf(process.platform === 'linux')(
   },
 );
 
+it('takes no lock for a Ralph that is not its own, which may be another version', () => {
+  start();
+  const bin = programs();
+  writeFileSync(join(bin, 'ralph'), '#!/bin/sh\necho "$* ${RALPH_HOOK_LOCK-none}"\n', { mode: 0o755 });
+  rmSync(join(folder, 'package/dist/cli/main.js'));
+  expect(turn('One.', { PATH: bin }).stdout).toBe('hook claude none\n');
+  expect(readFileSync(join(folder, 'flock.log'), 'utf8')).toBe('');
+});
+
 it('takes no step while another process has the lock of the loop', async () => {
   start();
   const lock = readlinkSync(join(sessions, 's1', 'lock'));

@@ -50,8 +50,6 @@ lock() {
   fi
   exec 9>&-
 }
-[ "$program ${2:-}" != 'claude stop' ] || lock
-
 # Node.js reads these certificates whenever it starts, for longer than the hook runs. Ralph sets the variable again for checks.
 if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
   export RALPH_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"
@@ -64,7 +62,12 @@ case $0 in
 esac
 main=$here/../../../dist/cli/main.js
 if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
-  [ "${2:-}" != stop ] || exec node "$main" hook "$program" stop
+  if [ "$program ${2:-}" = 'claude stop' ]; then
+    # Not for another version of Ralph, which may not know what it is passed.
+    lock
+    # Without threads that collect garbage and optimize code, for which there is no time.
+    exec node --v8-pool-size=0 "$main" hook "$program" stop
+  fi
   exec node "$main" hook "$program"
 fi
 if command -v ralph >/dev/null 2>&1; then
