@@ -4,19 +4,12 @@
  */
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
 import { LATE_IN_HOOK, withImports, withLateModules } from './late-modules.mjs';
 import { asOneFile } from './one-file.mjs';
+import { inPlainText } from './plain-text.mjs';
+import { PRICES, withPriceTable } from './price-table.mjs';
 
-const PRICES = '@pydantic/genai-prices';
-const PRICE_TABLE = 'genai-prices.jsonl';
-// The models of a provider are a line of their own, which is parsed only if the provider has the model that is looked for.
-const PROVIDERS = `JSON.parse(lines[0]).map((provider, at) => {
-  let models;
-  return Object.defineProperty(provider, 'models', { get: () => (models ??= JSON.parse(lines[at + 1])), enumerable: true });
-})`;
-const WITHOUT_PRICE = new Set(['extractors', 'pricing_urls', 'description', 'price_comments', 'name']);
 // The CommonJS build of jsonc-parser cannot be bundled.
 const WITH_MODULES = { mainFields: ['module', 'main'] };
 
@@ -61,7 +54,7 @@ const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
 const hook = await buildCommand(
   { hook: 'src/cli/hook.ts', 'hook-late': 'hook-late' },
   'hook-[name].js',
-  [{ name: 'step', test: isInHook }],
+  [{ name: 'step', test: (id) => isInHook(id) || id.includes(PRICES) }],
   [withLateModules(LATE_IN_HOOK, isInHook, 'hook-late')],
 );
 asOneFile('hook', 'hook-step', hook);
@@ -185,48 +178,6 @@ function withoutUnusedMcp() {
   };
 }
 
-/**
- * Moves the price table, which is the beginning of the package, into a file with lines of JSON beside the library: that is read ten
- * times as fast as code. Without what no price depends on.
- */
-function withPriceTable(folder) {
-  return {
-    name: 'with-price-table',
-    transform: (code, id) => {
-      if (!id.includes(PRICES)) return null;
-      const [beginning, table] = /^const E = (\[\n[^]*?^\])/m.exec(code);
-      const providers = runInNewContext(`(${table})`);
-      // `prices.ts` names a model and no provider: the others are not looked at.
-      const fallbacks = new Set(providers.flatMap((provider) => provider.fallback_model_providers ?? []));
-      const used = providers.filter(({ id: name, model_match }) => model_match || fallbacks.has(name));
-      const lines = [
-        used.map((provider) => ({ ...provider, models: undefined })),
-        ...used.map(({ models }) => models),
-      ].map((part) => JSON.stringify(part, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value)));
-      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${inPlainText(lines.join('\n'))}\n`);
-      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'latin1').split('\\n')`;
-      return {
-        code: `import { readFileSync } from 'node:fs';\nconst lines = ${read};\nconst E = ${PROVIDERS}${code
-          .slice(beginning.length)
-          // Any order of its keys will do, and the first comparison of texts in a language takes 8 ms.
-          .replaceAll(/([\w.]+)\.localeCompare\(([\w.]+)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)')
-          // It compares every unit with every other when it is loaded, which takes 5 ms with a list for each comparison.
-          .replace(
-            'return Object.entries(e.dimensions).every(([a, i]) => t.dimensions[a] === i);',
-            'for (const a in e.dimensions) if (t.dimensions[a] !== e.dimensions[a]) return false; return true;',
-          )
-          // Most of these lists are never asked for, so they are made when they are.
-          .replace(/(this\.#o\.set\(\s*a,\s*)(new Set\(\s*\[[^;]*?usageKey\)\s*\))(\s*\))/, '$1i$3')
-          .replace(
-            'return new Set(a);',
-            'return new Set([...this.#e.values()].filter((o) => o !== a && $(o, a)).map((o) => o.usageKey));',
-          )}`,
-        map: null,
-      };
-    },
-  };
-}
-
 /** The Markdown parser is large, so the command imports the library's copy. */
 function withSharedParser() {
   return {
@@ -291,11 +242,6 @@ function inAscii() {
       }
     },
   };
-}
-
-/** With escapes for what is not ASCII, in code or in JSON. */
-function inPlainText(text) {
-  return text.replaceAll(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Loads these modules of Node.js with the first call of one of their functions: they take longer than most commands run. */
