@@ -48,16 +48,20 @@ await build({
   platform: 'node',
   output: { dir: 'dist/cli', format: 'cjs', exports: 'named', minify: true },
 });
-// What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
-// commands share takes twice as long to load.
+// What a session calls after every turn: one file of its own, with nothing in it that other commands need, and one for what few turns
+// need. A file that several commands share takes twice as long to load.
 const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
+const isLate = withImports(LATE_IN_HOOK);
 const hook = await buildCommand(
-  { hook: 'src/cli/hook.ts', 'hook-late': 'hook-late' },
+  { hook: 'src/cli/hook.ts', late: 'late' },
   'hook-[name].js',
-  [{ name: 'step', test: (id) => isInHook(id) || id.includes(PRICES) }],
-  [withLateModules(LATE_IN_HOOK, isInHook, 'hook-late')],
+  [
+    { name: 'step', test: (id) => isInHook(id) || id.includes(PRICES), priority: 1 },
+    { name: 'late', test: isLate },
+  ],
+  [withLateModules(LATE_IN_HOOK, isInHook, 'late')],
 );
-asOneFile('hook', 'hook-step', hook);
+asOneFile('late', 'hook-late', asOneFile('hook', 'hook-step', hook));
 // The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
 await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
 const reading = await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [

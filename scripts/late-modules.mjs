@@ -51,32 +51,38 @@ export function withImports(files, late = []) {
   return (id) => found.has(id) && !late.includes(id);
 }
 
-/** Loads late modules with the first call of one of their functions. Their file is the entry `name` of the same build. */
-export function withLateModules(late, isEarly, name) {
+/**
+ * Loads late modules with the first call of one of their functions. All that the file has to export is the entry `entry` of the same
+ * build.
+ */
+export function withLateModules(late, isEarly, entry) {
+  const file = `./hook-${entry}.js`;
   return {
     name: 'with-late-modules',
     resolveId: (id, importer) => {
-      if (id === name) return `\0${name}`;
-      if (id === LATE) return id;
-      if (id === `./${name}.js`) return { id, external: 'absolute' };
+      if (id === entry) return `\0${entry}`;
+      if (id === LOADER) return id;
+      if (id === file) return { id, external: 'absolute' };
       if (importer === undefined || !isEarly(importer)) return null;
       const path = resolve(dirname(importer), id);
       return late.includes(path) ? `\0late-${path}` : null;
     },
     load: (id) => {
-      if (id === `\0${name}`) return late.map((path) => exportedAgain(path)).join('\n');
+      if (id === `\0${entry}`) return late.map((path) => exportedAgain(path)).join('\n');
       // One function for all of them: each function of a file takes V8 time to load.
-      if (id === LATE)
-        return `export const late = (name) => (...args) => require('./${name}.js')[name](...args);`;
+      if (id === LOADER)
+        return `export const late = (name) => (...args) => require('${file}')[name](...args);`;
       if (!id.startsWith('\0late-')) return null;
       const path = id.slice('\0late-'.length);
-      const functions = functionsOf(path).map((one) => `export const ${one} = late('${unique(path, one)}');`);
-      return [`import { late } from '${LATE}';`, ...functions].join('\n');
+      const functions = functionsOf(path).map(
+        (name) => `export const ${name} = late('${unique(path, name)}');`,
+      );
+      return [`import { late } from '${LOADER}';`, ...functions].join('\n');
     },
   };
 }
 
-const LATE = '\0late';
+const LOADER = '\0loader';
 
 function exportedAgain(path) {
   const names = functionsOf(path).map((one) => `${one} as ${unique(path, one)}`);

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
  * Gives a file the exports of its entry, which only imports it, and the bundler's helpers: each would be one more file to load. What
  * is added stands at the end, so that the source map stays right.
  *
- * The other files of the bundle ask for what they import from it. Until then it exports nothing else: each export is a function, which
+ * The other files of the bundle, which are returned, ask for what they import from it. Until then it exports nothing else: each export is a function, which
  * takes V8 as long to load as a function that is called.
  */
 export function asOneFile(entry, file, files) {
@@ -14,31 +14,36 @@ export function asOneFile(entry, file, files) {
   const added = [];
   const locals = new Map();
   const code = readFileSync(path, 'utf8')
-    .replace(EXPORTS, (exports) => {
-      for (const [, name, local] of exports.matchAll(new RegExp(EXPORT, 'g'))) locals.set(name, local);
-      added.push(
-        `exports.shared=()=>{exports.shared=()=>exports;${exports.replace(/[,;]$/, '')};return exports};`,
-      );
-      return 'void 0;';
+    .replaceAll(EXPORT, (_, name, local) => {
+      locals.set(name, local);
+      return '0';
     })
     .replace(/require\("\.\/([\w-]*rolldown-runtime\.js)"\)/, (call, helpers) => {
       const text = readFileSync(`dist/cli/${helpers}`, 'utf8');
       added.push(`function helpers(){const exports={};${text};return exports}`);
       return 'helpers()'.padEnd(call.length);
     });
-  added.push(...names.map(([, name, short]) => `exports.${name}=${locals.get(short)};`));
+  const shared = [...locals].map(
+    ([name, local]) => `${JSON.stringify(name)}:{enumerable:!0,get:()=>${local}}`,
+  );
+  added.push(
+    `exports.shared=()=>{exports.shared=()=>exports;return Object.defineProperties(exports,{${shared.join()}})};`,
+  );
+  for (const [, name, short] of names) {
+    if (!locals.has(short)) throw new Error(`${path} does not export ${name}`);
+    added.push(`exports.${name}=${locals.get(short)};`);
+  }
   writeFileSync(path, `${code}\n${added.join('\n')}\n`);
   rmSync(facade);
-  for (const other of files
-    .map((name) => `dist/cli/${name}`)
-    .filter((name) => name !== facade && name !== path)) {
-    const text = readFileSync(other, 'utf8');
-    writeFileSync(
-      other,
-      text.replaceAll(`require("./${file}.js")`, (call) => `${call}.shared()`),
-    );
+  const others = files.filter((name) => name !== `${entry}.js`);
+  // Functions that load the file late ask for one export of it.
+  const imports = new RegExp(String.raw`require\("\./${file}\.js"\)(?!\[)`, 'g');
+  for (const other of others.filter((name) => name !== `${file}.js`)) {
+    const text = readFileSync(`dist/cli/${other}`, 'utf8');
+    writeFileSync(`dist/cli/${other}`, text.replaceAll(imports, '$&.shared()'));
   }
+  return others;
 }
 
-const EXPORT = String.raw`Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)`;
-const EXPORTS = new RegExp(`(?:${EXPORT}[,;]?)+`);
+const EXPORT =
+  /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g;
