@@ -57,17 +57,20 @@ export type LockResult =
 
 /** Offers a descriptor that this process was started with, whose file is locked: it is used for the first lock, if it is that one. */
 export function offerLock(descriptor: number): void {
-  if (hasFlock(descriptor)) offered = descriptor;
+  offered = descriptor;
 }
 
 let offered: number | null = null;
 
-/** The offered descriptor if it has the lock at the path. Otherwise it is closed: its lock would refuse ours. */
+/** The offered descriptor if it has the lock at the path. If it is another lock, or not known to be held, it is closed. */
 function takeOffered(path: string): number | null {
   const descriptor = offered;
   offered = null;
-  if (descriptor === null || isAt(descriptor, path)) return descriptor;
-  closeSync(descriptor);
+  if (descriptor === null) return null;
+  const [isHeld, isOurs] = [hasFlock(descriptor), isAt(descriptor, path)];
+  if (isHeld && isOurs) return descriptor;
+  // A lock that the kernel does not show would still refuse ours. Any other descriptor is not the one that was meant.
+  if (isHeld || isOurs) closeSync(descriptor);
   return null;
 }
 

@@ -8,7 +8,7 @@
 # 1. Without a loop it uses only builtins of the shell: it runs after every turn of every session.
 # 2. It passes stdin on and never looks at it, so that no text of a person meets a shell.
 # 3. It exits with 0, whatever is missing.
-# 4. A lock is passed on only if the kernel says that it is held, and only for the session that the host program names. Ralph takes
+# 4. It takes a lock only for the session that the host program names. Ralph uses it only if the kernel says that it is held, and takes
 #    it itself otherwise.
 
 program=${1:-claude}
@@ -44,11 +44,10 @@ lock() {
   link=$sessions/$CLAUDE_CODE_SESSION_ID/lock
   { [ -f "$link" ] && [ -r /proc/self/fdinfo/0 ] && command exec 9<>"$link"; } 2>/dev/null || return
   if flock -n 9 2>/dev/null; then
-    while read -r key _ kind _; do
-      [ "$key $kind" = 'lock: FLOCK' ] && export RALPH_HOOK_LOCK=9 && return
-    done </proc/self/fdinfo/9
+    export RALPH_HOOK_LOCK=9
+  else
+    exec 9>&-
   fi
-  exec 9>&-
 }
 # Node.js reads these certificates whenever it starts, for longer than the hook runs. Ralph sets the variable again for checks.
 if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
