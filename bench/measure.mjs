@@ -44,15 +44,17 @@ export function scratch(variables = {}) {
       return path;
     },
     /** Runs a command to its end; `ms` is its duration. */
-    time(command, args, input = '') {
+    time(command, args, input = '', more = {}) {
+      const all = { ...env, ...more };
       const began = performance.now();
-      const { status, stdout, stderr } = spawnSync(command, args, { cwd: workspace, env, input });
+      const { status, stdout, stderr } = spawnSync(command, args, { cwd: workspace, env: all, input });
       const ms = performance.now() - began;
       return { ms, status, stdout: String(stdout), stderr: String(stderr) };
     },
-    /** The hook of a session as its program calls it, with an event on stdin. */
+    /** The hook of a session as Claude Code calls it, with an event on stdin. */
     hook(event, ...words) {
-      return this.time('/bin/sh', [FRONT, 'claude', ...words], JSON.stringify(event));
+      const named = event.session_id === undefined ? {} : { CLAUDE_CODE_SESSION_ID: event.session_id };
+      return this.time('/bin/sh', [FRONT, 'claude', ...words], JSON.stringify(event), named);
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {

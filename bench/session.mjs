@@ -6,7 +6,7 @@ import { medians, scratch } from './measure.mjs';
 export function session() {
   // First: while no session has a loop.
   const box = scratch();
-  const { asked } = medians(15, { asked: () => box.hook({}).ms });
+  const { asked } = medians(15, { asked: () => box.hook({}, 'stop').ms });
   const turn = sessionWithLoop(box, 'plain');
   const all = medians(15, { bare: () => box.time(process.execPath, ['-e', '0']).ms, turn });
   box.time('git', ['init', '-q']);
@@ -66,11 +66,8 @@ function sessionWithLoop(box, id) {
   const turn = () => {
     const text = `still at it: ${++turns}`;
     appendFileSync(event.transcript_path, transcriptOf(text, turns));
-    const { ms, stdout, stderr } = box.hook({
-      ...event,
-      hook_event_name: 'Stop',
-      last_assistant_message: text,
-    });
+    const stop = { ...event, hook_event_name: 'Stop', last_assistant_message: text };
+    const { ms, stdout, stderr } = box.hook(stop, 'stop');
     // A session that is let go would look like a fast one.
     if (!stdout.includes('"decision":"block"'))
       throw new Error(`the loop does not continue: ${stdout}${stderr}`);

@@ -2,16 +2,16 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
-import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import { build } from 'rolldown';
 import { together, withImports } from './groups.mjs';
+import { LATE_IN_HOOK, withLateModules } from './late-modules.mjs';
+import { asOneFile } from './one-file.mjs';
 import { withPlainExports } from './plain-exports.mjs';
+import { inPlainText } from './plain-text.mjs';
+import { PRICES, withPriceTable } from './price-table.mjs';
 
-const PRICES = '@pydantic/genai-prices';
-const PRICE_TABLE = 'genai-prices.json';
-const WITHOUT_PRICE = new Set(['extractors', 'pricing_urls', 'description', 'price_comments', 'name']);
 // The CommonJS build of jsonc-parser cannot be bundled.
 const WITH_MODULES = { mainFields: ['module', 'main'] };
 
@@ -50,18 +50,26 @@ await build({
   platform: 'node',
   output: { dir: 'dist/cli', format: 'cjs', exports: 'named', minify: true },
 });
-// What a session calls after every turn: one file of its own, with nothing in it that other commands need. A file that several
-// commands share takes twice as long to load.
-await buildCommand({ hook: 'src/cli/hook.ts' }, 'hook-[name].js', [
-  { name: 'step', test: withImports(['src/cli/hook.ts']) },
-]);
-asOneFile('hook', 'hook-step');
+// What a session calls after every turn: one file of its own, with nothing in it that other commands need, and one for what few turns
+// need. A file that several commands share takes twice as long to load.
+const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
+const isLate = withImports(LATE_IN_HOOK);
+const hook = await buildCommand(
+  { hook: 'src/cli/hook.ts', late: 'late' },
+  'hook-[name].js',
+  [
+    { name: 'step', test: (id) => isInHook(id) || id.includes(PRICES), priority: 1 },
+    { name: 'late', test: isLate },
+  ],
+  [withLateModules(LATE_IN_HOOK, isInHook, 'late')],
+);
+asOneFile('late', 'hook-late', asOneFile('hook', 'hook-step', hook));
 // The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
 await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
-await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
+const reading = await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
   { name: 'all', test: withImports(['src/cli/reading.ts']) },
 ]);
-asOneFile('reading', 'reading-all');
+asOneFile('reading', 'reading-all', reading);
 // What is loaded together is one file, which loads faster than several: the parser, what controls a loop, what shows one, what
 // creates one, and what drives one.
 await buildCommand(
@@ -74,6 +82,7 @@ await buildCommand(
     ['create', 'src/cli/run.ts'],
     ['drive', 'src/cli/drive.ts', 'src/owner/owner.ts', 'src/cli/resume.ts'],
   ]),
+  [withPlainExports()],
 );
 // `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
 writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
@@ -110,15 +119,16 @@ await build({
   },
 });
 
-/** Bundles a part of the command. */
-function buildCommand(input, chunkFileNames, groups) {
-  return build({
+/** Bundles a part of the command; returns the names of its files. */
+async function buildCommand(input, chunkFileNames, groups, plugins = []) {
+  const { output } = await build({
     input,
     platform: 'node',
     resolve: WITH_MODULES,
     // Some modules are loaded late in one bundle and early in the other.
     checks: { ineffectiveDynamicImport: false },
     plugins: [
+      ...plugins,
       withoutChildProcess(),
       withoutUnusedMcp(),
       withPriceTable('../agents'),
@@ -129,7 +139,6 @@ function buildCommand(input, chunkFileNames, groups) {
       withLazyWidths(),
       withoutImport(),
       withHighResolutionTime(),
-      withPlainExports(),
       inAscii(),
     ],
     output: {
@@ -142,6 +151,7 @@ function buildCommand(input, chunkFileNames, groups) {
       sourcemap: true,
     },
   });
+  return output.filter(({ type }) => type === 'chunk').map(({ fileName }) => fileName);
 }
 
 /** Replaces a file of the library by one that contains the packages that it imports. */
@@ -184,45 +194,6 @@ function withoutUnusedMcp() {
             map: null,
           }
         : null,
-  };
-}
-
-/**
- * Moves the price table, which is the beginning of the package, into a JSON file beside the library: that is read ten times as
- * fast as code. Without what no price depends on.
- */
-function withPriceTable(folder) {
-  return {
-    name: 'with-price-table',
-    transform: (code, id) => {
-      if (!id.includes(PRICES)) return null;
-      const [beginning, table] = /^const E = (\[\n[^]*?^\])/m.exec(code);
-      const providers = runInNewContext(`(${table})`);
-      // `prices.ts` names a model and no provider: the others are not looked at.
-      const fallbacks = new Set(providers.flatMap((provider) => provider.fallback_model_providers ?? []));
-      const used = providers.filter(({ id: name, model_match }) => model_match || fallbacks.has(name));
-      const text = JSON.stringify(used, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value));
-      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${text}\n`);
-      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'utf8')`;
-      return {
-        code: `import { readFileSync } from 'node:fs';\nconst E = JSON.parse(${read})${code
-          .slice(beginning.length)
-          // Any order of its keys will do, and the first comparison of texts in a language takes 8 ms.
-          .replaceAll(/([\w.]+)\.localeCompare\(([\w.]+)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)')
-          // It compares every unit with every other when it is loaded, which takes 5 ms with a list for each comparison.
-          .replace(
-            'return Object.entries(e.dimensions).every(([a, i]) => t.dimensions[a] === i);',
-            'for (const a in e.dimensions) if (t.dimensions[a] !== e.dimensions[a]) return false; return true;',
-          )
-          // Most of these lists are never asked for, so they are made when they are.
-          .replace(/(this\.#o\.set\(\s*a,\s*)(new Set\(\s*\[[^;]*?usageKey\)\s*\))(\s*\))/, '$1i$3')
-          .replace(
-            'return new Set(a);',
-            'return new Set([...this.#e.values()].filter((o) => o !== a && $(o, a)).map((o) => o.usageKey));',
-          )}`,
-        map: null,
-      };
-    },
   };
 }
 
@@ -286,10 +257,7 @@ function inAscii() {
         // An escape would change the value of these.
         if (/String\.raw`[^`]*[^\0-\x7F]/.test(file.code))
           throw new Error(`${file.fileName} has a raw template with a character that is not ASCII`);
-        file.code = file.code.replaceAll(
-          /[^\0-\x7F]/g,
-          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        );
+        file.code = inPlainText(file.code);
       }
     },
   };
@@ -300,6 +268,7 @@ function withLazyBuiltins() {
   const names = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
     'node:crypto': ['createHash', 'randomUUID'],
+    'node:timers/promises': ['setImmediate', 'setTimeout'],
     'node:zlib': ['deflateSync', 'inflateSync'],
   };
   return {
@@ -349,28 +318,6 @@ function withLazyWidths() {
 /** A module with functions that load another one when they are called. */
 function lazily(load, names) {
   return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
-}
-
-/**
- * Gives a file the exports of its entry, which only imports it, and the bundler's helpers: each would be one more file to load. What
- * is added stands at the end, so that the source map stays right.
- */
-function asOneFile(entry, file) {
-  const [facade, path] = [`dist/cli/${entry}.js`, `dist/cli/${file}.js`];
-  const names = [...readFileSync(facade, 'utf8').matchAll(/exports\.(\w+)=\w+\.([\w$]+)/g)];
-  if (names.length === 0) throw new Error(`${facade} exports nothing of ${path}`);
-  const added = names.map(([, name, short]) => `exports.${name}=exports.${short};`);
-  const code = readFileSync(path, 'utf8').replace(
-    /require\("\.\/([\w-]*rolldown-runtime\.js)"\)/,
-    (call, helpers) => {
-      added.push(
-        `function helpers(){const exports={};${readFileSync(`dist/cli/${helpers}`, 'utf8')};return exports}`,
-      );
-      return 'helpers()'.padEnd(call.length);
-    },
-  );
-  writeFileSync(path, `${code}\n${added.join('\n')}\n`);
-  rmSync(facade);
 }
 
 function copyLicence(file, folder) {

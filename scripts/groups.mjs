@@ -11,9 +11,9 @@ export function together(groups) {
   }));
 }
 
-/** Matches the given source files and everything that they import statically. */
-export function withImports(files) {
-  const found = new Set();
+/** Matches the given source files and everything that they import statically, without the late modules. */
+export function withImports(files, late = []) {
+  const found = new Set(late);
   const add = (file) => {
     if (found.has(file)) return;
     found.add(file);
@@ -23,5 +23,5 @@ export function withImports(files) {
     for (const [, path] of imports) add(resolve(dirname(file), path));
   };
   for (const file of files) add(resolve(file));
-  return (id) => found.has(id);
+  return (id) => found.has(id) && !late.includes(id);
 }

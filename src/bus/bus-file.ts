@@ -13,6 +13,8 @@ export interface BusFile {
 export const TASK_BUS = 'TASK-MESSAGE-BUS.md';
 export const PROJECT_BUS = 'PROJECT-MESSAGE-BUS.md';
 
+export const MAX_HEADER_BYTES: number = 64 * 1024;
+
 /** The bus at a path; below a folder `.ralph`, nothing on the way may be a link. */
 export function busAt(path: string): BusFile {
   const folder = dirname(path);

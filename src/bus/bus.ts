@@ -16,10 +16,10 @@ import { codeOf, isTaken, openRegular, readAll, UnusableFile } from '../files/fi
 import { flockWithin } from '../process/flock.ts';
 import { watchFolder } from '../process/watch.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { pathOf, type BusFile } from './bus-file.ts';
+import { MAX_HEADER_BYTES, pathOf, type BusFile } from './bus-file.ts';
 import { headerOf, isId, type Draft, type Message } from './message.ts';
 import { isAfter, nextId } from './message-id.ts';
-import { MAX_HEADER_BYTES, readRecords, recordOf, separatorAfter } from './records.ts';
+import { readRecords, recordOf, separatorAfter } from './records.ts';
 
 /** The longest body that a message can have. */
 export const MAX_BODY_BYTES: number = 256 * 1024;

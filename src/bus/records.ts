@@ -18,6 +18,7 @@
  * 5. What is between records is ignored, except lines of the earlier format: `[2026-02-05 10:00:00] INFO: text`.
  * 6. Reading takes a bounded time, whatever the file contains: of the records of other tools only the last ones are read.
  */
+import { MAX_HEADER_BYTES } from './bus-file.ts';
 import { headerOf, readHeader, type Header, type Message } from './message.ts';
 import { parseYamlHeader } from './yaml.ts';
 
@@ -117,8 +118,6 @@ function boundedParser(): (yaml: string) => unknown {
 
 const MAX_FOREIGN_HEADERS = 1000;
 const MAX_FOREIGN_BYTES = 512 * 1024;
-
-export const MAX_HEADER_BYTES: number = 64 * 1024;
 
 /** The body in what follows a header, and how long it is there with the newline after it; null if it was torn. */
 function bodyIn(

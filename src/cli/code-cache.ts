@@ -17,6 +17,7 @@
  *
  * It imports nothing of Ralph, because every other file is loaded through it.
  */
+import { isAscii } from 'node:buffer';
 import {
   closeSync,
   constants,
@@ -28,6 +29,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -35,15 +37,15 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
-/** Loads the files of a folder through the cache from now on. */
-export function useCodeCache(own: string, env: NodeJS.ProcessEnv = process.env): void {
+/** Loads the files of a folder through the cache from now on. Calls for different uses, which run other code, have caches of their own. */
+export function useCodeCache(own: string, use = '', env: NodeJS.ProcessEnv = process.env): void {
   const folder = placeOf(env);
   if (folder === null || !existsSync(dirname(folder))) return;
   // Not from node:module, which takes a millisecond to load.
   const { extensions } = require;
   const compile = extensions['.js'];
   extensions['.js'] = (module, file) => {
-    const code = dirname(file) === own ? cachedCode(file, folder) : null;
+    const code = dirname(file) === own ? cachedCode(file, folder, use) : null;
     if (code === null) compile(module, file);
     else code.call(module.exports, module.exports, module.require.bind(module), module, file, own);
   };
@@ -81,24 +83,19 @@ const OFF = 'RALPH_NO_COMPILE_CACHE';
 type Code = (this: unknown, ...values: readonly unknown[]) => void;
 
 /** A file as the function that Node.js makes of it, compiled already if it is in the cache; null if it cannot be cached. */
-function cachedCode(file: string, folder: string): Code | null {
+function cachedCode(file: string, folder: string, use: string): Code | null {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(file);
     if (size < MIN_SIZE) return null;
     const { Script } = process.getBuiltinModule('node:vm');
-    const source = readFileSync(file, 'utf8');
-    const key = `${file} ${ino} ${size} ${mtimeMs} ${ctimeMs} ${process.version} ${process.arch}`;
+    const source = wrapped(file, size);
+    if (source === null) return null;
+    const key = `${file} ${ino} ${size} ${mtimeMs} ${ctimeMs} ${process.version} ${process.arch} ${use}`;
     const path = join(folder, `${basename(file)}-${shortHash(key)}`);
     const cached = isPrivate(folder) ? readCache(path, key) : null;
     // A file that has a cache was searched before.
     if (cached === null && /\bimport\(/.test(source)) return null;
-    const script = new Script(
-      `(function (exports, require, module, __filename, __dirname) { ${source}\n});`,
-      {
-        filename: file,
-        cachedData: cached?.code,
-      },
-    );
+    const script = new Script(source, { filename: file, cachedData: cached?.code });
     const writers = script.cachedDataRejected === true ? 0 : (cached?.writers ?? 0);
     if (writers < MAX_WRITERS)
       atExit(() => writeCache(path, key, writers + 1, () => script.createCachedData()));
@@ -108,6 +105,26 @@ function cachedCode(file: string, folder: string): Code | null {
     return null;
   }
 }
+
+/**
+ * A file as the text of a function; null if it has characters that are not ASCII. It is one text from the start: joining it with the
+ * head of the function would copy it, and each copy is as long as what V8 allocates until it collects garbage.
+ */
+function wrapped(file: string, size: number): string | null {
+  const text = Buffer.allocUnsafe(HEAD.length + size + TAIL.length);
+  text.write(HEAD, 'latin1');
+  const descriptor = openSync(file, 'r');
+  try {
+    if (readSync(descriptor, text, HEAD.length, size, 0) !== size) return null;
+  } finally {
+    closeSync(descriptor);
+  }
+  text.write(TAIL, HEAD.length + size, 'latin1');
+  return isAscii(text) ? text.toString('latin1') : null;
+}
+
+const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
+const TAIL = '\n});';
 
 /** A file that is compiled faster than a cache is read. */
 const MIN_SIZE = 2000;

@@ -9,6 +9,7 @@ import { claudeHook } from '../session/claude.ts';
 import { codexHook } from '../session/codex.ts';
 import { leaveSteps } from '../session/drive-turn.ts';
 import { takeStep } from '../session/step.ts';
+import { offerLock } from '../store/lock.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
 import { isPrinted, print } from './print.ts';
@@ -31,6 +32,7 @@ export async function hookCommand(program: string): Promise<number> {
       throw new UserError(`ralph hook ${program} is not supported by this version`);
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
+    useLockOfFront(process.env);
     const answer = await translate(parsed(await stdin(program), program), process.env);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
@@ -58,6 +60,14 @@ function setCertificatesAgain(env: NodeJS.ProcessEnv): void {
   if (file === undefined) return;
   env['NODE_EXTRA_CA_CERTS'] = file;
   delete env['RALPH_EXTRA_CA_CERTS'];
+}
+
+/** The front of the hooks takes the lock of the session's loop before Node.js starts, which is faster than starting `flock` from here. */
+function useLockOfFront(env: NodeJS.ProcessEnv): void {
+  const descriptor = env['RALPH_HOOK_LOCK'];
+  if (descriptor === undefined) return;
+  delete env['RALPH_HOOK_LOCK'];
+  if (/^\d$/.test(descriptor)) offerLock(Number(descriptor));
 }
 
 /** A signal ends the check that runs, which would outlive this process. The result is the exit code after a signal. */

@@ -39,11 +39,12 @@ async function main(args: readonly string[]): Promise<number> {
     ]);
     return runInSandbox(args, requests).catch(explainError);
   }
-  useCodeCache(import.meta.dirname);
+  // What ends a turn has a cache without the code of other events.
+  useCodeCache(import.meta.dirname, isStop(args) ? 'stop' : '');
   const [command, name] = args;
   if (isQuestion(args)) return (await import('./answers.ts')).answer(args);
   // A session waits for its hook after every turn.
-  if (command === 'hook' && args.length === 2 && name !== undefined && HOOKS.has(name)) {
+  if (command === 'hook' && name !== undefined && HOOKS.has(name) && (args.length === 2 || isStop(args))) {
     const { hookCommand, leaveAtOnce } = await import('./hook.ts');
     const code = await hookCommand(name);
     // A test that loads this file lives on.
@@ -59,6 +60,11 @@ function isQuestion([command, word, ...others]: readonly string[]): boolean {
   if (others.length > 0) return false;
   if (command === 'status') return word?.startsWith('-') !== true;
   return command === 'ls' && (word === undefined || word === '-a' || word === '--all');
+}
+
+/** `hook claude stop`, as the front of the hooks calls it. */
+function isStop(args: readonly string[]): boolean {
+  return args[0] === 'hook' && args.length === 3 && args[2] === 'stop';
 }
 
 const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);

@@ -1,9 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Execution } from '../process/exec.ts';
 import { execGit, GitError, type Repository } from './git.ts';
+import { isInRepository } from './in-repository.ts';
 import { isRepositoryOfItsOwn, withoutFilters, withoutNestedFilters } from './nested-filters.ts';
+
+export { isInRepository };
 
 /**
  * A hash of the tree of HEAD, the files that differ from it, and their contents: commits with the same files give the same
@@ -74,11 +77,6 @@ async function nestedHash(repository: Repository): Promise<string> {
   if (!(await isRepositoryOfItsOwn(repository))) return '';
   const state = await stateOf(await withoutFilters(repository));
   return state === null ? '' : `${state.head}${state.changes}`;
-}
-
-/** Whether a folder is in a repository. Cheaper than running git. */
-export function isInRepository(folder: string): boolean {
-  return existsSync(join(folder, '.git')) || (dirname(folder) !== folder && isInRepository(dirname(folder)));
 }
 
 /** The limit for all files together; files beyond it count by size and time only. */

@@ -10,6 +10,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
+import { GitError } from './git-error.ts';
+
+export { GitError };
 
 export interface Repository {
   /** The program and the user's own options: `git -c user.name=…`. */
@@ -21,9 +24,6 @@ export interface Repository {
   /** Files that git does not track and that are larger are left out of records; null or absent for none. */
   readonly maxFileBytes?: number | null;
 }
-
-/** A git command failed; the message is for people. */
-export class GitError extends Error {}
 
 /** Runs git and returns its result, whatever the exit code. */
 export async function execGit(

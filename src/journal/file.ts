@@ -40,15 +40,16 @@ export function openJournal(
 ): FileJournal {
   makeFolders(dirname(path), PRIVATE_FOLDER);
   let descriptor = openRegular(path, 'append');
-  const content = readAll(descriptor, fstatSync(descriptor).size);
   // Keep no events: memory must not grow with the journal.
-  const read = readFrom(content, path, reader);
+  const { content, ...read } = readFrom(descriptor, path, reader);
   let { events: length, bytes: size } = read;
   let sum = crc32(content.subarray(read.from.bytes, size), read.from.sum);
   const cutOff = size < content.length ? cutEnd(descriptor, path, content, size) : null;
+  let isSynced = false;
   const add = (text: string): void => {
     size += write(descriptor, path, text, size);
     sum = crc32(text, sum);
+    isSynced = false;
   };
   if (size === 0) add(header());
   const restore = (): void => {
@@ -67,7 +68,7 @@ export function openJournal(
       return length;
     },
     get mark() {
-      return { events: length, bytes: size, sum };
+      return { events: length, bytes: size, sum, ...(isSynced ? { stamp: stampOf(descriptor) } : {}) };
     },
     append(event, expected) {
       if (expected !== length) {
@@ -89,6 +90,7 @@ export function openJournal(
     sync() {
       try {
         fdatasyncSync(descriptor);
+        isSynced = true;
       } catch (error) {
         throw new JournalError('disk-full', `cannot write ${path}: ${reasonOf(error)}`, null, error);
       }
@@ -125,20 +127,30 @@ export interface JournalReader {
 export function readJournal(path: string, reader: JournalReader): number {
   const descriptor = openRegular(path, 'read');
   try {
-    const content = readAll(descriptor, fstatSync(descriptor).size);
-    return content.length - readFrom(content, path, reader).bytes;
+    const { content, bytes } = readFrom(descriptor, path, reader);
+    return Math.max(0, content.length - bytes);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Where reading began, and how far the journal can be read. */
-function readFrom(
-  content: Buffer,
-  path: string,
-  reader: JournalReader,
-): { from: JournalMark; events: number; bytes: number } {
+interface ReadJournal {
+  /** Where reading began. */
+  readonly from: JournalMark;
+  /** How far the journal can be read. */
+  readonly events: number;
+  readonly bytes: number;
+  /** Empty if all of it is known. */
+  readonly content: Buffer;
+}
+
+function readFrom(descriptor: number, path: string, reader: JournalReader): ReadJournal {
   const known = reader.knownMark ?? null;
+  if (known?.stamp !== undefined && known.stamp === stampOf(descriptor)) {
+    reader.begin?.(true);
+    return { from: known, events: known.events, bytes: known.bytes, content: Buffer.alloc(0) };
+  }
+  const content = readAll(descriptor, fstatSync(descriptor).size);
   const isKnown =
     known !== null && known.bytes <= content.length && crc32(content.subarray(0, known.bytes)) === known.sum;
   const from = isKnown ? known : { events: 0, bytes: 0, sum: 0 };
@@ -148,7 +160,13 @@ function readFrom(
     events++;
     reader.take(event);
   });
-  return { from, events, bytes };
+  return { from, events, bytes, content };
+}
+
+/** Every change of a file changes this. */
+function stampOf(descriptor: number): string {
+  const { ino, size, mtimeMs, ctimeMs } = fstatSync(descriptor);
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 /** What people should know about the end of a journal that cannot be read. */

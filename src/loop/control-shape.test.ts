@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { controlIn, MAX_TELL_LENGTH, problemsOfMessage } from './control-shape.ts';
+import { controlIn, problemsOfMessage } from './control-shape.ts';
+import { MAX_TELL_LENGTH } from './event.ts';
 
 describe('a message to a loop', () => {
   it.each([

@@ -5,7 +5,7 @@
  *    caller. A message cannot choose how a loop ends.
  * 2. Only known fields are taken over.
  */
-import type { Control } from './event.ts';
+import { MAX_TELL_LENGTH, type Control } from './event.ts';
 import {
   flag,
   isRecord,
@@ -31,9 +31,6 @@ export function controlIn(value: unknown): Control | null {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rules below check every field of the type
   return problemsOfMessage(value).length === 0 ? (value as Control) : null;
 }
-
-/** The longest text that `tell` delivers: more than any prompt needs, and little enough for every agent. */
-export const MAX_TELL_LENGTH: number = 2 ** 20;
 
 /** Longer than the id of any message on the bus. */
 const MAX_ID_LENGTH = 200;

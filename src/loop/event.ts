@@ -206,6 +206,9 @@ export interface Restoration {
   readonly moreFailed: number;
 }
 
+/** The longest text that `tell` delivers: more than any prompt needs, and little enough for every agent. */
+export const MAX_TELL_LENGTH: number = 2 ** 20;
+
 /** Why a child loop has no outcome: no process drives it and none will, or its files are gone. */
 export const CHILD_LOSSES = ['crashed', 'removed'] as const;
 export type ChildLoss = (typeof CHILD_LOSSES)[number];

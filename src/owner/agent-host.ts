@@ -42,30 +42,36 @@ export function agentHost(
     agentEnvironment({ ...loop, run, policy: state().policy }, agentNamed(loop.spec.agent.kind));
   const { folder } = loop;
   const describe = (run: string): ProcessSpec => asProcess(loop, run, environment(run), state());
-  const process = guardedHost(
-    processHost((run) => sandboxed(loop, run, describe(run), state()), processes),
-    (run) => folder.run(run),
-    say,
-  );
   // Looked up in the user database, so not for a loop without windows.
   let server: TmuxServer | null = null;
-  const pane = tmuxHost(
-    (run) =>
-      inPane(loop, run, describe(run), {
-        server: (server ??= tmuxServerOf(loop.spec)),
-        state: state(),
+  // Made when they are needed: most loops have one of them.
+  const makers = {
+    process: () =>
+      guardedHost(
+        processHost((run) => sandboxed(loop, run, describe(run), state()), processes),
+        (run) => folder.run(run),
         say,
-      }),
-    processes,
-  );
-  const called =
-    perform === undefined
-      ? null
-      : functionHost((run) => asCall(loop, run, environment(run)), perform, processes);
-  const session = sessionHost((run) => ({ folder: folder.run(run), prompt: folder.prompt(run) }), turns);
+      ),
+    pane: () =>
+      tmuxHost(
+        (run) =>
+          inPane(loop, run, describe(run), {
+            server: (server ??= tmuxServerOf(loop.spec)),
+            state: state(),
+            say,
+          }),
+        processes,
+      ),
+    call: (by: Performer) => functionHost((run) => asCall(loop, run, environment(run)), by, processes),
+    session: () => sessionHost((run) => ({ folder: folder.run(run), prompt: folder.prompt(run) }), turns),
+  };
+  const hosts: { [kind in keyof typeof makers]?: Host } = {};
   const current = (): Host => {
-    if (isInSession(loop.spec)) return session;
-    return called ?? (state().policy.host === 'tmux' ? pane : process);
+    if (isInSession(loop.spec)) return (hosts.session ??= makers.session());
+    if (perform !== undefined) return (hosts.call ??= makers.call(perform));
+    return state().policy.host === 'tmux'
+      ? (hosts.pane ??= makers.pane())
+      : (hosts.process ??= makers.process());
   };
   // The agent's own folder of a run; the desk may have been removed.
   const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});

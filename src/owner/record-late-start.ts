@@ -1,7 +1,9 @@
 import { randomUuid } from '../files/random-uuid.ts';
 import type { Engine } from '../engine/engine.ts';
+import { isInRepository } from '../git/in-repository.ts';
 import { recordStart } from '../scm/start.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
+import { treeOf } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** Records the start of a loop that commits only from now on; where that fails, every commit says so. */
@@ -12,6 +14,7 @@ export async function recordLateStart(
 ): Promise<void> {
   const { policy, start: known } = engine.state;
   const hasRun = known !== null || engine.report.runs > 0;
+  if (hasRun && !isInRepository(treeOf(loop.spec))) return;
   try {
     const { start, notes } = await recordStart({ ...loop, policy, hasRun });
     if (start !== null) engine.append({ type: 'start.recorded', ...start });

@@ -1,4 +1,4 @@
-import { GitError } from '../git/git.ts';
+import { GitError } from '../git/git-error.ts';
 import { JournalError } from '../journal/journal.ts';
 import { cannotWrite } from '../store/ralph-folder.ts';
 import { UserError } from '../user-error.ts';

@@ -7,14 +7,14 @@ import { inMessageRun } from '../agents/message-run.ts';
 import { runCheck, type CheckSpec } from '../checks/check.ts';
 import { checkSlug } from '../checks/slug.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
-import { isInRepository } from '../git/fingerprint.ts';
+import { isInRepository } from '../git/in-repository.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { runPlanCheck } from '../plan/check.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
 import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
 import { checkpoint } from '../scm/checkpoints.ts';
-import { loopEvidence } from '../scm/evidence.ts';
+import { loopEvidence, type LoopEvidence } from '../scm/evidence.ts';
 import { LoopTree } from '../scm/loop-tree.ts';
 import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
@@ -38,8 +38,8 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const tree = new LoopTree(loop);
-  const scm = loopScm(loop, tree);
-  const evidence = loopEvidence(loop);
+  let scm: ReturnType<typeof loopScm> | null = null;
+  let evidence: LoopEvidence | null = null;
   const roots = [spec.workspace, treeOf(spec)];
   /** Runs something that may change files. */
   const changing = <T>(work: () => Promise<T>): Promise<T> => {
@@ -71,8 +71,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         ...(plan === null ? {} : { plan }),
       };
     },
-    examine: (effect) => evidence.examine(effect),
-    restore: (effect) => changing(() => evidence.restore(effect)),
+    examine: (effect) => (evidence ??= loopEvidence(loop)).examine(effect),
+    restore: (effect) => changing(() => (evidence ??= loopEvidence(loop)).restore(effect)),
     moveAside: (markers) => moveAside(folder.desk, markers, roots),
     writePrompt: (effect) => changing(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
@@ -98,8 +98,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt)),
-    changes: (...effect) => explained(() => scm.changes(...effect)),
-    commit: (...effect) => explained(() => scm.commit(...effect)),
+    changes: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).changes(...effect)),
+    commit: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     childChanges: (state) => [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { watchFolder } from './watch.ts';
+import { watchFolder, watchFolderSoon } from './watch.ts';
 
 let root: string;
 let stops: (() => void)[];
@@ -38,6 +38,19 @@ describe('watchFolder', () => {
     const both = Promise.all([called(first), called(second)]);
     writeFileSync(join(path, 'file'), '');
     await both;
+    expect(stopped).not.toHaveBeenCalled();
+  });
+
+  it('reports a change that was made before a late watcher started, and later ones, until it is stopped', async () => {
+    const path = folder('a');
+    const [onChange, stopped] = [vi.fn<() => void>(), vi.fn<() => void>()];
+    stops.push(watchFolderSoon(path, onChange));
+    watchFolderSoon(path, stopped)();
+    writeFileSync(join(path, 'first'), '');
+    await called(onChange);
+    const later = called(onChange);
+    writeFileSync(join(path, 'second'), '');
+    await later;
     expect(stopped).not.toHaveBeenCalled();
   });
 

@@ -226,10 +226,31 @@ describe('a snapshot', () => {
     expect(read(snapshot).isUsed).toBe(false);
   });
 
+  it('stands for a journal whose file is the same, which then need not be read', () => {
+    const journal = openJournal(path);
+    for (const event of events.slice(0, half)) journal.append(event, journal.length);
+    expect(journal.mark.stamp).toBeUndefined();
+    journal.sync();
+    const { mark } = journal;
+    journal.close();
+    let isUsed = false;
+    const reader = {
+      knownMark: { ...mark, sum: 0 },
+      begin: (isKnown: boolean) => (isUsed = isKnown),
+      take: () => {},
+    };
+    const again = openJournal(path, reader);
+    expect([isUsed, again.length, again.cutOff]).toEqual([true, half, null]);
+    for (const event of events.slice(half)) again.append(event, again.length);
+    again.close();
+    openJournal(path, reader).close();
+    expect(isUsed).toBe(false);
+  });
+
   it('is not used if another version wrote it', () => {
     write();
     const file = join(folder, 'snapshot.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/"shape":"\d+ /, '"shape":"0 '));
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+ /, '0 '));
     expect(readSnapshot(file)).toBeNull();
     appendFileSync(file, 'x');
     expect(readSnapshot(file)).toBeNull();

@@ -7,7 +7,6 @@ import { diffSince } from '../git/diff.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
 import type { SeenTree } from '../git/seen-tree.ts';
-import { dropKeptIndex } from '../git/kept-index.ts';
 import { utf8, type Repository } from '../git/git.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
@@ -53,12 +52,6 @@ export async function checkpoint(
   } catch (error) {
     return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
   }
-}
-
-/** Ends what checkpoints have left for the next one; call when the loop is no longer driven. */
-export function endCheckpoints(loop: Pick<CheckpointedLoop, 'folder' | 'packing'>): Promise<void> {
-  dropKeptIndex(checkpointIndex(loop.folder));
-  return loop.packing.end();
 }
 
 function unreadable(paths: readonly string[]): string {

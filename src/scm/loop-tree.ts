@@ -1,7 +1,9 @@
 /** The looks at a loop's files after a run: one serves the fingerprint, the commit and the checkpoint, if nothing changes. */
 import { join } from 'node:path';
-import { fingerprint, isInRepository } from '../git/fingerprint.ts';
-import { GitError, type Repository } from '../git/git.ts';
+import { fingerprint } from '../git/fingerprint.ts';
+import type { Repository } from '../git/git.ts';
+import { GitError } from '../git/git-error.ts';
+import { isInRepository } from '../git/in-repository.ts';
 import { seeTreeAndFingerprint, seeTreeToCommit, type SeenTree } from '../git/seen-tree.ts';
 import type { Policy } from '../loop/policy.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';

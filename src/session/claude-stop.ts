@@ -47,19 +47,18 @@ export async function stopped(input: HookInput, env: NodeJS.ProcessEnv): Promise
   if (turn.isOld) return null;
   // The command ends the loop, so the checks need not run.
   if (turn.queued.some((queued) => ENDS_LOOP.test(queued))) return null;
-  const before = blocksBefore(input, turn);
-  const taken = (): void => remember(input, turn, { blocks: before, pending: null });
+  const blocks = blocksBefore(input, turn) + 1;
+  // Most turns continue, and then this is still right.
+  const taken = (): void => remember(input, turn, { blocks, pending: null });
   const answer = await endTurn(session, turn.finished, undefined, { state, taken });
   if (answer.type === 'none') return null;
   if (answer.type !== 'continue') {
     remember(input, turn, { blocks: 0, pending: null });
     return note(answer.message);
   }
-  const blocks = before + 1;
   const cap = blockCap(env);
   const command = turn.queued.find(isCommand);
   if (command === undefined && blocks <= cap) {
-    remember(input, turn, { blocks, pending: null });
     // Claude Code would run the command only after the loop, when there is nothing left to show.
     const status = turn.queued.some((queued) => IS_STATUS.test(queued)) ? sessionStatus(session) : null;
     const shown = [answer.message, ...(status?.lines ?? [])].join('\n');

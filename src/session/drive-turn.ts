@@ -4,7 +4,6 @@
  * 1. A step never waits longer than the delay before a prompt. It lets the session go instead.
  * 2. A process that has to end leaves its steps, and the next turn repeats what they had not finished.
  */
-import { loadPrices } from '../agents/prices.ts';
 import type { EngineStop } from '../engine/engine.ts';
 import type { TurnOutput } from '../hosts/session.ts';
 import type { Effect } from '../loop/effect.ts';
@@ -26,10 +25,7 @@ export async function takeTurn({ id, workspace, name }: LoopFolder, turns: Turns
     // The environment of the start is kept until the loop ends.
     const owner: NewOwner =
       kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
-    const taking = takeOver(workspace, name, owner, { turns });
-    // While `flock` runs; whatever goes wrong, `drive` loads them again and says so.
-    if (!turns.isPriced) setImmediate(() => void loadPrices().catch(() => {}));
-    return await taking;
+    return await takeOver(workspace, name, owner, { turns });
   } catch (error) {
     if (error instanceof AlreadyOwned) return null;
     throw error;

@@ -28,6 +28,7 @@ import {
   allStates,
   clearState,
   isSessionId,
+  linkLock,
   readState,
   sessionsFolder,
   writeState,
@@ -123,6 +124,7 @@ export async function startSession(request: SessionRequest): Promise<StartedSess
     await endLoop(loop.spec.id, session);
     throw unwritableState(stateDir);
   }
+  linkLock(session, loop.folder.lock, stateDir);
   return {
     state,
     prompt: turns.prompt,

@@ -14,8 +14,8 @@ import { makeFolders } from '../files/make-folders.ts';
 import { randomUuid } from '../files/random-uuid.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { setAside } from '../files/set-aside.ts';
-import { controlIn, MAX_TELL_LENGTH, problemsOfMessage } from '../loop/control-shape.ts';
-import type { Control } from '../loop/event.ts';
+import { controlIn, problemsOfMessage } from '../loop/control-shape.ts';
+import { MAX_TELL_LENGTH, type Control } from '../loop/event.ts';
 import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 

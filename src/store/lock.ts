@@ -4,13 +4,14 @@
  * 1. An owner that is stopped (SIGSTOP) keeps the lock. One that dies loses it at once, even while its agent still runs,
  *    because the agent does not inherit the descriptor.
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
+ * 3. A lock that was taken for this process before it started counts only if the kernel says that it has it.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { sha256 } from '../files/sha256.ts';
-import { flock, flockNow } from '../process/flock.ts';
+import { flock, flockNow, hasFlock } from '../process/flock.ts';
 import { readOwner, type LockOwner } from './lock-owner.ts';
 
 /** Takes the lock, or returns the process that has it. */
@@ -19,6 +20,8 @@ export async function takeLock(
   owner: LockOwner,
   open: () => number = () => openState(path),
 ): Promise<LockResult> {
+  const given = takeOffered(path);
+  if (given !== null) return held(given, owner);
   for (;;) {
     const descriptor = process.platform === 'darwin' ? openExclusively(path) : open();
     if (descriptor === null) return { taken: false, owner: readOwner(path) };
@@ -28,26 +31,48 @@ export async function takeLock(
       closeSync(descriptor);
       return { taken: false, owner: readOwner(path) };
     }
-    if (isAt(descriptor, path)) {
-      show(descriptor, owner);
-      return {
-        taken: true,
-        release: () => {
-          // This process may live on, and must not be shown as the owner.
-          show(descriptor, null);
-          release();
-          closeSync(descriptor);
-        },
-      };
-    }
+    if (isAt(descriptor, path)) return held(descriptor, owner, release);
     release();
     closeSync(descriptor);
   }
 }
 
+/** A lock that this process has, with its name in the file. */
+function held(descriptor: number, owner: LockOwner, release: () => void = () => {}): LockResult {
+  show(descriptor, owner);
+  return {
+    taken: true,
+    release: () => {
+      // This process may live on, and must not be shown as the owner.
+      show(descriptor, null);
+      release();
+      closeSync(descriptor);
+    },
+  };
+}
+
 export type LockResult =
   | { readonly taken: true; readonly release: () => void }
   | { readonly taken: false; readonly owner: LockOwner | null };
+
+/** Offers a descriptor that this process was started with, whose file is locked: it is used for the first lock, if it is that one. */
+export function offerLock(descriptor: number): void {
+  offered = descriptor;
+}
+
+let offered: number | null = null;
+
+/** The offered descriptor if it has the lock at the path. If it is another lock, or not known to be held, it is closed. */
+function takeOffered(path: string): number | null {
+  const descriptor = offered;
+  offered = null;
+  if (descriptor === null) return null;
+  const [isHeld, isOurs] = [hasFlock(descriptor), isAt(descriptor, path)];
+  if (isHeld && isOurs) return descriptor;
+  // A lock that the kernel does not show would still refuse ours. Any other descriptor is not the one that was meant.
+  if (isHeld || isOurs) closeSync(descriptor);
+  return null;
+}
 
 /** Locks an open file; returns how to release it, or null if another process has the lock. */
 async function lock(descriptor: number, path: string): Promise<(() => void) | null> {

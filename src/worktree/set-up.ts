@@ -10,7 +10,7 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { anyOf, fields, fits, oneOf } from '../loop/shape.ts';
 import { objectId } from '../git/object-id.ts';
-import { GitError } from '../git/git.ts';
+import { GitError } from '../git/git-error.ts';
 import { changedFiles, recordSetUpTree, type SetUpTree } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { howEnded, runLogged } from '../process/logged.ts';

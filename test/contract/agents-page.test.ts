@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AGENTS } from '../../src/agents/agents.ts';
+import { allAgents } from '../../src/agents/all-agents.ts';
 import { faultsSection } from './faults-section.ts';
 
 it('docs/agents.md describes every agent', async () => {
@@ -7,7 +7,9 @@ it('docs/agents.md describes every agent', async () => {
 });
 
 function page(): string {
-  const known = AGENTS.flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }]));
+  const known = allAgents().flatMap(({ name, call, reports }) =>
+    call === null ? [] : [{ name, call, reports }],
+  );
   return [
     '<!-- Made by `npm run docs` from src/agents/. Do not edit. -->',
     '',

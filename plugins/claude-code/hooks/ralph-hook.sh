@@ -2,11 +2,14 @@
 # The front of `ralph hook`, for the hooks of host programs:
 #
 #   ralph-hook.sh PROGRAM         does nothing while no session, or a session other than this one, has a loop
+#   ralph-hook.sh PROGRAM stop    the same at the end of a turn, for which it takes the lock of the session's loop
 #   ralph-hook.sh PROGRAM start   always asks Ralph: the hook of a command such as /ralph
 #
 # 1. Without a loop it uses only builtins of the shell: it runs after every turn of every session.
 # 2. It passes stdin on and never looks at it, so that no text of a person meets a shell.
 # 3. It exits with 0, whatever is missing.
+# 4. It takes a lock only for the session that the host program names. Ralph uses it only if the kernel says that it is held, and takes
+#    it itself otherwise.
 
 program=${1:-claude}
 
@@ -33,6 +36,19 @@ if [ "${2:-}" != start ]; then
   [ -n "$found" ] || exit 0
 fi
 
+# Starting flock from Node.js takes several times as long.
+lock() {
+  case ${CLAUDE_CODE_SESSION_ID:-} in
+    '' | .* | *[!A-Za-z0-9._-]*) return ;;
+  esac
+  link=$sessions/$CLAUDE_CODE_SESSION_ID/lock
+  { [ -f "$link" ] && [ -r /proc/self/fdinfo/0 ] && command exec 9<>"$link"; } 2>/dev/null || return
+  if flock -n 9 2>/dev/null; then
+    export RALPH_HOOK_LOCK=9
+  else
+    exec 9>&-
+  fi
+}
 # Node.js reads these certificates whenever it starts, for longer than the hook runs. Ralph sets the variable again for checks.
 if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
   export RALPH_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"
@@ -45,6 +61,12 @@ case $0 in
 esac
 main=$here/../../../dist/cli/main.js
 if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
+  if [ "$program ${2:-}" = 'claude stop' ]; then
+    # Not for another version of Ralph, which may not know what it is passed.
+    lock
+    # Without threads that collect garbage and optimize code, for which there is no time.
+    exec node --v8-pool-size=0 "$main" hook "$program" stop
+  fi
   exec node "$main" hook "$program"
 fi
 if command -v ralph >/dev/null 2>&1; then

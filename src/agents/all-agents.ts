@@ -1,0 +1,17 @@
+import type { Agent } from './agent.ts';
+import { amp } from './amp.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import { copilot } from './copilot.ts';
+import { custom } from './custom.ts';
+import { gemini } from './gemini.ts';
+import { opencode } from './opencode.ts';
+import { qwen } from './qwen.ts';
+import { scripted } from './scripted.ts';
+
+/** A function, so that a hook of a session, which needs only one of them, can load them late. */
+export function allAgents(): readonly Agent[] {
+  return AGENTS;
+}
+
+const AGENTS: readonly Agent[] = [claude, codex, opencode, gemini, qwen, copilot, amp, custom, scripted];

@@ -1,0 +1,13 @@
+import { dropKeptIndex } from '../git/kept-index.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { checkpointIndex } from './loop-tree.ts';
+import type { Packing } from './packing.ts';
+
+/** Ends what checkpoints have left for the next one; call when the loop is no longer driven. */
+export function endCheckpoints(loop: {
+  readonly folder: LoopFolder;
+  readonly packing: Packing;
+}): Promise<void> {
+  dropKeptIndex(checkpointIndex(loop.folder));
+  return loop.packing.end();
+}
