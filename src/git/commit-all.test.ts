@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -14,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from './commit.ts';
+import { differences } from './differences.ts';
 import type { Repository } from './git.ts';
 import { seeTreeToCommit } from './seen-tree.ts';
 import { recordTree, writeTree } from './tree.ts';
@@ -101,11 +101,51 @@ describe('a commit of all changes since the last one', () => {
   });
 
   it('is prepared although a killed Ralph has left the lock of the index, and no other process has', async () => {
-    const gone = spawnSync('true').pid;
-    writeFileSync(at.path(`.git/index.ralph-${gone}`), 'left');
-    linkSync(at.path(`.git/index.ralph-${gone}`), at.path('.git/index.lock'));
+    leaveLock();
     await prepare(at.repository());
     expect(staged()).toEqual(CHANGES);
-    expect(readdirSync(at.path('.git')).filter((name) => name.startsWith('index'))).toEqual(['index']);
+    expect(indexFiles()).toEqual(['index']);
   });
+
+  it('is cancelled although a killed Ralph has left the lock of the index', async () => {
+    leaveLock();
+    const object = at.git('rev-parse', 'HEAD:changed').trim();
+    const entry = {
+      path: 'changed',
+      entry: `100644 ${'1'.repeat(40)}`,
+      before: [`100644 ${object}\tchanged\0`],
+    };
+    writeFileSync(join(notes, 'staged'), JSON.stringify([entry]));
+    await cancelCommit(at.repository(), notes);
+    expect(indexFiles()).toEqual(['index']);
+  });
+
+  /** As a process of the same pid, which is common in containers. */
+  const leaveLock = () => {
+    const own = at.path(`.git/index.ralph-${process.pid}-1`);
+    writeFileSync(own, 'left');
+    linkSync(own, at.path('.git/index.lock'));
+  };
+  const indexFiles = () => readdirSync(at.path('.git')).filter((name) => name.startsWith('index'));
+});
+
+it('does not contain what the user stages while it is prepared', async () => {
+  at = new GitFolder();
+  notes = join(at.folder, 'notes');
+  mkdirSync(notes);
+  at.write('code', '1');
+  at.commits();
+  at.write('code', '2');
+  const { tree } = await seeTreeToCommit(at.repository(), at.scratch);
+  const changes = await differences(at.repository(), at.git('rev-parse', 'HEAD').trim(), tree);
+  at.write('mine', '1');
+  const wrapper = join(at.folder, 'git');
+  // Ralph asks for these settings before it replaces the index.
+  writeFileSync(wrapper, '#!/bin/sh\ncase "$*" in *get-regexp*) git add mine ;; esac\nexec git "$@"\n');
+  chmodSync(wrapper, 0o755);
+  const plan = { folder: notes, message: 'work', seen: { index: at.scratch, tree } };
+  const { args, env } = await prepareCommit({ ...at.repository(), command: [wrapper] }, changes, plan);
+  at.gitWith(env, ...args);
+  expect(at.git('show', '--format=', '--name-only', 'HEAD')).toBe('code\n');
+  expect(at.git('diff', '--cached', '--name-only')).toBe('mine\n');
 });

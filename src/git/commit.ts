@@ -17,7 +17,7 @@ import type { Difference } from './differences.ts';
 import { bothOf, execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
 import { indexFile as readIndexFile } from './index-file.ts';
 import { treesOf } from './index-trees.ts';
-import { followIndex, keptTree } from './kept-index.ts';
+import { keptTree } from './kept-index.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit, readCommit } from './read-ref.ts';
@@ -41,28 +41,29 @@ export async function prepareCommit(
   const { isNothing, stamp } = await stagedChanges(repository);
   // An index without staged changes is as the last commit is.
   const committed = isNothing && (await readIndexFile(repository))?.stamp === stamp ? stamp : null;
-  const whole = seen !== null && keptTree(seen.index) === seen.tree ? seen.index : null;
+  const isWhole = committed !== null && seen !== null && keptTree(seen.index, committed) === seen.tree;
   const isStaged =
-    committed !== null &&
-    whole !== null &&
-    (await stageAll(repository, changes, stagedFile(folder), { index: whole, stamp: committed }));
-  if (isStaged) copyIndexFile(whole, index);
-  else await stageInBoth(repository, changes, folder, committed !== null);
+    isWhole &&
+    (await stageAll(repository, changes, stagedFile(folder), { index: seen.index, stamp: committed }));
+  if (isStaged) copyIndexFile(seen.index, index);
+  else await stageInBoth(repository, changes, folder, committed);
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), GIT_INDEX_FILE: index } };
 }
 
-/** Makes the index of the commit and stages the changes in the user's index. */
+/** Makes the index of the commit and stages the changes in the user's index, which is as the last commit is if it has the stamp. */
 async function stageInBoth(
   repository: Repository,
   changes: readonly Difference[],
   folder: string,
-  isCommitted: boolean,
+  committed: string | null,
 ): Promise<void> {
   const index = indexFile(folder);
   const inOwnIndex = { GIT_INDEX_FILE: index };
   await copyIndex(repository, index);
+  // The user may have staged something just now.
+  const isCommitted = committed !== null && (await readIndexFile(repository))?.stamp === committed;
   if (!isCommitted) {
     const head = await headCommit(repository);
     const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
@@ -135,7 +136,7 @@ export async function finishCommit(
   seen: SeenIndex | null = null,
 ): Promise<boolean> {
   const isAsPrepared = seen !== null && (await readCommit(repository, commit)).tree === seen.tree;
-  if (isAsPrepared) await noteCommitted(repository, seen);
+  if (isAsPrepared) await noteCommitted(repository, seen.tree);
   rmSync(indexFile(folder), { force: true });
   if (isAsPrepared) forgetStaged(stagedFile(folder));
   else await followCommit(repository, stagedFile(folder), commit);
@@ -143,12 +144,11 @@ export async function finishCommit(
   return isAsPrepared;
 }
 
-/** Nothing is staged if the user's index has the tree of the commit. Then it also has the entries of the one that the tree was seen in. */
-async function noteCommitted(repository: Repository, { index, tree }: SeenIndex): Promise<void> {
+/** Nothing is staged if the user's index has the tree of the commit. */
+async function noteCommitted(repository: Repository, tree: string): Promise<void> {
   const user = await readIndexFile(repository);
-  if (user === null || treesOf(utf8(user.path))?.id !== tree) return;
-  rememberNothingStaged(repository, tree, user.stamp);
-  followIndex(index, tree, user.stamp);
+  if (user !== null && treesOf(utf8(user.path))?.id === tree)
+    rememberNothingStaged(repository, tree, user.stamp);
 }
 
 /**

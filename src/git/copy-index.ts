@@ -24,30 +24,33 @@ export function copyIndexFile(from: PathLike, to: PathLike): void {
 }
 
 /**
- * Replaces the user's index by a copy of another one; false if it is no longer the one with this stamp, if another git is
- * changing it, or if only git can write it. A kill in between leaves a lock that `removeOwnLock` recognises.
+ * Replaces the user's index by a copy of another one and returns its new stamp; null if it is no longer the one with this stamp,
+ * if another git is changing it, or if only git can write it. A kill in between leaves a lock that `removeOwnLock` recognises.
  */
-export async function replaceIndex(repository: Repository, stamp: string, by: string): Promise<boolean> {
+export async function replaceIndex(
+  repository: Repository,
+  stamp: string,
+  by: string,
+): Promise<string | null> {
   const index = (await isPlain(repository)) ? await indexFile(repository) : null;
-  if (index === null) return false;
+  if (index === null) return null;
   const [path, lock] = [bytes(index.path), bytes(lockOf(index.path))];
-  const own = bytes(`${index.path}${OWN}${process.pid}`);
+  const own = bytes(`${index.path}${OWN}${process.pid}-${processes.birth(process.pid)?.startTime ?? ''}`);
   try {
-    rmSync(own, { force: true });
     copyIndexFile(by, own);
     chmodSync(own, statSync(path).mode & PERMISSIONS);
     // Fails if another git holds the index.
     linkSync(own, lock);
   } catch {
     rmSync(own, { force: true });
-    return false;
+    return null;
   }
   try {
-    const isSame = stampOf(index.path) === stamp;
-    if (isSame) renameSync(lock, path);
-    return isSame;
+    if (stampOf(index.path) !== stamp) return null;
+    renameSync(lock, path);
+    return stampOf(index.path);
   } catch {
-    return false;
+    return null;
   } finally {
     // After a rename another git may already hold the index.
     if (isOneFile(lock, own)) rmSync(lock, { force: true });
@@ -68,8 +71,10 @@ export async function removeOwnLock(repository: Repository): Promise<void> {
   const index = await gitPath(repository, ['--git-path', 'index']);
   const [folder, name] = [dirname(index), basename(index)];
   for (const other of readdirSync(bytes(folder), 'latin1')) {
-    const pid = other.startsWith(`${name}${OWN}`) ? Number(other.slice(name.length + OWN.length)) : 0;
-    if (!(pid > 0) || processes.birth(pid) !== null) continue;
+    if (!other.startsWith(`${name}${OWN}`)) continue;
+    const [pid, startTime] = other.slice(name.length + OWN.length).split('-');
+    const birth = processes.birth(Number(pid));
+    if (birth !== null && birth.startTime === startTime) continue;
     const own = bytes(join(folder, other));
     if (isOneFile(bytes(lockOf(index)), own)) rmSync(bytes(lockOf(index)), { force: true });
     rmSync(own, { force: true });

@@ -8,7 +8,7 @@
  */
 import { readEntries, isUnusual, type Entry } from './index-entries.ts';
 import type { Repository } from './git.ts';
-import { gitObject, isLoose, objectsFolder, writeLoose, type GitObject } from './loose-object.ts';
+import { gitObject, objectsFolder, writeLoose, type GitObject } from './loose-object.ts';
 import { isPlain } from './plain-repository.ts';
 
 export interface IndexTrees {
@@ -76,8 +76,7 @@ export async function writeTrees(
   if (!(await isPlain(repository))) return false;
   const folder = await objectsFolder(repository);
   try {
-    for (const tree of objects.values())
-      if (!known.has(tree.id) && !isLoose(folder, tree.id)) writeLoose(folder, tree);
+    for (const tree of objects.values()) if (!known.has(tree.id)) writeLoose(folder, tree);
     return true;
   } catch {
     return false;

@@ -35,16 +35,16 @@ export function isUntouched(scratch: string, { stamp }: KeptIndex): boolean {
   return stamp === stampOfScratch(scratch);
 }
 
-/** The tree of a kept index that is as it was; null if there is none. */
-export function keptTree(scratch: string): string | null {
+/** The tree of a kept index that is as it was and is a copy of the user's index with this stamp; null if there is none. */
+export function keptTree(scratch: string, of: string): string | null {
   const kept = keptIndexes.get(scratch);
-  return kept !== undefined && isUntouched(scratch, kept) ? kept.tree : null;
+  return kept?.of === of && isUntouched(scratch, kept) ? kept.tree : null;
 }
 
-/** The user's index has become as the kept one is: all files in it are tracked. */
-export function followIndex(scratch: string, tree: string, stamp: string): void {
+/** The user's index was replaced by a copy of the kept one: all files in it are tracked. */
+export function followIndex(scratch: string, stamp: string): void {
   const kept = keptIndexes.get(scratch);
-  if (kept?.tree === tree) keptIndexes.set(scratch, { ...kept, of: stamp, untracked: [] });
+  if (kept !== undefined) keptIndexes.set(scratch, { ...kept, of: stamp, untracked: [] });
 }
 
 export function isKept(scratch: string): boolean {

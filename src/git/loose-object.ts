@@ -1,6 +1,6 @@
 /** Objects that have a file of their own, as git writes new ones. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { randomUuid } from '../files/random-uuid.ts';
@@ -20,6 +20,12 @@ export function isLoose(objects: string, id: string): boolean {
 /** Writes an object under another name and moves it: an interrupt leaves only a file that git's maintenance removes. */
 export function writeLoose(objects: string, { id, content }: GitObject): void {
   const path = looseFile(objects, id);
+  if (existsSync(path)) {
+    // As git does: its maintenance removes objects that were not needed for a long time.
+    const now = new Date();
+    utimesSync(path, now, now);
+    return;
+  }
   const folder = dirname(path);
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
   const temporary = join(folder, `tmp_obj_${randomUuid()}`);

@@ -15,6 +15,7 @@ import { removeOwnLock, replaceIndex } from './copy-index.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import { followIndex } from './kept-index.ts';
 import { headCommit } from './read-ref.ts';
 import { emptyTree, ISOLATED } from './tree.ts';
 
@@ -45,10 +46,11 @@ export async function stageAll(
   if (existsSync(note)) return false;
   // What a new file replaces is among the changes.
   noteReplaced(note, changes.map(committedEntry));
-  const isDone = await replaceIndex(repository, stamp, index);
+  const replaced = await replaceIndex(repository, stamp, index);
   // The user has staged something meanwhile, which another note must name.
-  if (!isDone) rmSync(note);
-  return isDone;
+  if (replaced === null) rmSync(note);
+  else followIndex(index, replaced);
+  return replaced !== null;
 }
 
 /** A note of an earlier attempt stays: it has the entries from before that attempt. */
@@ -80,6 +82,7 @@ export function forgetStaged(note: string): void {
 export async function unstage(repository: Repository, note: string): Promise<void> {
   if (!existsSync(note)) return;
   const uninterrupted = { ...repository, interrupt: NEVER };
+  await removeOwnLock(uninterrupted);
   const base = (await headCommit(uninterrupted)) ?? (await emptyTree(uninterrupted));
   const differing = await entriesDifferingFrom(uninterrupted, base);
   const unchanged = readNote(note).filter(({ path, entry }) => differing.get(path) === entry);
@@ -93,6 +96,7 @@ export async function unstage(repository: Repository, note: string): Promise<voi
  */
 export async function followCommit(repository: Repository, note: string, commit: string): Promise<void> {
   const uninterrupted = { ...repository, interrupt: NEVER };
+  await removeOwnLock(uninterrupted);
   const listed = await gitOutput(uninterrupted, [
     'diff-tree',
     '-r',

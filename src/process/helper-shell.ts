@@ -8,8 +8,8 @@
  *    program, and is replaced after that.
  * 4. A shell ends when this process ends, however that happens, because its stdin is closed then. One that runs a program ends
  *    after it.
- * 5. A program that may run for long keeps its shell busy, so there is only one at a time. It gets a session of its own, and
- *    files instead of pipes: it does not notice when this process ends.
+ * 5. A program that may run for long keeps its shell busy, so there is only one at a time. It gets files instead of pipes: it does
+ *    not notice when this process ends.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUuid } from '../files/random-uuid.ts';
@@ -32,8 +32,7 @@ export function runInShell(
 }
 
 /**
- * Starts a program that may run for long in its own session; null if that is not possible. Its files are paths that no other
- * process can replace.
+ * Starts a program that may run for long; null if that is not possible. Its files are paths that no other process can replace.
  */
 export async function startInShell(
   argv: readonly [string, ...string[]],
@@ -160,7 +159,11 @@ class HelperShell {
     this.#child = child;
     child.once('error', () => this.#end());
     if (child.pid === undefined) throw new Error('cannot start /bin/sh');
-    child.once('exit', () => this.#end());
+    child.once('exit', () => {
+      // A program that has begun has said so, which may not be read yet.
+      if (this.#begin === null) this.#end();
+    });
+    child.once('close', () => this.#end());
     child.stdin.on('error', () => {});
     child.stdout.on('data', (chunk: Buffer) => this.#take(this.#stdout, chunk));
     child.stderr.on('data', (chunk: Buffer) => this.#take(this.#stderr, chunk));
@@ -191,11 +194,15 @@ class HelperShell {
     const begun = new Promise<string | null>((resolve) => {
       this.#begin = resolve;
     });
-    // `cd` would export it.
-    const before = env['OLDPWD'] === undefined ? 'unset OLDPWD' : `OLDPWD=${inQuotes(env['OLDPWD'])}`;
+    // `cd` sets both. A folder may have another name, which the shim checks.
+    const { OLDPWD, PWD } = env;
+    const before = [
+      OLDPWD === undefined ? 'unset OLDPWD' : `OLDPWD=${inQuotes(OLDPWD)}`,
+      ...(PWD === undefined ? [] : [`PWD=${inQuotes(PWD)}`]),
+    ].join(' && ');
     const files = `9>&1 <${inQuotes(stdin)} >>${inQuotes(stdout)} 2>>${inQuotes(stderr)}`;
     const words = [this.#variables(env), `cd ${inQuotes(cwd)} && ${before} && `, TELL_BIRTH];
-    const line = `${words.join('')} && exec setsid ${argv.map(inQuotes).join(' ')} 9>&-`;
+    const line = `${words.join('')} && exec ${argv.map(inQuotes).join(' ')} 9>&-`;
     this.#child.stdin.write(`(${line}) ${files}; ${this.#report}\n`);
     const stat = await begun;
     if (stat === null) return null;

@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { launchShim } from './launch.ts';
 import { isAlive, readStat } from './proc-files.ts';
@@ -85,6 +86,50 @@ describe('a shim from a helper shell', () => {
         'ignored ',
       ].toSorted(),
     );
+  });
+
+  it('does not search for programs of its own in the PATH of the agent', async () => {
+    writeFileSync(file('setsid'), '#!/bin/sh\necho planted\n', { mode: 0o755 });
+    for (const path of [`${folder}:${PATH}`, '/nowhere']) {
+      // oxlint-disable-next-line no-await-in-loop -- one at a time is started from the shell
+      const shim = await launch('exit 9', { PATH: path }, 'other');
+      expect(parentOf(shim.pid)).not.toBe(process.pid);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      expect(await shim.ended).toBe(9);
+    }
+    expect(text('other.out')).toBe('');
+  });
+
+  it('keeps the name of the folder that the environment has', async () => {
+    const link = `${folder}-link`;
+    symlinkSync(folder, link);
+    try {
+      await (
+        await launch('printf %s "$PWD"', { PWD: link })
+      ).ended;
+      expect(text('run.out')).toBe(link);
+    } finally {
+      rmSync(link);
+    }
+  });
+
+  it('has no exit code if it was killed', async () => {
+    const shim = await launch('echo ready; sleep 60');
+    await waiting();
+    process.kill(-shim.pid, 'SIGKILL');
+    expect(await shim.ended).toBeNull();
+  });
+
+  it('is stopped with its agent, however early', async () => {
+    for (let ms = 0; ms < 6; ms++) {
+      /* oxlint-disable no-await-in-loop -- one after the other */
+      const shim = await launch('sleep 60', {}, `early-${ms}`);
+      await sleep(ms);
+      await stop(shim);
+      expect(await procfs.marked(marker())).toEqual([]);
+      await shim.ended;
+      /* oxlint-enable no-await-in-loop */
+    }
   });
 
   it('is started directly beside another one', async () => {

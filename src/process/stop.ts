@@ -8,16 +8,15 @@
  *    not wait for processes that it may not or cannot kill; it reports them as strays.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Birth, ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
+import type { ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
 import { turn } from './turns.ts';
 
 /** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
   const remains = new Remains(run, table);
   await remains.look();
-  await remains.terminate(run.graceMs);
-  await remains.kill();
-  await endShim(run.shim, table);
+  await remains.end(run.graceMs);
+  await endShim(run, table, remains);
   // The runs of many loops may have ended together, and each has a lot to write now.
   await turn();
   return remains.report;
@@ -57,8 +56,14 @@ class Remains {
     this.#left = { ...sweep, pids: sweep.pids.filter((pid) => !this.#unkillable.has(pid)) };
   }
 
+  /** Ends the processes that were found, and those that they start meanwhile. */
+  async end(graceMs: number): Promise<void> {
+    await this.#terminate(graceMs);
+    await this.#kill();
+  }
+
   /** Sends SIGTERM and waits until all have exited, for the grace at most. */
-  async terminate(graceMs: number): Promise<void> {
+  async #terminate(graceMs: number): Promise<void> {
     for (const pid of this.#left.pids) this.#signal(pid, 'SIGTERM');
     const deadline = performance.now() + graceMs;
     while (this.#left.pids.length > 0 && performance.now() < deadline) {
@@ -79,7 +84,7 @@ class Remains {
   }
 
   /** Sends SIGKILL until no process is left. */
-  async kill(): Promise<void> {
+  async #kill(): Promise<void> {
     const deadline = performance.now() + UNKILLABLE_MS;
     for (let sweeps = 0; this.#needsSweep(sweeps); sweeps++) {
       for (const pid of this.#left.pids) this.#signal(pid, 'SIGKILL');
@@ -107,17 +112,33 @@ class Remains {
   }
 }
 
-/** Waits for a shim that has nothing left to wait for; one that does not exit was stopped with SIGSTOP. */
-async function endShim(shim: Birth, table: ProcessTable): Promise<void> {
+/**
+ * Waits for a shim that has nothing left to wait for. One that had just begun starts its program now, which is ended too; one that
+ * does not exit was stopped with SIGSTOP.
+ */
+async function endShim(
+  { shim, graceMs }: StoppableRun,
+  table: ProcessTable,
+  remains: Remains,
+): Promise<void> {
   const deadline = performance.now() + 2000;
+  let wasAlive = false;
   for (let pause = 1; table.lives(shim); pause = Math.min(pause * 1.5, 20)) {
+    wasAlive = true;
     if (performance.now() > deadline) {
       send(shim.pid, 'SIGKILL');
-      return;
+      break;
     }
     // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so there is no exit event
     await sleep(pause);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await remains.look();
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await remains.end(graceMs);
   }
+  if (!wasAlive) return;
+  await remains.look();
+  await remains.end(graceMs);
 }
 
 /** Ends the processes that `look` finds: SIGTERM first if there is a grace, then SIGKILL. */

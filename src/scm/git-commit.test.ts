@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { noteHead } from '../git/commit.ts';
+import { seeTreeToCommit } from '../git/seen-tree.ts';
 import { recordTree, writeTree } from '../git/tree.ts';
 import { commitWithGit, type GitCommitOrder } from './git-commit.ts';
 
@@ -53,6 +54,20 @@ const hook = (name: string, script: string) => {
 };
 
 describe('a commit with git', () => {
+  it('keeps a commit that the user made after the checks', async () => {
+    at.write('mine', 'old');
+    at.commits();
+    at.write('a', 'by the loop');
+    const { tree } = await seeTreeToCommit(at.repository(), at.scratch);
+    await noteHead(at.repository(), folder, { tree });
+    at.write('mine', 'new');
+    at.git('commit', '--quiet', '--message', 'Change mine', '--', 'mine');
+    await commit({ message: () => 'Change a' });
+    expect(at.git('show', '--format=%s', '--name-only', 'HEAD')).toBe('Change a\n\na\n');
+    expect(at.git('show', 'HEAD:mine')).toBe('new');
+    expect(at.status).toEqual([]);
+  });
+
   it('contains what the checks saw', async () => {
     at.write('b', 'checked');
     await note();

@@ -81,7 +81,8 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
   const warning = await changedAfterChecks(order, tree);
   if (changes.length > 0) {
-    const all = await differences(repository, note?.head ?? (await emptyTree(repository)), tree);
+    const base = (await headCommit(repository)) ?? (await emptyTree(repository));
+    const all = await differences(repository, base, tree);
     // With other changes in the tree, the commit has another tree.
     const seen = all.length === changes.length ? { index: order.index, tree } : null;
     return makeCommit(order, changes, { warning, seen });
