@@ -145,6 +145,8 @@ class HelperShell {
   readonly #mark = randomUuid();
   #stdout = new MarkedOutput();
   #stderr = new MarkedOutput();
+  /** Whether the program's stderr is collected, and not a file. */
+  #hasStderr = true;
   #finish: ((answer: ShellAnswer | null) => void) | null = null;
   /** Takes the first line of a program that may run for long; null if it could not be started. */
   #begin: ((stat: string | null) => void) | null = null;
@@ -181,7 +183,8 @@ class HelperShell {
     const line = `${this.#variables(env)}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
     const ended = this.#expectEnd();
     const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
-    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${this.#report}\n${stdin[1]}`);
+    const reports = `${this.#report}; ${this.#report} >&2`;
+    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${reports}\n${stdin[1]}`);
     return { ended: ended.then(meaningOf), pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
   }
 
@@ -190,7 +193,7 @@ class HelperShell {
     { cwd, env }: Place,
     { stdin, stdout, stderr }: ProgramFiles,
   ): Promise<StartedInShell | null> {
-    const answer = this.#expectEnd();
+    const answer = this.#expectEnd({ withStderr: false });
     const begun = new Promise<string | null>((resolve) => {
       this.#begin = resolve;
     });
@@ -210,9 +213,10 @@ class HelperShell {
     return { stat, ended, release: () => this.#stayAlive(false) };
   }
 
-  #expectEnd(): Promise<ShellAnswer | null> {
+  #expectEnd({ withStderr = true } = {}): Promise<ShellAnswer | null> {
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
+    this.#hasStderr = withStderr;
     this.#stayAlive(true);
     return new Promise((resolve) => {
       this.#finish = resolve;
@@ -226,7 +230,7 @@ class HelperShell {
   }
 
   get #report(): string {
-    return `printf '\\n%s %d\\n' ${this.#mark} $?; printf '\\n%s 0\\n' ${this.#mark} >&2`;
+    return `printf '\\n%s %d\\n' ${this.#mark} $?`;
   }
 
   /** The commands that set the environment of one program: what differs from the one that the shell keeps. */
@@ -242,7 +246,7 @@ class HelperShell {
     output.add(chunk);
     this.#lookForBirth();
     const code = this.#stdout.codeAfter(this.#mark);
-    if (code === null || this.#stderr.codeAfter(this.#mark) === null) return;
+    if (code === null || (this.#hasStderr && this.#stderr.codeAfter(this.#mark) === null)) return;
     const answer = {
       code,
       stdout: this.#stdout.before(this.#mark),
