@@ -14,9 +14,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
-import { launchShim } from '../process/launch.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
-import { birthOf, exitStatus, hasStarted, shimPid, unknownBirth } from '../process/shim.ts';
+import { birthOf, exitStatus, hasStarted, shimPid, startShim, unknownBirth } from '../process/shim.ts';
 import type { Birth, Marker, ProcessTable } from '../process/process-table.ts';
 import { turn } from '../process/turns.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -57,7 +56,7 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
   const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
   // A start blocks this process for a moment, and the agents of many loops may start together.
   await turn();
-  const shim = await launchShim({
+  const shim = startShim({
     folder,
     argv,
     cwd,

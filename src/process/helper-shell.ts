@@ -6,10 +6,7 @@
  * 2. A program gets exactly the given environment (and PWD), the given input, and the shell's process group.
  * 3. A signal goes to the program and everything that it has started. The shell survives it to report the end of the
  *    program, and is replaced after that.
- * 4. A shell ends when this process ends, however that happens, because its stdin is closed then. One that runs a program ends
- *    after it.
- * 5. A program that may run for long keeps its shell busy, so there is only one at a time. It gets files instead of pipes: it does
- *    not notice when this process ends.
+ * 4. A shell ends when this process ends, however that happens, because its stdin is closed then.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUuid } from '../files/random-uuid.ts';
@@ -27,65 +24,8 @@ export function runInShell(
   input = '',
 ): RunningInShell | null {
   const isFit = LINES.test(input) && input.length <= MAX_INPUT && isPassedOn(argv, place);
-  const shell = isFit ? (takeIdle(idle.find((one) => one !== long) ?? null) ?? startShell()) : null;
+  const shell = isFit ? (idle.pop() ?? startShell()) : null;
   return shell === null ? null : shell.run(argv, place, input);
-}
-
-/**
- * Starts a program that may run for long; null if that is not possible. Its files are paths that no other process can replace.
- */
-export async function startInShell(
-  argv: readonly [string, ...string[]],
-  place: Place,
-  files: ProgramFiles,
-): Promise<StartedInShell | null> {
-  const isFit =
-    !isLongRunning &&
-    sizeOf(argv) <= MAX_WORDS &&
-    isPassedOn([...argv, files.stdin, files.stdout, files.stderr], place);
-  const shell = isFit ? (takeIdle(long) ?? startShell()) : null;
-  if (shell === null) return null;
-  long = shell;
-  isLongRunning = true;
-  const started = await shell.start(argv, place, files);
-  if (started === null) isLongRunning = false;
-  else
-    void started.ended.finally(() => {
-      isLongRunning = false;
-    });
-  return started;
-}
-
-let isLongRunning = false;
-/** The shell that ran the last of these programs, which all have almost the same environment. */
-let long: HelperShell | null = null;
-
-/** Takes out an idle shell, this one if possible. */
-function takeIdle(preferred: HelperShell | null): HelperShell | null {
-  const at = preferred === null ? -1 : idle.indexOf(preferred);
-  return (at < 0 ? idle.pop() : idle.splice(at, 1)[0]) ?? null;
-}
-
-/** Longer command lines take longer to quote and to read than a start from this process. */
-const MAX_WORDS = 16_000;
-
-function sizeOf(words: readonly string[]): number {
-  return words.reduce((sum, word) => sum + word.length, 0);
-}
-
-export interface ProgramFiles {
-  readonly stdin: string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface StartedInShell {
-  /** `/proc/<pid>/stat` of the program, written before it began. */
-  readonly stat: string;
-  /** Resolves to its exit code when the program has ended; null if its shell ended before. */
-  readonly ended: Promise<number | null>;
-  /** Lets this process exit before the program does. */
-  readonly release: () => void;
 }
 
 export interface RunningInShell {
@@ -145,14 +85,11 @@ class HelperShell {
   readonly #mark = randomUuid();
   #stdout = new MarkedOutput();
   #stderr = new MarkedOutput();
-  /** Whether the program's stderr is collected, and not a file. */
-  #hasStderr = true;
   #finish: ((answer: ShellAnswer | null) => void) | null = null;
-  /** Takes the first line of a program that may run for long; null if it could not be started. */
-  #begin: ((stat: string | null) => void) | null = null;
   #isSignalled = false;
   /** What the shell has: most programs have almost the same environment. */
   #kept: Place['env'] = {};
+  /** Keeps this process alive while a program runs: the streams of the shell do not. */
   #keepAlive: NodeJS.Timeout | null = null;
 
   constructor() {
@@ -161,11 +98,7 @@ class HelperShell {
     this.#child = child;
     child.once('error', () => this.#end());
     if (child.pid === undefined) throw new Error('cannot start /bin/sh');
-    child.once('exit', () => {
-      // A program that has begun has said so, which may not be read yet.
-      if (this.#begin === null) this.#end();
-    });
-    child.once('close', () => this.#end());
+    child.once('exit', () => this.#end());
     child.stdin.on('error', () => {});
     child.stdout.on('data', (chunk: Buffer) => this.#take(this.#stdout, chunk));
     child.stderr.on('data', (chunk: Buffer) => this.#take(this.#stderr, chunk));
@@ -181,56 +114,16 @@ class HelperShell {
     const [program, ...args] = argv;
     const words = [locate(program, { cwd, env }), ...args].map(inQuotes).join(' ');
     const line = `${this.#variables(env)}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
-    const ended = this.#expectEnd();
-    const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
-    const reports = `${this.#report}; ${this.#report} >&2`;
-    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${reports}\n${stdin[1]}`);
-    return { ended: ended.then(meaningOf), pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
-  }
-
-  async start(
-    argv: readonly [string, ...string[]],
-    { cwd, env }: Place,
-    { stdin, stdout, stderr }: ProgramFiles,
-  ): Promise<StartedInShell | null> {
-    const answer = this.#expectEnd({ withStderr: false });
-    const begun = new Promise<string | null>((resolve) => {
-      this.#begin = resolve;
-    });
-    // `cd` sets both. A folder may have another name, which the shim checks.
-    const { OLDPWD, PWD } = env;
-    const before = [
-      OLDPWD === undefined ? 'unset OLDPWD' : `OLDPWD=${inQuotes(OLDPWD)}`,
-      ...(PWD === undefined ? [] : [`PWD=${inQuotes(PWD)}`]),
-    ].join(' && ');
-    const files = `9>&1 <${inQuotes(stdin)} >>${inQuotes(stdout)} 2>>${inQuotes(stderr)}`;
-    const words = [this.#variables(env), `cd ${inQuotes(cwd)} && ${before} && `, TELL_BIRTH];
-    const line = `${words.join('')} && exec ${argv.map(inQuotes).join(' ')} 9>&-`;
-    this.#child.stdin.write(`(${line}) ${files}; ${this.#report}\n`);
-    const stat = await begun;
-    if (stat === null) return null;
-    const ended = answer.then((found) => found?.code ?? null);
-    return { stat, ended, release: () => this.#stayAlive(false) };
-  }
-
-  #expectEnd({ withStderr = true } = {}): Promise<ShellAnswer | null> {
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
-    this.#hasStderr = withStderr;
-    this.#stayAlive(true);
-    return new Promise((resolve) => {
+    this.#keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
+    const ended = new Promise<ShellAnswer | null>((resolve) => {
       this.#finish = resolve;
     });
-  }
-
-  /** Keeps this process alive while a program runs: the streams of the shell do not. */
-  #stayAlive(isWanted: boolean): void {
-    if (this.#keepAlive !== null) clearInterval(this.#keepAlive);
-    this.#keepAlive = isWanted ? setInterval(() => {}, KEEP_ALIVE_MS) : null;
-  }
-
-  get #report(): string {
-    return `printf '\\n%s %d\\n' ${this.#mark} $?`;
+    const end = `printf '\\n%s %d\\n' ${this.#mark} $?; printf '\\n%s 0\\n' ${this.#mark} >&2`;
+    const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
+    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${end}\n${stdin[1]}`);
+    return { ended, pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
   }
 
   /** The commands that set the environment of one program: what differs from the one that the shell keeps. */
@@ -244,9 +137,8 @@ class HelperShell {
 
   #take(output: MarkedOutput, chunk: Buffer): void {
     output.add(chunk);
-    this.#lookForBirth();
     const code = this.#stdout.codeAfter(this.#mark);
-    if (code === null || (this.#hasStderr && this.#stderr.codeAfter(this.#mark) === null)) return;
+    if (code === null || this.#stderr.codeAfter(this.#mark) === null) return;
     const answer = {
       code,
       stdout: this.#stdout.before(this.#mark),
@@ -254,15 +146,8 @@ class HelperShell {
     };
     if (this.#isSignalled) this.#child.stdin.end();
     else idle.push(this);
-    this.#settle(answer);
-  }
-
-  #lookForBirth(): void {
-    const line = this.#begin === null ? null : this.#stdout.firstLine;
-    if (line === null) return;
-    // Without it, the first line is the empty one before the mark.
-    this.#begin?.(line === '' ? null : line);
-    this.#begin = null;
+    const isUnstarted = code === NOT_STARTED || code === NOT_EXECUTABLE;
+    this.#settle(isUnstarted ? null : { ...answer, code: code >= ENDED_BY_SIGNAL ? null : code });
   }
 
   #signal(name: NodeJS.Signals): void {
@@ -286,9 +171,8 @@ class HelperShell {
   }
 
   #settle(answer: ShellAnswer | null): void {
-    this.#stayAlive(false);
-    this.#begin?.(null);
-    this.#begin = null;
+    if (this.#keepAlive !== null) clearInterval(this.#keepAlive);
+    this.#keepAlive = null;
     const finish = this.#finish;
     this.#finish = null;
     finish?.(answer);
@@ -309,16 +193,6 @@ function locate(program: string, { cwd, env }: Place): string {
 
 /** A program that is moved later is started by the caller, who searches for it. */
 const locations = new Map<string, string>();
-
-/** The answer of a program whose output was collected; null if the shell could not start it. */
-function meaningOf(answer: ShellAnswer | null): ShellAnswer | null {
-  const code = answer?.code ?? null;
-  if (answer === null || code === NOT_STARTED || code === NOT_EXECUTABLE) return null;
-  return { ...answer, code: code !== null && code >= ENDED_BY_SIGNAL ? null : code };
-}
-
-/** The process that will be the program says which one it is. */
-const TELL_BIRTH = 'read -r ralph_stat </proc/self/stat && printf "%s\\n" "$ralph_stat" >&9';
 
 const MAX_CHANGES = 8;
 const KEEP_ALIVE_MS = 2 ** 30;

@@ -25,8 +25,7 @@ import { dirname, join } from 'node:path';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
-import { launchShim } from './launch.ts';
-import { birthOf, exitStatus, shimPid, type Shim, type ShimSpec } from './shim.ts';
+import { birthOf, exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import { turn } from './turns.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
@@ -59,7 +58,7 @@ export async function runLogged(
     };
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
-    const shim = await tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
+    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
@@ -124,9 +123,9 @@ function statusIn(folder: string, status: number | null): number | null {
 }
 
 /** A command that the system refuses to start (because it is too long, for example) counts as failed. */
-async function tryToStart(spec: ShimSpec): Promise<Shim | Error> {
+function tryToStart(spec: ShimSpec): Shim | Error {
   try {
-    return await launchShim(spec);
+    return startShim(spec);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn'))
       return error;

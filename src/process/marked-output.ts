@@ -8,13 +8,6 @@ export class MarkedOutput {
     this.#end = `${this.#end}${chunk.subarray(-MAX_END).toString('latin1')}`.slice(-MAX_END);
   }
 
-  /** Null until it is complete. */
-  get firstLine(): string | null {
-    const [chunk] = this.#chunks;
-    const end = chunk?.indexOf('\n') ?? -1;
-    return end < 0 ? null : (chunk?.toString('latin1', 0, end) ?? null);
-  }
-
   codeAfter(mark: string): number | null {
     if (!this.#end.endsWith('\n')) return null;
     const at = this.#end.lastIndexOf(`\n${mark} `);

@@ -18,11 +18,7 @@ export function readStat(pid: number): Stat | null {
   // Most of these processes are gone, and checking is much cheaper than catching what `open` throws.
   if (!existsSync(`/proc/${pid}`)) return null;
   const text = readText(`/proc/${pid}/stat`);
-  return text === null ? null : parseStat(text);
-}
-
-/** The text of `/proc/<pid>/stat`; null if it is not complete. */
-export function parseStat(text: string): Stat | null {
+  if (text === null) return null;
   // The command may contain blanks and parentheses, so fields are counted from the last parenthesis.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ', 49);

@@ -84,6 +84,20 @@ describe('the shim', () => {
     },
   );
 
+  it('is stopped with its agent, however early', async () => {
+    for (let ms = 0; ms < 6; ms++) {
+      const shim = start('sleep 60');
+      const birth = birthOf(shim);
+      /* oxlint-disable no-await-in-loop -- one after the other */
+      await sleep(ms);
+      await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
+      expect(await procfs.marked(marker)).toEqual([]);
+      await shim.ended;
+      rmSync(file('started'), { force: true });
+      /* oxlint-enable no-await-in-loop */
+    }
+  });
+
   it('has no exit status while the agent runs, or after the shim was killed', async () => {
     const shim = start('echo ready; exec sleep 300');
     await says('ready');

@@ -50,7 +50,11 @@ exit $ralph_status
 
 /** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
 export function startShim(spec: ShimSpec): Shim {
-  const descriptors = openFiles(spec);
+  const descriptors = [
+    spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
+    openRegular(spec.stdout, 'append'),
+    openRegular(spec.stderr, 'append'),
+  ];
   try {
     const [shell, ...args] = shimCommand(spec);
     const child = spawn(shell, args, {
@@ -72,15 +76,6 @@ export function startShim(spec: ShimSpec): Shim {
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
-}
-
-/** Opens stdin, stdout and stderr of the agent. */
-export function openFiles({ stdin, stdout, stderr }: ShimSpec): [number, number, number] {
-  return [
-    stdin === null ? openSync('/dev/null', 'r') : openRegular(stdin, 'read'),
-    openRegular(stdout, 'append'),
-    openRegular(stderr, 'append'),
-  ];
 }
 
 /** The command line of the shim itself, for a host that starts it in another way. */
@@ -140,8 +135,6 @@ export interface ShimSpec {
 
 export interface Shim {
   readonly pid: number;
-  /** Absent if it still has to be read. */
-  readonly birth?: Birth;
   /**
    * Resolves when the shim has exited, to the agent's exit code; null if the shim itself was killed. The file `exit` has it
    * too, unless the folder was deleted.
@@ -152,8 +145,8 @@ export interface Shim {
 }
 
 /** The birth of a shim that was just started. Read it before the first `await`: a quick shim may be gone after it. */
-export function birthOf({ pid, birth }: Shim, table: ProcessTable): Birth {
-  return birth ?? table.birth(pid) ?? unknownBirth(pid);
+export function birthOf({ pid }: Shim, table: ProcessTable): Birth {
+  return table.birth(pid) ?? unknownBirth(pid);
 }
 
 /** The birth of a process of which only the pid is known; it never counts as alive. */
