@@ -1,4 +1,13 @@
-import { closeSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync, readSync, renameSync } from 'node:fs';
+import {
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
