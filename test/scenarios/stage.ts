@@ -32,9 +32,12 @@ import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { isLoadedRunning } from '../rig/cli/loaded-command.ts';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { Mould } from '../rig/mould.ts';
-import { loaded, started, type Ended, type Ralph } from './ralph.ts';
+import { loaded, started, type Ended, type Place, type Ralph } from './ralph.ts';
 
-/** Opens a stage for the current test, and closes it when the test ends. */
+/**
+ * Opens a stage for the current test, and closes it when the test ends. Its loops have a process, which the test can send signals to
+ * and kill. What continues, controls or shows a loop afterwards runs inside the test's own process.
+ */
 export function openStage(options: StageOptions = {}): Stage {
   const stage = new Stage(options);
   onTestFinished(() => stage.close());
@@ -63,6 +66,10 @@ export interface StageOptions {
   readonly parent?: string;
 }
 
+/** Commands for a loop that there is already; `diff` leaves its output to git. */
+const AFTERWARDS: ReadonlySet<string> = new Set(
+  'resume ls status story logs rm stop pause tell answer set rewind'.split(' '),
+);
 const MARKER = 'RALPH_SCENARIO';
 const ON_MASTER = new Mould((folder) => begin(folder, 'master'));
 const ON_MAIN = new Mould((folder) => begin(folder, 'main'));
@@ -148,13 +155,15 @@ export class Stage {
     return this.ralph('run', '--name', 'it', ...args, '--', this.agent);
   }
 
-  /** Starts `ralph` with these arguments in the workspace. */
+  /** Runs `ralph` with these arguments in the workspace. */
   ralph(...args: readonly string[]): Ralph {
-    const place = { cwd: this.workspace, env: this.env };
-    const canLoad = this.#isLoaded && !isLoadedRunning();
-    return this.#track(
-      canLoad ? loaded(MAIN, args, place) : started([process.execPath, MAIN, ...args], place),
-    );
+    const canLoad = !isLoadedRunning() && (this.#isLoaded || AFTERWARDS.has(args[0] ?? ''));
+    return canLoad ? this.#track(loaded(MAIN, args, this.#place)) : this.process(...args);
+  }
+
+  /** The same, always as a process. */
+  process(...args: readonly string[]): Ralph {
+    return this.#track(started([process.execPath, MAIN, ...args], this.#place));
   }
 
   /** Starts a shell line in the workspace, with the command in `$RALPH`. */
@@ -322,6 +331,10 @@ export class Stage {
     if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
     if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
     if (left.length > 0) throw new Error(`processes left running: ${left.join('; ')}`);
+  }
+
+  get #place(): Place {
+    return { cwd: this.workspace, env: this.env };
   }
 
   #track(ralph: Ralph): Ralph {

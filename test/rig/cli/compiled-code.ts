@@ -7,6 +7,7 @@ import {
   readdirSync,
   readSync,
   renameSync,
+  statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,12 +22,13 @@ export function shareCode(state: string): () => void {
   mkdirSync(SHARED, { recursive: true });
   const own = join(state, 'ralph', 'code');
   mkdirSync(own, { recursive: true, mode: 0o700 });
+  if (statSync(own).dev !== statSync(SHARED).dev) return () => {};
   // No file is changed once it has its name, so all of them can be the same.
   for (const name of codeIn(SHARED)) linkSync(join(SHARED, name), join(own, name));
   return () => handOn(own, SHARED);
 }
 
-/** In the folder that is removed after the tests; without one nothing is shared. */
+/** In the folder that is removed after the tests; without one, and on another disk, nothing is shared. */
 const SHARED = process.env['RALPH_TEST_DISK'] === undefined ? null : join(tmpdir(), 'code');
 
 function handOn(from: string, to: string): void {
