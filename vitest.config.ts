@@ -32,7 +32,7 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: availableParallelism() * 3,
     sequence: { sequencer: LongestFirst },
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     globalSetup: ['test/rig/build.ts', 'test/rig/temporary-folder.ts'],
   },
 });
