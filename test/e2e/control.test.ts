@@ -164,7 +164,7 @@ describe('tell and set', () => {
       expect(said.code).toBe(0);
       expect(said.stdout).toMatch(/^queued for a: the loop is not running/);
     }
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('control.received', () => true, 2);
     await turn.exits(0);
     const next = await rig.nextTurn();

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/loop/decide.ts';
 import { lives } from '../rig/cli/leftovers.ts';
-import { exits, type Program } from '../rig/cli/program.ts';
+import { exits, type Running } from '../rig/cli/program.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 import { until } from '../rig/cli/until.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
@@ -22,7 +22,7 @@ async function orphan(...options: readonly string[]): Promise<Turn> {
   return turn;
 }
 
-async function endsDone(turn: Turn, program: Program): Promise<void> {
+async function endsDone(turn: Turn, program: Running): Promise<void> {
   await turn.prints('<promise>DONE</promise>\n');
   await turn.exits(0);
   const end = await program.ended;
@@ -33,7 +33,7 @@ describe('a loop whose owner is killed while the agent works', () => {
   it('S4.32 S4.36 keeps its agent, and resume reattaches to it', async () => {
     const turn = await orphan('--check', 'test -f ok');
     await turn.answers();
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.writes('ok');
     await endsDone(turn, resumed);
@@ -44,7 +44,7 @@ describe('a loop whose owner is killed while the agent works', () => {
 
   it('reports on resume that it reattached', async () => {
     const turn = await orphan();
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await endsDone(turn, resumed);
     expect(resumed.said).toContain('reattached to the agent of iteration 1/10');
@@ -70,7 +70,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     await first.crashes();
     await turn.prints(line({ type: 'text', text: 'words without a reader\n' }));
 
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     await second.says('words without a reader');
     await turn.prints(line({ type: 'text', text: 'late words\n' }));
     await turn.prints(line({ type: 'result', ok: true, text: '<promise>DONE</promise>' }));
@@ -88,7 +88,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     await turn.prints(`${JSON.stringify({ type: 'progress', tokens: { input: 1 } })}\n`);
     await rig.loop('a').journals('run.output', ({ tokens }) => tokens?.input === 1);
     await first.crashes();
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.complains('a late complaint\n');
     await turn.prints(`${JSON.stringify({ type: 'result', ok: true, text: '<promise>DONE</promise>' })}\n`);
@@ -122,7 +122,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     const turn = await orphan('--max-failures', '1');
     const shim = Number(rig.loop('a').read('runs', '0001', 'started'));
     process.kill(shim, 'SIGKILL');
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.answers();
     await turn.prints('<promise>DONE</promise>\n');
@@ -137,7 +137,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     const turn = await orphan();
     process.kill(Number(rig.loop('a').read('runs', '0001', 'started')), 'SIGKILL');
     await turn.diesBy('SIGKILL');
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     await endsDone(next, resumed);
     expect(rig.loop('a').all('run.ended')).toMatchObject([
@@ -170,7 +170,7 @@ describe('a loop whose owner is killed while the agent works', () => {
     expect(refused.stderr).toContain('--fresh');
     await turn.answers();
 
-    const fresh = rig.ralph(['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent]);
+    const fresh = rig.runs(['run', 'task', '--name', 'a', '--fresh', '--', ...rig.agent]);
     const next = await rig.nextTurn();
     await turn.gone;
     expect(turn.heard).toEqual(['SIGTERM']);
@@ -213,7 +213,7 @@ describe('a loop whose owner is killed while no agent runs', () => {
     await first.crashes();
     expect(lives(Number(pid))).toBe(true);
 
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     await rig.appears('started', 2);
     expect(lives(Number(pid))).toBe(false);
     gate.open();
@@ -232,7 +232,7 @@ describe('a loop whose owner is killed while no agent runs', () => {
     const before = wait();
     expect(before).toMatchObject({ why: 'backoff' });
     await first.crashes();
-    const second = rig.ralph(['resume', 'a']);
+    const second = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     expect(wait()).toEqual(before);
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { connectMcp, type McpRig } from '../rig/mcp-client.ts';
 import { until } from '../rig/cli/until.ts';
-import { openStage, waitFor, type Stage } from '../scenarios/stage.ts';
+import { openLoadedStage, waitFor, type Stage } from '../scenarios/stage.ts';
 
 /** Many commands, one after the other. */
 const SLOW = { timeout: 120_000 };
@@ -74,7 +74,7 @@ function answered(stage: Stage, call: number, file = 'mcp'): Answered {
 
 describe('an agent inside a run', () => {
   it('claims, sees why the claim was rejected, and reads and posts messages', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor('one'));
     stage.plans(2, waitFor('two'));
     const check = `test -e ok || { printf 'no ok: \\033[1mmissing\\033[0m'; exit 7; }`;
@@ -121,7 +121,7 @@ describe('an agent inside a run', () => {
   });
 
   it('asks a person, waits for the answer, and hears what to do if none comes', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     stage.plans(1, waitFor());
     const ralph = stage.starts('-p', 'work', '-m', '1');
     await stage.waitForCall(1);
@@ -151,7 +151,7 @@ describe('an agent inside a run', () => {
     'cannot change its own loop or another one, whatever the settings allow, and gets errors that it can use',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.settings({ mcp: { allow: ['start', 'pause', 'resume', 'stop', 'tell', 'answer'] } });
       await stage.ralph('run', '-p', 'x', '--name', 'other', '-m', '1', '--', stage.agent).ended;
       stage.plans(2, waitFor());
@@ -193,7 +193,7 @@ describe('an agent inside a run', () => {
     'starts a child and waits for it; a cancelled call and a client that is gone leave no process',
     SLOW,
     async () => {
-      const stage = openStage();
+      const stage = openLoadedStage();
       stage.settings({ agent: { command: stage.agent } });
       stage.plans(1, waitFor('parent'));
       stage.plans(2, waitFor('child'));
@@ -237,7 +237,7 @@ describe('an agent inside a run', () => {
   );
 
   it('is found although its server gets no environment, or by --loop', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const bare = ['PATH', 'HOME'];
     stage.plans(
       1,
@@ -270,14 +270,14 @@ describe('an agent inside a run', () => {
     ] as const) {
       mkdirSync(stage.path('.ralph/loops/stranger'), { recursive: true });
       // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
-      const { code, stderr, stdout } = await stage.ralph('mcp', '--loop', folder).ended;
+      const { code, stderr, stdout } = await stage.process('mcp', '--loop', folder).ended;
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toContain(message);
     }
   });
 
   it('works in a sandbox through the desk and the owner', SLOW, async () => {
-    const stage = openStage();
+    const stage = openLoadedStage();
     const config = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
     mkdirSync(dirname(config), { recursive: true });
     writeFileSync(config, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));

@@ -48,7 +48,7 @@ describe('resume', () => {
     process.kill(program.pid, 'SIGSTOP');
     post(rig.loop('a').file('inbox'), { type: 'stop', now: false, by: 'person' }, Date.now());
     await program.crashes();
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     await rig.loop('a').journals('owner.changed');
     await turn.exits(0);
     await claims(await rig.nextTurn());

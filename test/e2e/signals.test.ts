@@ -107,7 +107,7 @@ describe('the first signal', () => {
     expect(asked.code).toBe(1);
     expect(asked.stdout).toContain('Status: paused\nIteration: 1/2\n');
 
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.env['RALPH_ITERATION']).toBe('2');
     await next.exits(0);
@@ -124,7 +124,7 @@ describe('the first signal', () => {
     await turn.exits(0);
     const end = await program.ended;
     expect(end.stderr).toContain('resume      ralph resume a\n');
-    const resumed = rig.ralph(['resume', 'a']);
+    const resumed = rig.runs(['resume', 'a']);
     const next = await rig.nextTurn();
     expect(next.env['RALPH_ITERATION']).toBe('2');
     await next.prints('<promise>DONE</promise>\n');

@@ -144,7 +144,7 @@ describe('a conductor loop posts', () => {
       loop.signal('SIGKILL');
       // oxlint-disable-next-line no-await-in-loop -- one owner after the other
       await loop.ended;
-      loop = stage.ralph('resume', 'it');
+      loop = stage.process('resume', 'it');
     }
     expect((await loop.ended).code).toBe(0);
     expect(posted(stage).toSorted()).toEqual(expected(stage).toSorted());

@@ -94,7 +94,7 @@ function refuse(): never {
   );
 }
 
-interface Place {
+export interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }

@@ -96,7 +96,7 @@ it('looks at a loop that runs, also if it had ended before', async () => {
   await said(stage, 'ls');
   await said(stage, 'status', 'it');
   stage.plans('default', waitFor());
-  const ralph = stage.ralph('resume', 'it', '-m', '2');
+  const ralph = stage.process('resume', 'it', '-m', '2');
   await stage.waitForCall(2);
   await settled(stage);
   for (let time = 0; time < 2; time++) {
@@ -207,10 +207,11 @@ it('forgets a loop that is removed, and reads another one of its name', async ()
 
 it('shows times in the zone of the one who asks', async () => {
   const stage = await endedLoop(openStage());
+  const asked = async (): Promise<string> => (await stage.process('status', 'it').ended).stdout;
   stage.env['TZ'] = 'UTC';
-  const first = await said(stage, 'status', 'it');
+  const first = await asked();
   stage.env['TZ'] = 'Asia/Kolkata';
-  const second = await said(stage, 'status', 'it');
+  const second = await asked();
   const minutes = (text: string): string => /Started: \S+ \d\d:(\d\d)/.exec(text)?.[1] ?? '';
   expect((Number(minutes(first)) + 30) % 60).toBe(Number(minutes(second)));
   expect(second.replaceAll(/.*tarted: .*\n/g, '')).toBe(first.replaceAll(/.*tarted: .*\n/g, ''));

@@ -114,7 +114,7 @@ describe('ralph rewind', () => {
     stage.plans('default', 'for f in a m z; do echo "$RALPH_ITERATION" >$f; done');
     await stage.run('-p', 'work', '-m', '2');
     writeFileSync(join(stage.plan, 'slow'), 'slow');
-    const interrupted = stage.ralph('rewind', 'it', '1');
+    const interrupted = stage.process('rewind', 'it', '1');
     await stage.waitForFile(join(stage.plan, 'turning'));
     interrupted.signal('SIGINT');
     await interrupted.until('finishing the rewind');
@@ -123,7 +123,7 @@ describe('ralph rewind', () => {
     expect([stage.read('a'), stage.read('m'), stage.read('z')]).toEqual(['1\n', '1\n', '1\n']);
     await rewinds(stage, 'rewind-1');
     for (const name of ['go', 'turning']) rmSync(join(stage.plan, name));
-    const killed = stage.ralph('rewind', 'it', '1');
+    const killed = stage.process('rewind', 'it', '1');
     await stage.waitForFile(join(stage.plan, 'turning'));
     killed.signal('SIGKILL');
     await killed.ended;

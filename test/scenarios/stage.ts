@@ -25,15 +25,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { shareCode } from '../rig/cli/compiled-code.ts';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { kill } from '../rig/cli/leftovers.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { isLoadedRunning } from '../rig/cli/loaded-command.ts';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
 import { Mould } from '../rig/mould.ts';
-import { loaded, started, type Ended, type Ralph } from './ralph.ts';
+import { loaded, started, type Ended, type Place, type Ralph } from './ralph.ts';
 
-/** Opens a stage for the current test, and closes it when the test ends. */
+/**
+ * Opens a stage for the current test, and closes it when the test ends. Its loops have a process, which the test can send signals to
+ * and kill. What continues, controls or shows a loop afterwards runs inside the test's own process.
+ */
 export function openStage(options: StageOptions = {}): Stage {
   const stage = new Stage(options);
   onTestFinished(() => stage.close());
@@ -56,10 +60,16 @@ export interface StageOptions {
   readonly trust?: boolean;
   readonly branch?: 'master' | 'main';
   readonly isLoaded?: boolean;
+  /** Whether no command has run before, so that there is no state folder; otherwise there is one with compiled code. */
+  readonly isFirst?: boolean;
   /** Where its folder is made. */
   readonly parent?: string;
 }
 
+/** Commands for a loop that there is already; `diff` leaves its output to git. */
+const AFTERWARDS: ReadonlySet<string> = new Set(
+  'resume ls status story logs rm stop pause tell answer set rewind'.split(' '),
+);
 const MARKER = 'RALPH_SCENARIO';
 const ON_MASTER = new Mould((folder) => begin(folder, 'master'));
 const ON_MAIN = new Mould((folder) => begin(folder, 'main'));
@@ -90,9 +100,10 @@ export class Stage {
   /** The built command. */
   readonly main: string = MAIN;
   readonly #isLoaded: boolean;
+  readonly #handOnCode: () => void;
 
   constructor(options: StageOptions = {}) {
-    const { trust = true, branch = 'master', isLoaded = false, parent = tmpdir() } = options;
+    const { trust = true, branch = 'master', isLoaded = false, isFirst = false, parent = tmpdir() } = options;
     this.#isLoaded = isLoaded;
     this.#folder = realpathSync(mkdtempSync(join(parent, 'ralph-scenario-')));
     this.workspace = join(this.#folder, 'workspace');
@@ -101,6 +112,7 @@ export class Stage {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
       mkdirSync(join(this.#folder, folder), { recursive: true });
     }
+    this.#handOnCode = isFirst ? () => {} : shareCode(join(this.#folder, 'state'));
     copyFileSync(new URL('fake-agent.sh', import.meta.url), this.agent);
     this.env = {
       PATH: process.env['PATH'] ?? '',
@@ -143,13 +155,15 @@ export class Stage {
     return this.ralph('run', '--name', 'it', ...args, '--', this.agent);
   }
 
-  /** Starts `ralph` with these arguments in the workspace. */
+  /** Runs `ralph` with these arguments in the workspace. */
   ralph(...args: readonly string[]): Ralph {
-    const place = { cwd: this.workspace, env: this.env };
-    const canLoad = this.#isLoaded && !isLoadedRunning();
-    return this.#track(
-      canLoad ? loaded(MAIN, args, place) : started([process.execPath, MAIN, ...args], place),
-    );
+    const canLoad = !isLoadedRunning() && (this.#isLoaded || AFTERWARDS.has(args[0] ?? ''));
+    return canLoad ? this.#track(loaded(MAIN, args, this.#place)) : this.process(...args);
+  }
+
+  /** The same, always as a process. */
+  process(...args: readonly string[]): Ralph {
+    return this.#track(started([process.execPath, MAIN, ...args], this.#place));
   }
 
   /** Starts a shell line in the workspace, with the command in `$RALPH`. */
@@ -312,10 +326,15 @@ export class Stage {
     for (const ralph of unfinished) ralph.tearDown();
     // A look at all processes takes time, and where none is left none can start another one.
     if (unfinished.length > 0 || left.length > 0) this.killAll();
+    this.#handOnCode();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
     if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
     if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
     if (left.length > 0) throw new Error(`processes left running: ${left.join('; ')}`);
+  }
+
+  get #place(): Place {
+    return { cwd: this.workspace, env: this.env };
   }
 
   #track(ralph: Ralph): Ralph {

@@ -130,7 +130,7 @@ describe('iterations', () => {
     await stage.waitForCall(1);
     ralph.signal('SIGKILL');
     await ralph.ended;
-    const resumed = stage.ralph('resume', 'it');
+    const resumed = stage.process('resume', 'it');
     await stage.waitForEvents('owner.changed');
     stage.release();
     expect((await resumed.ended).stderr).not.toContain('left behind');

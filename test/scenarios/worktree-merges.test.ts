@@ -93,7 +93,7 @@ describe('the set-up', () => {
     first.signal('SIGINT');
     expect((await first.ended).code).toBe(130);
     expect(stage.running).toEqual([]);
-    const second = stage.ralph('resume', 'it');
+    const second = stage.process('resume', 'it');
     await second.until('set-up started');
     second.signal('SIGKILL');
     await second.ended;

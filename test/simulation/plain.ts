@@ -12,15 +12,20 @@ export function must(holds: boolean, invariant: string, what: string): void {
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return false;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
     for (let index = 0; index < a.length; index++) if (!same(a[index], b[index])) return false;
     return true;
   }
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  for (const key of keys) if (!Object.hasOwn(b, key) || !same(a[key], b[key])) return false;
-  return true;
+  // Not `Object.keys`: a list for every comparison takes longer than the comparisons.
+  let more = 0;
+  for (const key in a) {
+    more++;
+    const value = b[key];
+    if (!same(a[key], value) || (value === undefined && !Object.hasOwn(b, key))) return false;
+  }
+  for (const _ in b) more--;
+  return more === 0;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
+import { shareCode } from './compiled-code.ts';
 import { RiggedDaemon } from './daemon.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
 import { isLoadedRunning } from './loaded-command.ts';
@@ -73,6 +74,7 @@ export class Rig {
   /** The tmux server with the windows of its loops. */
   readonly tmux: RiggedTmux;
   readonly #marker: string;
+  readonly #handOnCode: () => void;
   readonly #server: Server;
   readonly #programs: Program[] = [];
   readonly #gates: Gate[] = [];
@@ -89,6 +91,7 @@ export class Rig {
     this.daemon = new RiggedDaemon(join(folder, 'state', 'ralph'));
     this.tmux = new RiggedTmux(join(folder, 'state', 'ralph'));
     this.#marker = `RALPH_E2E=${id}`;
+    this.#handOnCode = shareCode(join(folder, 'state'));
     this.#server = server;
     this.env = {
       PATH: process.env['PATH'] ?? '',
@@ -255,6 +258,7 @@ export class Rig {
       this.#server.close(resolve);
     });
     for (const gate of this.#gates) gate.close();
+    this.#handOnCode();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
     if (isUnended) throw new Error(`ralph is still running at the end of the test:\n${this.#loaded?.said}`);
