@@ -89,7 +89,7 @@ describe('the shim', () => {
       const shim = start('sleep 60');
       const birth = birthOf(shim);
       /* oxlint-disable no-await-in-loop -- one after the other */
-      await sleep(ms);
+      if (ms > 0) await sleep(ms);
       await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
       expect(await procfs.marked(marker)).toEqual([]);
       await shim.ended;
