@@ -19,7 +19,7 @@ function writers(stage: Stage): Readonly<Record<string, number>> {
 }
 
 it('keeps the code of ralph run in its first calls, also of a loop that runs for more than a second', async () => {
-  const stage = openStage();
+  const stage = openStage({ isFirst: true });
   const run = async (script: string): Promise<void> => {
     stage.plans('default', script);
     expect(await stage.run('-p', 'work', '-m', '1', '--fresh')).toMatchObject({ code: 1 });
