@@ -28,8 +28,8 @@ const config: ViteUserConfig = defineConfig({
     // The files of a worker share a process: a new one for each costs more than most of the tests. A test puts back what
     // it changes of its process (environment, folder, timers).
     isolate: false,
-    // Most tests wait for their own processes, and for time to pass, more than half of the time.
-    maxWorkers: availableParallelism() * 3,
+    // Most tests wait for their own processes half of the time. With three per core the whole takes as long, and each test longer.
+    maxWorkers: availableParallelism() * 2,
     sequence: { sequencer: LongestFirst },
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 60_000,
