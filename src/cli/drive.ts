@@ -31,7 +31,7 @@ export async function drive(
 }
 
 async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
-  const useMemory = useLittleMemory();
+  const memory = useLittleMemory();
   const view = new Console(loop.spec, options, loop.mask);
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
@@ -53,6 +53,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
       view.status(sandboxLine(sandbox));
       loop.serveSandbox(sandboxFront);
     }
+    loop.observe(memory);
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
@@ -73,7 +74,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     return 3;
   } finally {
     stopWaking();
-    useMemory();
+    memory.end();
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
   }
