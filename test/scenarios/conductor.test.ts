@@ -256,8 +256,8 @@ describe('processes of an agent', () => {
     stage.plans(
       1,
       `sh -c 'trap "echo term > $FAKE_CALL/term; exit" TERM; : > $FAKE_CALL/ready; while :; do sleep 0.05; done' &
-       (trap '' TERM; exec sleep 300) &
-       while [ ! -e "$FAKE_CALL/ready" ]; do sleep 0.01; done
+       (trap '' TERM; : > "$FAKE_CALL/deaf"; exec sleep 300) &
+       while [ ! -e "$FAKE_CALL/ready" ] || [ ! -e "$FAKE_CALL/deaf" ]; do sleep 0.01; done
        ${createsDone}`,
     );
     const { code } = await stage.run(...conductor);
