@@ -54,7 +54,7 @@ describe('a commit of all changes since the last one', () => {
     const { seen, args, env } = await prepare();
     expect(staged()).toEqual(CHANGES);
     at.gitWith(env, ...args);
-    expect(await finishCommit(withoutGit(), notes, at.git('rev-parse', 'HEAD').trim(), seen)).toBe(true);
+    expect(await finishCommit(withoutGit(), notes, at.git('rev-parse', 'HEAD').trim(), seen.tree)).toBe(true);
     expect([at.status, staged()]).toEqual([[], []]);
     at.write('changed', '3');
     const { tree } = await seeTreeToCommit(at.repository(), at.scratch);

@@ -78,7 +78,7 @@ async function checkCommits(at: GitFolder, byLoop: readonly (readonly Edit[])[])
     const plan = { folder: at.folder, message: 'work', seen };
     const { args, env } = await prepareCommit(repository, changes, plan);
     at.gitWith(env, ...args);
-    await finishCommit(repository, at.folder, at.git('rev-parse', 'HEAD').trim(), seen);
+    await finishCommit(repository, at.folder, at.git('rev-parse', 'HEAD').trim(), seen?.tree);
     /* oxlint-enable no-await-in-loop */
 
     const expected = new Map(head);

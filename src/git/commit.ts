@@ -126,17 +126,17 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
 }
 
 /**
- * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. If the commit has the
- * tree that was `seen`, as it was prepared, the index is right already, and the answer is true.
+ * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. If the commit has this
+ * tree, as it was prepared, the index is right already, and the answer is true.
  */
 export async function finishCommit(
   repository: Repository,
   folder: string,
   commit: string,
-  seen: SeenIndex | null = null,
+  tree: string | null = null,
 ): Promise<boolean> {
-  const isAsPrepared = seen !== null && (await readCommit(repository, commit)).tree === seen.tree;
-  if (isAsPrepared) await noteCommitted(repository, seen.tree);
+  const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
+  if (isAsPrepared) await noteCommitted(repository, tree);
   rmSync(indexFile(folder), { force: true });
   if (isAsPrepared) forgetStaged(stagedFile(folder));
   else await followCommit(repository, stagedFile(folder), commit);

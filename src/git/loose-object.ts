@@ -44,6 +44,7 @@ export function gitObject(kind: 'commit' | 'tree', body: Buffer, algorithm: 'sha
   return { id: createHash(algorithm).update(content).digest('hex'), content };
 }
 
-function looseFile(objects: string, id: string): string {
+/** The file of an object that has one of its own. */
+export function looseFile(objects: string, id: string): string {
   return join(objects, id.slice(0, 2), id.slice(2));
 }

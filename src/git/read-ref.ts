@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { readRegular, textOf } from '../files/files.ts';
 import { execGit, GitError, gitFailure, gitPath, resolveRevision, utf8, type Repository } from './git.ts';
+import { looseFile, objectsFolder } from './loose-object.ts';
 import { isObjectId } from './object-id.ts';
 
 /** The commit that is checked out; null before the first commit. */
@@ -53,8 +54,7 @@ async function looseCommit(repository: Repository, commit: string): Promise<stri
   // Git would show another object in its place.
   if (existsSync(join(await commonFolder(repository), 'refs', 'replace'))) return null;
   try {
-    const objects = utf8(await gitPath(repository, ['--git-path', 'objects']));
-    const packed = readRegular(join(objects, commit.slice(0, 2), commit.slice(2)), MAX_COMMIT_BYTES);
+    const packed = readRegular(looseFile(await objectsFolder(repository), commit), MAX_COMMIT_BYTES);
     if (packed === null) return null;
     const object = inflateSync(packed, { maxOutputLength: MAX_COMMIT_BYTES });
     const id = createHash(commit.length === SHA1_LENGTH ? 'sha1' : 'sha256')

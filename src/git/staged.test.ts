@@ -30,10 +30,7 @@ async function commit(meanwhile: () => void = () => {}): Promise<void> {
   const { args, env } = await prepareCommit(repository, changes, { folder: notes, message: 'work' });
   meanwhile();
   at.gitWith(env, ...args);
-  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim(), {
-    index: at.scratch,
-    tree,
-  });
+  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim(), tree);
 }
 
 /** A program in place of git that cannot answer. */

@@ -122,7 +122,7 @@ function runFlock(descriptor: number, how: readonly string[] = ['-n']): Promise<
   return new Promise((resolve, reject) => {
     const child = spawn('flock', [...how, String(FIRST)], {
       stdio: ['ignore', 'ignore', 'ignore', descriptor],
-      // It would look for translations of messages that nobody sees.
+      // Without it, `flock` looks for translations of messages that Ralph discards.
       env: { ...process.env, LC_ALL: 'C' },
     });
     child.once('error', (error) => {

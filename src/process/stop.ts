@@ -14,8 +14,7 @@ import { turn } from './turns.ts';
 /** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
   const remains = new Remains(run, table);
-  await remains.look();
-  await remains.end(run.graceMs);
+  await remains.sweep(run.graceMs);
   await endShim(run, table, remains);
   // The runs of many loops may have ended together, and each has a lot to write now.
   await turn();
@@ -51,13 +50,14 @@ class Remains {
   }
 
   /** Finds the processes that are left. */
-  async look(): Promise<void> {
+  async #look(): Promise<void> {
     const sweep = await this.#table.left(this.#run);
     this.#left = { ...sweep, pids: sweep.pids.filter((pid) => !this.#unkillable.has(pid)) };
   }
 
-  /** Ends the processes that were found, and those that they start meanwhile. */
-  async end(graceMs: number): Promise<void> {
+  /** Finds the processes that are left and ends them, and those that they start meanwhile. */
+  async sweep(graceMs: number): Promise<void> {
+    await this.#look();
     await this.#terminate(graceMs);
     await this.#kill();
   }
@@ -70,7 +70,7 @@ class Remains {
       // oxlint-disable-next-line no-await-in-loop -- only the parent of a process is notified when it exits
       await this.#waitForExits(deadline);
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await this.look();
+      await this.#look();
     }
   }
 
@@ -91,7 +91,7 @@ class Remains {
       // oxlint-disable-next-line no-await-in-loop -- as above
       if (this.#left.pids.length > 0) await sleep(2);
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await this.look();
+      await this.#look();
       if (performance.now() > deadline) for (const pid of this.#left.pids) this.#unkillable.add(pid);
     }
   }
@@ -132,13 +132,9 @@ async function endShim(
     // oxlint-disable-next-line no-await-in-loop -- it may not be our child, so there is no exit event
     await sleep(pause);
     // oxlint-disable-next-line no-await-in-loop -- as above
-    await remains.look();
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await remains.end(graceMs);
+    await remains.sweep(graceMs);
   }
-  if (!wasAlive) return;
-  await remains.look();
-  await remains.end(graceMs);
+  if (wasAlive) await remains.sweep(graceMs);
 }
 
 /** Ends the processes that `look` finds: SIGTERM first if there is a grace, then SIGKILL. */

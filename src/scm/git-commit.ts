@@ -126,7 +126,7 @@ async function finish(
   prepared: { readonly seen: SeenIndex | null; readonly files: number } | null = null,
 ): Promise<GitCommitResult> {
   try {
-    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.seen);
+    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.seen?.tree);
     const files = isAsPrepared && prepared !== null ? { files: prepared.files } : {};
     return { ending: 'done', commit, warning, ...files };
   } catch (error) {

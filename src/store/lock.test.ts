@@ -110,7 +110,7 @@ describe('the lock of a loop', () => {
   it('is not what another descriptor has that was offered for it', async () => {
     const other = join(folder, 'other');
     const [unlocked, elsewhere] = [openSync(other, 'a'), openSync(other, 'a')];
-    // Not locked, and not this lock: neither is used, and both locks are free for whoever takes them.
+    // One file is not locked and the other is not this lock, so Ralph uses neither, and other processes can lock both.
     offerLock(unlocked);
     const mine = await takeLock(path, me);
     expect(mine.taken).toBe(true);
