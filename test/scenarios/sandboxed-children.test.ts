@@ -35,7 +35,8 @@ r run run --name two -m 1 "the second"
 r none run --name three "x" -- /bin/true
 r cwd run --cwd / "x"
 r replace run --name other "x"
-r own status`,
+# The owner learns of the end of a child within a second.
+i=0; while r own status; ! grep -q 'Child: two: done' "$FAKE_CALL/own" && [ $i -lt 50 ]; do i=$((i+1)); sleep 0.1; done`,
     ),
   );
   stage.plans(2, `touch '${outside}'; ${waitFor()}`);
