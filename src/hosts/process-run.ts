@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { StrayProcess } from '../loop/event.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
 import { NAMESPACE_FILE } from '../process/sandboxed.ts';
-import { exitStatus, shimPid } from '../process/shim.ts';
+import { exitStatus, shimPid, type Shim } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
 import { turn } from '../process/turns.ts';
@@ -18,7 +18,7 @@ export class ProcessRun implements HostedRun {
   readonly #folder: string;
   readonly #swept: SweptRun;
   readonly #table: ProcessTable;
-  readonly #release: () => void;
+  readonly #shim: Pick<Shim, 'release' | 'kept'> | null;
   readonly #tails: Tail[] = [];
   /** Null for our own child. */
   readonly #adoption: Adoption | null;
@@ -26,21 +26,21 @@ export class ProcessRun implements HostedRun {
   #status: number | null = null;
 
   /**
-   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `release` lets this
-   * process exit before our child does.
+   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `shim` is that of our
+   * own child.
    */
   constructor(
     { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
     birth: Birth,
     exited: Promise<number | null> | null,
     table: ProcessTable,
-    release: () => void = () => {},
+    shim: Pick<Shim, 'release' | 'kept'> | null = null,
   ) {
     this.receipt = birth;
     this.#folder = folder;
     this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
-    this.#release = release;
+    this.#shim = shim;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
@@ -66,8 +66,11 @@ export class ProcessRun implements HostedRun {
   }
 
   async stop(graceMs: number): Promise<readonly StrayProcess[]> {
-    const { strays } = await stopRun({ ...this.#swept, graceMs }, this.#table);
+    const kept = this.#shim?.kept;
+    const run = { ...this.#swept, graceMs, after: kept?.after, hasEnded: kept?.hasEnded };
+    const { ended, strays } = await stopRun(run, this.#table);
     await this.ended;
+    kept?.free(ended.length + strays.length === 0);
     return strays;
   }
 
@@ -83,7 +86,7 @@ export class ProcessRun implements HostedRun {
     await turn();
     // The next owner finds the run by this file where the journal has no receipt yet.
     writeReceipt(this.#folder, this.receipt);
-    this.#release();
+    this.#shim?.release();
     await this.#letGo('leave');
   }
 

@@ -47,6 +47,8 @@ export interface ProcessSpec {
   readonly marker: Marker;
   /** Puts the agent into a sandbox, called when the run is started with the path of its program; throws `NotStarted`. */
   readonly sandbox?: ((program: string) => Promise<Wrapper>) | undefined;
+  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
+  readonly sharedBy?: string | undefined;
 }
 
 async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun> {
@@ -65,8 +67,9 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
     sandbox,
+    sharedBy: spec.sharedBy,
   });
-  return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, () => shim.release());
+  return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, shim);
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */
@@ -120,11 +123,18 @@ async function find(
   const marked = await findMarked(spec, table);
   const pid = shimPid(folder);
   if (marked.length > 0) {
-    const shim = pid !== null && marked.includes(pid) ? table.birth(pid) : null;
+    const shim = pid !== null && isShimOf(pid, marked, table) ? table.birth(pid) : null;
     return new ProcessRun(spec, shim ?? receipt ?? unknownBirth(0), null, table);
   }
   if (receipt === null && !hasStarted(folder)) return null;
   return new ProcessRun(spec, receipt ?? unknownBirth(pid ?? 0), ENDED, table);
+}
+
+/** Whether a process is the shim of marked ones: it has the marker too, or is their parent, since a shim that is kept has none. */
+function isShimOf(pid: number, marked: readonly number[], table: ProcessTable): boolean {
+  if (marked.includes(pid)) return true;
+  const parents = marked.flatMap((one) => table.ancestors(one).slice(0, 1));
+  return parents.some((parent) => parent.pid === pid && parent.shim !== null);
 }
 
 /** A receipt from a file, or only its pid if the process with this birth is gone or is not of this run. */

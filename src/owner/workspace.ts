@@ -155,6 +155,7 @@ async function check(
     timeoutMs,
     maxBytes: policy.limits.outputBytes,
     graceMs,
+    sharedBy: spec.id,
   });
   const { plan } = policy;
   const result =

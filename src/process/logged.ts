@@ -55,6 +55,7 @@ export async function runLogged(
       cwd,
       env: { ...env, [marker.name]: marker.value },
       sandbox: spec.sandbox,
+      sharedBy: spec.sharedBy,
     };
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
@@ -93,6 +94,8 @@ export interface LoggedCommand {
   /** The maximum size of the output; null is unlimited. */
   readonly maxBytes: number | null;
   readonly graceMs: number;
+  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
+  readonly sharedBy?: string | undefined;
   /** Absent or null for none. */
   readonly sandbox?: Wrapper | null | undefined;
 }
@@ -150,8 +153,11 @@ async function runToEnd(
     interrupt,
   );
   const namespaceFile = join(folder, NAMESPACE_FILE);
-  await stopRun({ shim: birth, marker, folder: cwd, namespaceFile, graceMs }, table);
+  const { after, hasEnded } = shim.kept ?? {};
+  const run = { shim: birth, marker, folder: cwd, namespaceFile, graceMs, after, hasEnded };
+  const { ended, strays } = await stopRun(run, table);
   const status = await shim.ended;
+  shim.kept?.free(ended.length + strays.length === 0);
   // A command that printed too much and was quick has the same result as a slow one.
   return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
 }

@@ -78,8 +78,16 @@ export function lastPid(): number {
 
 /** Seconds since the process started; `startTime` is in clock ticks since boot. */
 export function ageInSeconds(startTime: string): number {
-  const uptime = Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
-  return uptime - Number(startTime) / TICKS_PER_SECOND;
+  return uptime() - Number(startTime) / TICKS_PER_SECOND;
+}
+
+/** The start time of a process that starts now. */
+export function uptimeInTicks(): string {
+  return String(Math.floor(uptime() * TICKS_PER_SECOND));
+}
+
+function uptime(): number {
+  return Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
 }
 
 const TICKS_PER_SECOND = 100;

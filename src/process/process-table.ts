@@ -29,7 +29,7 @@ export interface ProcessTable {
 /** A process above another one, as far as this user can look into it. */
 export interface Ancestor {
   readonly pid: number;
-  /** The arguments of the shim of a run, joined by blanks; its folder is the first. Null if it is no shim. */
+  /** The folder of a run and perhaps more arguments of its shim, joined by blanks. Null if it is no shim. */
   readonly shim: string | null;
   /** The value of a variable in its environment; null if it has none or belongs to another user. */
   variable(name: string): string | null;
@@ -48,7 +48,12 @@ export interface SweptRun {
   readonly folder: string;
   /** The file that identifies its PID namespace (`sandboxed.ts`); a run without a sandbox has none. */
   readonly namespaceFile?: string;
+  /** Before its first process, if the shim is older than the run (`kept-shim.ts`). */
+  readonly after?: Start | undefined;
 }
+
+/** A moment: the pid that was assigned last, and the time, as the start time of a process. */
+export type Start = Pick<Birth, 'pid' | 'startTime'>;
 
 /** An environment variable that every process of a run inherits. */
 export interface Marker {

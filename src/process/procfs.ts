@@ -6,6 +6,7 @@ import {
   readArguments,
   readEnvironment,
   readStat,
+  workingDirectory,
 } from './proc-files.ts';
 import { EXECUTING, lookAtAll, settledEnvironment, type ProcLook, type Seen } from './proc-look.ts';
 import { sweepAll, sweepFew } from './proc-sweep.ts';
@@ -97,11 +98,9 @@ class Procfs implements ProcessTable {
 export const procfs: ProcessTable = new Procfs();
 
 function ancestor(pid: number): Ancestor {
-  // Of a shim: /bin/sh, -c, the script, its name, the folder.
-  const [, , , name, ...more] = utf8(readArguments(pid) ?? '').split('\0');
   return {
     pid,
-    shim: name === SHIM_NAME ? more.join(' ') : null,
+    shim: shimIn(pid, utf8(readArguments(pid) ?? '').split('\0')),
     variable(variable) {
       const variables = `\0${readEnvironment(pid) ?? ''}`;
       const at = variables.indexOf(`\0${variable}=`);
@@ -110,6 +109,12 @@ function ancestor(pid: number): Ancestor {
       return utf8(value);
     },
   };
+}
+
+/** Of a shim: `/bin/sh`, `-c`, the script, its name, the folder; of one that is kept: `/bin/sh`, `-s`, its name. */
+function shimIn(pid: number, [, option, first, second, ...more]: readonly string[]): string | null {
+  if (option === '-s' && first === SHIM_NAME) return workingDirectory(pid);
+  return second === SHIM_NAME ? more.join(' ') : null;
 }
 
 /** The files under `/proc` are read as Latin-1. */

@@ -8,13 +8,21 @@ import { exitStatus, shimPid, startShim, type Shim } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Birth, Marker } from './process-table.ts';
 
+/** A shim of its own, and one that stays for other commands. */
+const KINDS = [
+  ['a shim', undefined],
+  ['a shim that is kept', 'a-loop'],
+] as const;
+
 let folder: string;
 let marker: Marker;
+let sharedBy: string | undefined;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
   marker = { name: 'RALPH_RUN_ID', value: folder };
 });
 afterEach(async () => {
+  for (const shim of started.splice(0)) shim.kept?.free(false);
   const pids = await procfs.marked(marker);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
@@ -22,8 +30,9 @@ afterEach(async () => {
 });
 
 const file = (name: string) => join(folder, name);
-const start = (script: string): Shim =>
-  startShim({
+const started: Shim[] = [];
+const start = (script: string): Shim => {
+  const shim = startShim({
     folder,
     argv: ['/bin/sh', '-c', script],
     cwd: folder,
@@ -31,7 +40,19 @@ const start = (script: string): Shim =>
     stdin: existsSync(file('in')) ? file('in') : null,
     stdout: file('out'),
     stderr: file('err'),
+    sharedBy,
   });
+  started.push(shim);
+  return shim;
+};
+/** What `stopRun` needs to know of a shim that is kept. */
+const stopping = ({ kept }: Shim, graceMs: number) => ({
+  marker,
+  folder,
+  graceMs,
+  after: kept?.after,
+  hasEnded: kept?.hasEnded,
+});
 const birthOf = ({ pid }: Shim): Birth => {
   const birth = procfs.birth(pid);
   if (birth === null) throw new Error('the shim is gone');
@@ -43,7 +64,18 @@ const says = async (text: string): Promise<void> => {
   while (!(existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text))) await sleep(1);
 };
 
-describe('the shim', () => {
+describe.each(KINDS)('%s', (_kind, loop) => {
+  beforeEach(() => {
+    sharedBy = loop;
+  });
+
+  it('is kept if its loop is named', async () => {
+    const shim = start('true');
+    await shim.ended;
+    expect(shim.kept !== null).toBe(loop !== undefined);
+    shim.kept?.free(true);
+  });
+
   it('connects the agent to files and writes its exit status', async () => {
     writeFileSync(file('in'), 'prompt');
     const shim = start('cat; echo oops >&2; exit 7');
@@ -90,7 +122,7 @@ describe('the shim', () => {
       const birth = birthOf(shim);
       /* oxlint-disable no-await-in-loop -- one after the other */
       if (ms > 0) await sleep(ms);
-      await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
+      await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs);
       expect(await procfs.marked(marker)).toEqual([]);
       await shim.ended;
       rmSync(file('started'), { force: true });
@@ -106,18 +138,22 @@ describe('the shim', () => {
     await shim.ended;
     expect(exitStatus(folder)).toBeNull();
     await stopRun(
-      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, marker, folder, graceMs: 0 },
+      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, ...stopping(shim, 0) },
       procfs,
     );
   });
 });
 
-describe('stopRun', () => {
+describe.each(KINDS)('stopRun with %s', (_kind, loop) => {
+  beforeEach(() => {
+    sharedBy = loop;
+  });
+
   it('ends a cooperative agent with SIGTERM and does not signal the shim', async () => {
     const shim = start('echo ready; exec sleep 300');
     const birth = birthOf(shim);
     await says('ready');
-    const { ended } = await stopRun({ shim: birth, marker, folder, graceMs: 60_000 }, procfs);
+    const { ended } = await stopRun({ shim: birth, ...stopping(shim, 60_000) }, procfs);
     await shim.ended;
     expect(ended).not.toContain(shim.pid);
     expect(exitStatus(folder)).toBe(143);
@@ -127,7 +163,7 @@ describe('stopRun', () => {
     const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     const birth = birthOf(shim);
     await says('ready');
-    await stopRun({ shim: birth, marker, folder, graceMs: 50 }, procfs);
+    await stopRun({ shim: birth, ...stopping(shim, 50) }, procfs);
     await shim.ended;
     expect(exitStatus(folder)).toBe(137);
     expect(await procfs.marked(marker)).toEqual([]);
@@ -137,7 +173,7 @@ describe('stopRun', () => {
     const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
     const birth = birthOf(shim);
     await says('away');
-    await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs);
+    await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs);
     await shim.ended;
     expect(await procfs.marked(marker)).toEqual([]);
   });
@@ -148,6 +184,6 @@ describe('stopRun', () => {
     writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);
-    expect((await stopRun({ shim: birth, marker, folder, graceMs: 5000 }, procfs)).ended).toHaveLength(2);
+    expect((await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs)).ended).toHaveLength(2);
   });
 });

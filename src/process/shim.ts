@@ -13,11 +13,13 @@
  * 5. Its own files are readable for this user only; the agent gets the umask that the loop was started with.
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
+ * 8. Commands of a loop share a shim where the system allows it (`kept-shim.ts`).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openRegular, readRegular } from '../files/files.ts';
+import { runKept, type KeptCommand, type KeptRun } from './kept-shim.ts';
 import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
@@ -54,13 +56,15 @@ export function startShim(spec: ShimSpec): Shim {
     spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
     openRegular(spec.stdout, 'append'),
     openRegular(spec.stderr, 'append'),
-  ];
+  ] as const;
+  const kept = runShared(spec, descriptors);
+  if (kept !== null) return { pid: kept.pid, ended: kept.ended, release: () => kept.release(), kept };
   try {
     const [shell, ...args] = shimCommand(spec);
     const child = spawn(shell, args, {
       cwd: spec.cwd,
       env: shimEnvironment(spec.env),
-      stdio: descriptors,
+      stdio: [...descriptors],
       detached: true,
     });
     let startError: Error | null = null;
@@ -72,10 +76,30 @@ export function startShim(spec: ShimSpec): Shim {
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
-    return { pid: child.pid, ended, release: () => child.unref() };
+    return { pid: child.pid, ended, release: () => child.unref(), kept: null };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
+}
+
+/** Runs the command behind the shim of its loop; null if it needs one of its own. */
+function runShared(
+  { sharedBy, folder, hasFiles = true, sandbox = null, argv, cwd, env, stdout }: ShimSpec,
+  descriptors: KeptCommand['descriptors'],
+): KeptRun | null {
+  if (sharedBy === undefined || sandbox !== null) return null;
+  const { RALPH_UMASK: _, ...rest } = env;
+  const place = hasFiles ? folder : dirname(stdout);
+  return runKept({
+    sharedBy,
+    folder: place,
+    hasFiles,
+    argv,
+    cwd,
+    env: rest,
+    umask: umaskOf(env),
+    descriptors,
+  });
 }
 
 /** The command line of the shim itself, for a host that starts it in another way. */
@@ -131,6 +155,8 @@ export interface ShimSpec {
   readonly stderr: string;
   /** Absent or null for none. */
   readonly sandbox?: Wrapper | null | undefined;
+  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
+  readonly sharedBy?: string | undefined;
 }
 
 export interface Shim {
@@ -142,6 +168,8 @@ export interface Shim {
   readonly ended: Promise<number | null>;
   /** Lets this process exit before the shim does. */
   release(): void;
+  /** The use of a shim that stays; null for a shim of its own. */
+  readonly kept: KeptRun | null;
 }
 
 /** The birth of a shim that was just started. Read it before the first `await`: a quick shim may be gone after it. */

@@ -1,14 +1,16 @@
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
+import { exitStatus } from '../process/shim.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { runMarker } from '../store/run-environment.ts';
 
 /** The pid of an agent that has outlived the owner of its loop; null if there is none. */
-export function orphanOf({ owner, state, spec }: LoopReading): number | null {
+export function orphanOf({ owner, state, spec, folder }: LoopReading): number | null {
   if (owner !== null || state.outcome !== null) return null;
   const run = openRun(state);
   if (run === null) return null;
   // The owner may have died before it could journal that the agent started.
   if (run.receipt === null) return processes.firstMarked(runMarker(spec, run.id));
-  return processes.lives(run.receipt) ? run.receipt.pid : null;
+  // A shim lives on for a moment when its agent has exited.
+  return processes.lives(run.receipt) && exitStatus(folder.run(run.id)) === null ? run.receipt.pid : null;
 }

@@ -163,6 +163,7 @@ class ScmTasks {
         log,
         ...limits,
         graceMs: this.#graceMs,
+        sharedBy: spec.id,
       },
       processes,
       this.#interrupt,

@@ -1,5 +1,5 @@
 /** What a person who resumes a loop supersedes, and what a second command finds after Ralph was killed. */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits, type Program } from '../rig/cli/program.ts';
 import { until } from '../rig/cli/until.ts';
@@ -13,9 +13,10 @@ beforeEach(async () => {
 });
 afterEach(() => rig.tearDown());
 
-/** The agent's shim exits just after the agent. */
-function allGone(): Promise<true> {
-  return until('the end of all processes', () => (rig.left().length === 0 ? true : null));
+/** The agent's shim writes its exit status just after the agent has exited. */
+function allGone(loop: string): Promise<true> {
+  const exit = rig.loop(loop).file('runs/0001/exit');
+  return until('the end of all processes', () => (rig.left().length === 0 && existsSync(exit) ? true : null));
 }
 
 describe('resume', () => {
@@ -96,7 +97,7 @@ describe('pause', () => {
     expect(said.stderr).toContain('continue it with: ralph resume a\n');
     expect(readdirSync(rig.loop('a').file('inbox'))).toEqual([]);
     await turn.exits(0);
-    await allGone();
+    await allGone('a');
     const later = await rig.does('pause', 'a');
     expect(later.stderr).not.toContain('its agent');
   });
@@ -142,7 +143,7 @@ describe('the same command after Ralph was killed', () => {
     await claims(await rig.nextTurn());
     expect(await second).toMatchObject({ code: 0 });
     await turn.exits(0);
-    await allGone();
+    await allGone('fix-the-build-1');
   });
 
   it('names the unfinished loop if its agent has exited', async () => {
@@ -151,7 +152,7 @@ describe('the same command after Ralph was killed', () => {
     await rig.loop('fix-the-build-1').journals('run.started');
     await program.crashes();
     await turn.exits(0);
-    await allGone();
+    await allGone('fix-the-build-1');
     const second = again();
     await claims(await rig.nextTurn());
     const end = await second;

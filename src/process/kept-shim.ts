@@ -1,0 +1,247 @@
+/**
+ * A shim that stays for the next command of its loop. Node.js is large, so every process that it starts itself stops it for
+ * milliseconds and slows it down after that; this shell forks in a fraction of one.
+ *
+ * 1. For a command it is what a shim of its own is (`shim.ts`): it creates the same files, leads the process group, and
+ *    continues when its owner dies. Then nobody writes to its stdin any more, and it exits after the command.
+ * 2. It opens input and output through the descriptors of its owner: the very files that the owner has checked. If the owner is
+ *    dead, it starts nothing.
+ * 3. Only commands of one loop share it, one at a time, and each only after everything of the one before has ended: whoever
+ *    sweeps a run ends the whole process group.
+ * 4. Its working directory is the folder of what it runs, so that a process below it can find its run.
+ * 5. Words and variables are data: everything is in single quotes.
+ * 6. It exits when it has had nothing to do for a moment.
+ */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { closeSync, existsSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import { lastPid, uptimeInTicks } from './proc-files.ts';
+import { SHIM_NAME, type Start } from './process-table.ts';
+import { canExport, countChanges, exportsOf } from './shell-environment.ts';
+import { inQuotes } from './shell-quote.ts';
+
+/** Runs a command behind the shim of its loop; null if there is none that can run it. Takes the descriptors if it does. */
+export function runKept(command: KeptCommand): KeptRun | null {
+  if (!isPassedOn(command)) return null;
+  const shim = shims.get(command.sharedBy) ?? startShim(command);
+  return shim?.run(command) ?? null;
+}
+
+export interface KeptCommand {
+  /** What the commands have in common that share a shim: the id of their loop. */
+  readonly sharedBy: string;
+  /** An existing folder, for the files of the shim, if it has any. */
+  readonly folder: string;
+  readonly hasFiles: boolean;
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** In octal. */
+  readonly umask: string;
+  /** Open descriptors of this process: stdin, stdout, stderr. */
+  readonly descriptors: readonly [number, number, number];
+}
+
+export interface KeptRun {
+  readonly pid: number;
+  /** Before the command. */
+  readonly after: Start;
+  /** Resolves to the exit code; null if the command was not started, or if the shim was killed. */
+  readonly ended: Promise<number | null>;
+  hasEnded(): boolean;
+  /** Lets this process exit before the command does. */
+  release(): void;
+  /** When everything that the command started has ended; `isClean` if nothing had to be ended. */
+  free(isClean: boolean): void;
+}
+
+const shims = new Map<string, KeptShim>();
+/** A process that owns many loops gains nothing from an idle shell for each. */
+const MAX_SHIMS = 16;
+
+function startShim({ sharedBy, folder }: KeptCommand): KeptShim | null {
+  if (shims.size >= MAX_SHIMS || !canOpenDescriptors()) return null;
+  try {
+    const shim = new KeptShim(sharedBy, folder);
+    shims.set(sharedBy, shim);
+    return shim;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a child of this process can open its descriptors: on Linux, unless the kernel protects this process. */
+function canOpenDescriptors(): boolean {
+  areDescriptorsOpen ??=
+    process.platform === 'linux' &&
+    statSync('/proc/self/fd', { throwIfNoEntry: false })?.uid === process.geteuid?.();
+  return areDescriptorsOpen;
+}
+let areDescriptorsOpen: boolean | null = null;
+
+/** Whether the shell passes everything on unchanged. A command that is very long fails in a clearer way without it. */
+function isPassedOn({ argv, cwd, env, folder }: KeptCommand): boolean {
+  const texts = [cwd, folder, ...argv, ...Object.values(env)];
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  return (
+    length < MAX_LENGTH && canExport(env) && !texts.some((text) => text.includes('\0')) && existsSync(cwd)
+  );
+}
+
+const MAX_LENGTH = 100_000;
+
+/** As in `shim.ts`; the shell's own messages are discarded. Descriptors: 3 is the program's stdin, 4 its stdout, 5 its stderr. */
+const SET_UP = `
+trap : HUP INT QUIT TERM
+umask 077
+ralph_begin() {
+  cd "$1" && command exec 3<"$2" 4>>"$3" 5>>"$4" || { echo none; return 1; }
+  [ "$5" = files ] || return 0
+  set -C
+  { echo $$ >started; } || { set +C; echo none; return 1; }
+  set +C
+}
+ralph_end() {
+  exec 3<&- 4>&- 5>&-
+  [ "$2" != files ] || echo $1 >"$3/exit"
+  echo $1
+}
+`;
+
+class KeptShim {
+  readonly #name: string;
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  /** The environment of the shell itself: most commands have almost the same. */
+  #env: Readonly<Record<string, string>> = {};
+  #isFree = true;
+  #answer = '';
+  #finish: ((code: number | null) => void) | null = null;
+  readonly #idle: NodeJS.Timeout;
+
+  constructor(name: string, folder: string) {
+    this.#name = name;
+    // Nothing of the environment: a search for the processes of a run finds those that the shim has started.
+    const child = spawn('/bin/sh', ['-s', SHIM_NAME, folder], {
+      cwd: folder,
+      env: {},
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+    });
+    this.#child = child;
+    child.once('error', () => this.#end());
+    if (child.pid === undefined) throw new Error('cannot start /bin/sh');
+    child.once('exit', () => this.#end());
+    child.stdin.on('error', () => {});
+    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    child.stdin.write(SET_UP);
+    child.unref();
+    asSocket(child.stdin).unref();
+    asSocket(child.stdout).unref();
+    this.#idle = setTimeout(() => {
+      if (this.#isFree) this.#retire();
+    }, IDLE_MS).unref();
+  }
+
+  run(command: KeptCommand): KeptRun | null {
+    const { pid } = this.#child;
+    if (!this.#isFree || pid === undefined) return null;
+    this.#isFree = false;
+    const output = asSocket(this.#child.stdout);
+    output.ref();
+    const after = { pid: lastPid(), startTime: uptimeInTicks() };
+    const ended = new Promise<number | null>((resolve) => {
+      this.#finish = (code) => {
+        this.#finish = null;
+        output.unref();
+        for (const descriptor of command.descriptors) closeSync(descriptor);
+        resolve(code);
+      };
+    });
+    this.#child.stdin.write(this.#textFor(command));
+    return {
+      pid,
+      after,
+      ended,
+      hasEnded: () => this.#finish === null,
+      release: () => {
+        output.unref();
+        this.#retire();
+      },
+      free: (isClean) => this.#free(isClean),
+    };
+  }
+
+  /** One command of the shell, which runs only once it has been read to its end. */
+  #textFor({ folder, hasFiles, argv, cwd, env, umask, descriptors }: KeptCommand): string {
+    const files = descriptors.map((descriptor) => `/proc/${process.pid}/fd/${descriptor}`).join(' ');
+    const kind = hasFiles ? 'files' : 'none';
+    const variables = this.#variables(env);
+    const place = `cd ${inQuotes(cwd)} || exit 126; ${placeVariables(env, cwd)}`;
+    const program = `exec ${argv.map(inQuotes).join(' ')} <&3 >&4 2>&5 3<&- 4>&- 5>&-`;
+    return `${variables.lasting}ralph_begin ${inQuotes(folder)} ${files} ${kind} && {
+(umask ${umask}; ${variables.own}${place}${program})
+ralph_end $? ${kind} ${inQuotes(folder)}; }
+`;
+  }
+
+  /** The commands that set the environment: what differs from the one that the shell has, and a new one if that is much. */
+  #variables(env: KeptCommand['env']): { readonly lasting: string; readonly own: string } {
+    if (countChanges(this.#env, env) <= MAX_CHANGES) return { lasting: '', own: exportsOf(this.#env, env) };
+    const lasting = `${exportsOf(this.#env, env)}\n`;
+    this.#env = env;
+    return { lasting, own: '' };
+  }
+
+  #take(chunk: Buffer): void {
+    this.#answer += chunk.toString('latin1');
+    if (!this.#answer.endsWith('\n')) return;
+    const code = Number(this.#answer);
+    this.#answer = '';
+    this.#finish?.(Number.isInteger(code) ? code : null);
+  }
+
+  #free(isClean: boolean): void {
+    if (!isClean || this.#finish !== null || shims.get(this.#name) !== this) {
+      this.#retire();
+      return;
+    }
+    this.#isFree = true;
+    this.#idle.refresh();
+  }
+
+  /** It exits when it has nothing left to read, after what it runs now. */
+  #retire(): void {
+    this.#forget();
+    this.#child.stdin.end();
+  }
+
+  #end(): void {
+    this.#forget();
+    this.#finish?.(null);
+  }
+
+  #forget(): void {
+    clearTimeout(this.#idle);
+    if (shims.get(this.#name) === this) shims.delete(this.#name);
+  }
+}
+
+const IDLE_MS = 1000;
+const MAX_CHANGES = 30;
+
+/**
+ * The variables in which a shell notes its working directory. One that starts in a folder keeps the name that PWD has for it, if it
+ * is one, and has no OLDPWD of its own.
+ */
+function placeVariables({ PWD, OLDPWD }: KeptCommand['env'], cwd: string): string {
+  const old = OLDPWD === undefined ? 'unset OLDPWD; ' : `OLDPWD=${inQuotes(OLDPWD)}; `;
+  if (PWD === undefined || PWD === cwd) return old;
+  return `${old}if [ ${inQuotes(PWD)} -ef . ]; then PWD=${inQuotes(PWD)}; fi; `;
+}
+
+/** Node.js connects a process by sockets, but does not say so in their types. */
+function asSocket(stream: Readable | Writable): Socket {
+  if (!(stream instanceof process.getBuiltinModule('node:net').Socket)) throw new TypeError('not a socket');
+  return stream;
+}
