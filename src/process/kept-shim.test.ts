@@ -163,6 +163,9 @@ describe('a shim that is kept', () => {
     await kept.ended;
     kept.free(true);
     await gone(kept.pid);
+    const next = run('2', ['/bin/true']);
+    expect(await next.ended).toBe(0);
+    expect(next.pid).not.toBe(kept.pid);
   });
 
   it('names the folder of what it runs to the processes below it', async () => {
@@ -199,7 +202,9 @@ describe('a shim that is kept, when its owner is killed', () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [said]: unknown[] = await once(child.stdout, 'data');
+    const said = await new Promise((resolve) => {
+      child.stdout.once('data', resolve);
+    });
     const kill = async (): Promise<void> => {
       child.kill('SIGKILL');
       await once(child, 'exit');

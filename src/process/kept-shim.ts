@@ -49,7 +49,7 @@ export interface KeptRun {
   readonly after: Start;
   /** Resolves to the exit code; null if the command was not started, or if the shim was killed. */
   readonly ended: Promise<number | null>;
-  hasEnded(): boolean;
+  readonly hasEnded: () => boolean;
   /** Lets this process exit before the command does. */
   release(): void;
   /** When everything that the command started has ended; `isClean` if nothing had to be ended. */
