@@ -41,9 +41,7 @@ export async function tidyIndex(
   repository: Repository,
   except: string | null = null,
 ): Promise<void> {
-  const runs = join(folder.path, 'runs');
-  const places = (existsSync(runs) ? readdirSync(runs) : []).map((run) => join(runs, run, 'scm'));
-  for (const place of places.filter((one) => one !== except && hasStaged(one)).toReversed()) {
+  for (const place of placesWithStaging(folder, except).toReversed()) {
     try {
       // oxlint-disable no-await-in-loop -- all change the same index
       const made = readProgress(place).commit ?? (await findAttemptedCommit(repository, place));
@@ -55,3 +53,21 @@ export async function tidyIndex(
     }
   }
 }
+
+/** The folders of iterations, but for one, that may have left something staged. */
+function placesWithStaging(folder: LoopFolder, except: string | null): readonly string[] {
+  const runs = join(folder.path, 'runs');
+  const places = (existsSync(runs) ? readdirSync(runs) : []).map((run) => join(runs, run, 'scm'));
+  const tidy = tidyPlaces.get(folder.path) ?? new Set();
+  tidyPlaces.set(folder.path, tidy);
+  if (except !== null) tidy.delete(except);
+  return places.filter((place) => {
+    if (place === except || tidy.has(place)) return false;
+    const isUntidy = hasStaged(place);
+    if (!isUntidy) tidy.add(place);
+    return isUntidy;
+  });
+}
+
+/** By loop: the folders of iterations that have left nothing staged. Only the iteration that commits now can stage something. */
+const tidyPlaces = new Map<string, Set<string>>();
