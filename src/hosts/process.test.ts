@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { processes } from '../process/process.ts';
-import { exitStatus, shimPid } from '../process/shim.ts';
+import { exitStatus, shimPid } from '../process/shim-files.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { Host, HostedRun } from './host.ts';
 import { processHost, type ProcessSpec } from './process.ts';

@@ -13,7 +13,8 @@ import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { StrayProcess } from '../loop/event.ts';
-import { exitStatus, hasStarted, unknownBirth } from '../process/shim.ts';
+import { unknownBirth } from '../process/process-table.ts';
+import { exitStatus, hasStarted } from '../process/shim-files.ts';
 import { Tail } from '../process/tail.ts';
 import type { Host, HostedRun, OutputStream } from './host.ts';
 

@@ -85,3 +85,8 @@ export interface Birth {
   readonly bootId: string;
   readonly pidNamespace: string;
 }
+
+/** The birth of a process of which only the pid is known; it never counts as alive. */
+export function unknownBirth(pid: number): Birth {
+  return { pid, startTime: '', bootId: '', pidNamespace: '' };
+}

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
-import { birthOf, exitStatus, startShim, type Shim } from './shim.ts';
+import { exitStatus } from './shim-files.ts';
+import { birthOf, startShim, type Shim } from './shim.ts';
 import { NAMESPACE_FILE, wrapped, type Wrapper } from './sandboxed.ts';
 import { stopRun, type Stopped } from './stop.ts';
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
-import { exitStatus, shimPid, startShim, type Shim } from './shim.ts';
+import { exitStatus, shimPid } from './shim-files.ts';
+import { startShim, type Shim } from './shim.ts';
 import { stopRun } from './stop.ts';
 import type { Birth, Marker } from './process-table.ts';
 

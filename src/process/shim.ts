@@ -17,10 +17,10 @@
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { openRegular, readRegular } from '../files/files.ts';
+import { dirname } from 'node:path';
+import { openRegular } from '../files/files.ts';
 import { runKept, type KeptCommand, type KeptRun } from './kept-shim.ts';
-import { SHIM_NAME, type Birth, type ProcessTable } from './process-table.ts';
+import { SHIM_NAME, unknownBirth, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
 const OWN_UMASK = `
@@ -176,42 +176,3 @@ export interface Shim {
 export function birthOf({ pid }: Shim, table: ProcessTable): Birth {
   return table.birth(pid) ?? unknownBirth(pid);
 }
-
-/** The birth of a process of which only the pid is known; it never counts as alive. */
-export function unknownBirth(pid: number): Birth {
-  return { pid, startTime: '', bootId: '', pidNamespace: '' };
-}
-
-/** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
-export function exitStatus(folder: string): number | null {
-  const path = join(folder, 'exit');
-  // Asked again and again while the agent runs, and checking is much cheaper than catching what `open` throws.
-  const status = existsSync(path) ? readNumber(path) : null;
-  return status !== null && status <= MAX_STATUS ? status : null;
-}
-
-/** A status is one byte. */
-const MAX_STATUS = 255;
-
-/** Whether a shim was ever started in this folder. */
-export function hasStarted(folder: string): boolean {
-  return existsSync(join(folder, 'started'));
-}
-
-/** The pid that the shim wrote; the owner may have died before it could record it. */
-export function shimPid(folder: string): number | null {
-  const pid = readNumber(join(folder, 'started'));
-  return pid !== null && pid > 0 ? pid : null;
-}
-
-/** The number in a complete line; null for anything else, since every process can write the file. */
-function readNumber(path: string): number | null {
-  try {
-    const text = readRegular(path, MAX_BYTES)?.toString('latin1') ?? '';
-    return /^\d{1,10}\n$/.test(text) ? Number(text) : null;
-  } catch {
-    return null;
-  }
-}
-
-const MAX_BYTES = 100;

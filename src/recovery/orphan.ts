@@ -1,6 +1,6 @@
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
-import { exitStatus } from '../process/shim.ts';
+import { exitStatus } from '../process/shim-files.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { runMarker } from '../store/run-environment.ts';
 

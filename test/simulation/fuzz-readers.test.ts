@@ -23,7 +23,7 @@ import { readNote } from '../../src/git/commit.ts';
 import { readReceipt } from '../../src/hosts/receipt.ts';
 import { readSnapshot, snapshotText } from '../../src/journal/snapshot.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
-import { exitStatus, shimPid } from '../../src/process/shim.ts';
+import { exitStatus, shimPid } from '../../src/process/shim-files.ts';
 import { StateFile } from '../../src/projections/state-file.ts';
 import { readProgress } from '../../src/scm/task-progress.ts';
 import { childChanges } from '../../src/store/children.ts';
