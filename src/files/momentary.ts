@@ -1,6 +1,6 @@
 /**
- * Values that are remembered until the event loop turns: facts about files that one piece of work asks for many times. They are as
- * good as facts that were read at its beginning, because nothing else of this process runs in between.
+ * Values that are remembered for one turn of the event loop at most: facts about files that one piece of work asks for many times, and
+ * that may have been read at its beginning just as well.
  */
 export class Momentary<Value> {
   readonly #values = new Map<string, Value>();

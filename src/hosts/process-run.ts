@@ -5,7 +5,7 @@ import type { StrayProcess } from '../loop/event.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
 import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim-files.ts';
-import { type Shim } from '../process/shim.ts';
+import type { StartedCommand } from '../process/start.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
 import { turn } from '../process/turns.ts';
@@ -19,7 +19,7 @@ export class ProcessRun implements HostedRun {
   readonly #folder: string;
   readonly #swept: SweptRun;
   readonly #table: ProcessTable;
-  readonly #shim: Pick<Shim, 'release' | 'kept'> | null;
+  readonly #command: StartedCommand | null;
   readonly #tails: Tail[] = [];
   /** Null for our own child. */
   readonly #adoption: Adoption | null;
@@ -27,21 +27,21 @@ export class ProcessRun implements HostedRun {
   #status: number | null = null;
 
   /**
-   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `shim` is that of our
-   * own child.
+   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `command` is our own
+   * child.
    */
   constructor(
     { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
     birth: Birth,
     exited: Promise<number | null> | null,
     table: ProcessTable,
-    shim: Pick<Shim, 'release' | 'kept'> | null = null,
+    command: StartedCommand | null = null,
   ) {
     this.receipt = birth;
     this.#folder = folder;
     this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
-    this.#shim = shim;
+    this.#command = command;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
@@ -67,11 +67,9 @@ export class ProcessRun implements HostedRun {
   }
 
   async stop(graceMs: number): Promise<readonly StrayProcess[]> {
-    const kept = this.#shim?.kept;
-    const run = { ...this.#swept, graceMs, after: kept?.after, hasEnded: kept?.hasEnded };
-    const { ended, strays } = await stopRun(run, this.#table);
+    const run = { ...this.#swept, graceMs };
+    const { strays } = await (this.#command?.stop(run, this.#table) ?? stopRun(run, this.#table));
     await this.ended;
-    kept?.free(ended.length + strays.length === 0);
     return strays;
   }
 
@@ -87,7 +85,7 @@ export class ProcessRun implements HostedRun {
     await turn();
     // The next owner finds the run by this file where the journal has no receipt yet.
     writeReceipt(this.#folder, this.receipt);
-    this.#shim?.release();
+    this.#command?.release();
     await this.#letGo('leave');
   }
 

@@ -166,6 +166,18 @@ describe.each([
     },
   );
 
+  it('is found and ended without a receipt, also if the agent has emptied its environment', async () => {
+    agent('echo >up; exec env -i sleep 300');
+    const run = await host.start(request);
+    await appears('up');
+    const again = await found();
+    expect(again.receipt).toEqual(run.receipt);
+    await again.stop(1000);
+    await run.ended;
+    expect(await again.close('read')).toBe(143);
+    await run.stop(1000);
+  });
+
   it('is found and stopped after its shim was killed', async () => {
     agent(': >begun; sleep 300 & setsid sleep 300 & wait');
     const first = await host.start(request);

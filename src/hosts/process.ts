@@ -15,8 +15,8 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
-import { exitStatus, hasStarted, shimPid } from '../process/shim-files.ts';
-import { birthOf, startShim } from '../process/shim.ts';
+import { exitStatus, hasStarted, shimAt, shimPid } from '../process/shim-files.ts';
+import { startCommand } from '../process/start.ts';
 import { unknownBirth, type Birth, type Marker, type ProcessTable } from '../process/process-table.ts';
 import { turn } from '../process/turns.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -59,7 +59,7 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
   const sandbox = (await spec.sandbox?.(argv[0])) ?? null;
   // A start blocks this process for a moment, and the agents of many loops may start together.
   await turn();
-  const shim = startShim({
+  const command = {
     folder,
     argv,
     cwd,
@@ -69,8 +69,9 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stderr: join(folder, 'stderr.log'),
     sandbox,
     sharedBy: spec.sharedBy,
-  });
-  return new ProcessRun(spec, birthOf(shim, table), shim.ended, table, shim);
+  };
+  const started = await startCommand(command, table);
+  return new ProcessRun(spec, started.birth, started.ended, table, started);
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */
@@ -113,7 +114,7 @@ async function find(
   table: ProcessTable,
 ): Promise<HostedRun | null> {
   const { folder } = spec;
-  const written = confirmed(readReceipt(folder), spec.marker, table);
+  const written = shimAt(folder, table) ?? confirmed(readReceipt(folder), spec.marker, table);
   const receipt = journaled ?? written;
   if (exitStatus(folder) !== null) {
     return new ProcessRun(spec, receipt ?? unknownBirth(shimPid(folder) ?? 0), ENDED, table);
@@ -124,18 +125,11 @@ async function find(
   const marked = await findMarked(spec, table);
   const pid = shimPid(folder);
   if (marked.length > 0) {
-    const shim = pid !== null && isShimOf(pid, marked, table) ? table.birth(pid) : null;
+    const shim = pid !== null && marked.includes(pid) ? table.birth(pid) : null;
     return new ProcessRun(spec, shim ?? receipt ?? unknownBirth(0), null, table);
   }
   if (receipt === null && !hasStarted(folder)) return null;
   return new ProcessRun(spec, receipt ?? unknownBirth(pid ?? 0), ENDED, table);
-}
-
-/** Whether a process is the shim of marked ones: it has the marker too, or is their parent, since a shim that is kept has none. */
-function isShimOf(pid: number, marked: readonly number[], table: ProcessTable): boolean {
-  if (marked.includes(pid)) return true;
-  const parents = marked.flatMap((one) => table.ancestors(one).slice(0, 1));
-  return parents.some((parent) => parent.pid === pid && parent.shim !== null);
 }
 
 /** A receipt from a file, or only its pid if the process with this birth is gone or is not of this run. */

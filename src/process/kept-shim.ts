@@ -10,22 +10,24 @@
  *    sweeps a run ends the whole process group.
  * 4. Its working directory is the folder of what it runs, so that a process below it can find its run.
  * 5. Words and variables are data: everything is in single quotes.
- * 6. It exits when it has had nothing to do for a moment.
+ * 6. It says when it has opened the files and created `started`. Before that, nothing counts as started: if it cannot, or is gone, the
+ *    command gets a shim of its own.
+ * 7. It exits when it has had nothing to do for a moment, and when a command has left something running or has changed its priority.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { closeSync, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, readlinkSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import { lastPid, uptimeInTicks } from './proc-files.ts';
-import { SHIM_NAME, type Start } from './process-table.ts';
+import { birthFrom, lastPid, readStat, uptimeInTicks } from './proc-files.ts';
+import { SHIM_NAME, type Birth, type Start } from './process-table.ts';
 import { canExport, countChanges, exportsOf } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
-/** Runs a command behind the shim of its loop; null if there is none that can run it. Takes the descriptors if it does. */
-export function runKept(command: KeptCommand): KeptRun | null {
+/** Runs a command behind the shim of its loop; resolves when it has begun, or to null if it cannot be run there. */
+export async function runKept(command: KeptCommand): Promise<KeptRun | null> {
   if (!isPassedOn(command)) return null;
-  const shim = shims.get(command.sharedBy) ?? startShim(command);
-  return shim?.run(command) ?? null;
+  const shim = shims.get(command.sharedBy) ?? keepShim(command);
+  return (await shim?.run(command)) ?? null;
 }
 
 export interface KeptCommand {
@@ -39,15 +41,15 @@ export interface KeptCommand {
   readonly env: Readonly<Record<string, string>>;
   /** In octal. */
   readonly umask: string;
-  /** Open descriptors of this process: stdin, stdout, stderr. */
+  /** Open descriptors of this process: stdin, stdout, stderr. They may be closed when it has begun. */
   readonly descriptors: readonly [number, number, number];
 }
 
 export interface KeptRun {
-  readonly pid: number;
+  readonly birth: Birth;
   /** Before the command. */
   readonly after: Start;
-  /** Resolves to the exit code; null if the command was not started, or if the shim was killed. */
+  /** Resolves to the exit code; null if the shim was killed. */
   readonly ended: Promise<number | null>;
   readonly hasEnded: () => boolean;
   /** Lets this process exit before the command does. */
@@ -60,7 +62,7 @@ const shims = new Map<string, KeptShim>();
 /** A process that owns many loops gains nothing from an idle shell for each. */
 const MAX_SHIMS = 16;
 
-function startShim({ sharedBy, folder }: KeptCommand): KeptShim | null {
+function keepShim({ sharedBy, folder }: KeptCommand): KeptShim | null {
   if (shims.size >= MAX_SHIMS || !canOpenDescriptors()) return null;
   try {
     const shim = new KeptShim(sharedBy, folder);
@@ -75,7 +77,9 @@ function startShim({ sharedBy, folder }: KeptCommand): KeptShim | null {
 function canOpenDescriptors(): boolean {
   areDescriptorsOpen ??=
     process.platform === 'linux' &&
-    statSync('/proc/self/fd', { throwIfNoEntry: false })?.uid === process.geteuid?.();
+    statSync('/proc/self/fd', { throwIfNoEntry: false })?.uid === process.geteuid?.() &&
+    // Not where `/proc` is that of another PID namespace.
+    readlinkSync('/proc/self') === String(process.pid);
   return areDescriptorsOpen;
 }
 let areDescriptorsOpen: boolean | null = null;
@@ -84,12 +88,20 @@ let areDescriptorsOpen: boolean | null = null;
 function isPassedOn({ argv, cwd, env, folder }: KeptCommand): boolean {
   const texts = [cwd, folder, ...argv, ...Object.values(env)];
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  return (
-    length < MAX_LENGTH && canExport(env) && !texts.some((text) => text.includes('\0')) && existsSync(cwd)
-  );
+  return length < MAX_LENGTH && canExport(env) && !texts.some((text) => text.includes('\0')) && canEnter(cwd);
 }
 
-const MAX_LENGTH = 100_000;
+/** Some shells read their commands byte by byte. */
+const MAX_LENGTH = 32_000;
+
+function canEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 /** As in `shim.ts`; the shell's own messages are discarded. Descriptors: 3 is the program's stdin, 4 its stdout, 5 its stderr. */
 const SET_UP = `
@@ -97,10 +109,12 @@ trap : HUP INT QUIT TERM
 umask 077
 ralph_begin() {
   cd "$1" && command exec 3<"$2" 4>>"$3" 5>>"$4" || { echo none; return 1; }
-  [ "$5" = files ] || return 0
-  set -C
-  { echo $$ >started; } || { set +C; echo none; return 1; }
-  set +C
+  if [ "$5" = files ]; then
+    set -C
+    { echo $$ >started; } || { set +C; exec 3<&- 4>&- 5>&-; echo none; return 1; }
+    set +C
+  fi
+  echo begun
 }
 ralph_end() {
   exec 3<&- 4>&- 5>&-
@@ -112,17 +126,21 @@ ralph_end() {
 class KeptShim {
   readonly #name: string;
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #birth: Birth;
+  readonly #nice: string;
   /** The environment of the shell itself: most commands have almost the same. */
   #env: Readonly<Record<string, string>> = {};
   #isFree = true;
+  #isGone = false;
   #answer = '';
-  #finish: ((code: number | null) => void) | null = null;
+  /** Gets the next line that the shell prints; null when the shell is gone. */
+  #take: ((line: string | null) => void) | null = null;
   readonly #idle: NodeJS.Timeout;
 
   constructor(name: string, folder: string) {
     this.#name = name;
     // Nothing of the environment: a search for the processes of a run finds those that the shim has started.
-    const child = spawn('/bin/sh', ['-s', SHIM_NAME, folder], {
+    const child = spawn('/bin/sh', ['-s', SHIM_NAME, name], {
       cwd: folder,
       env: {},
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -130,49 +148,79 @@ class KeptShim {
     });
     this.#child = child;
     child.once('error', () => this.#end());
-    if (child.pid === undefined) throw new Error('cannot start /bin/sh');
-    child.once('exit', () => this.#end());
+    const stat = child.pid === undefined ? null : readStat(child.pid);
+    if (child.pid === undefined || stat === null) throw new Error('cannot start /bin/sh');
+    this.#birth = birthFrom(child.pid, stat);
+    this.#nice = stat.nice;
+    // After the last line that it has printed.
+    child.once('close', () => this.#end());
     child.stdin.on('error', () => {});
-    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stdin.write(SET_UP);
-    child.unref();
+    this.#hold(false);
     asSocket(child.stdin).unref();
-    asSocket(child.stdout).unref();
     this.#idle = setTimeout(() => {
       if (this.#isFree) this.#retire();
     }, IDLE_MS).unref();
   }
 
-  run(command: KeptCommand): KeptRun | null {
-    const { pid } = this.#child;
-    if (!this.#isFree || pid === undefined) return null;
+  async run(command: KeptCommand): Promise<KeptRun | null> {
+    if (!this.#isFree) return null;
     this.#isFree = false;
-    const output = asSocket(this.#child.stdout);
-    output.ref();
-    const after = { pid: lastPid(), startTime: uptimeInTicks() };
-    const ended = new Promise<number | null>((resolve) => {
-      this.#finish = (code) => {
-        this.#finish = null;
-        output.unref();
-        for (const descriptor of command.descriptors) closeSync(descriptor);
-        resolve(code);
-      };
-    });
+    this.#hold(true);
+    const after = { pid: lastPid(), startTime: this.#now() };
+    const begun = this.#nextLine();
+    const stuck = setTimeout(() => this.#kill(), STUCK_MS);
     this.#child.stdin.write(this.#textFor(command));
+    const answer = await begun;
+    clearTimeout(stuck);
+    if (answer !== 'begun') {
+      this.#hold(false);
+      this.#retire();
+      return null;
+    }
+    let hasEnded = false;
+    const ended = this.#nextLine().then((line) => {
+      hasEnded = true;
+      this.#hold(false);
+      return line === null ? null : Number(line);
+    });
+    let isFreed = false;
     return {
-      pid,
+      birth: this.#birth,
       after,
       ended,
-      hasEnded: () => this.#finish === null,
+      hasEnded: () => hasEnded,
       release: () => {
-        output.unref();
+        this.#hold(false);
         this.#retire();
       },
-      free: (isClean) => this.#free(isClean),
+      free: (isClean) => {
+        if (isFreed) return;
+        isFreed = true;
+        this.#free(isClean && hasEnded);
+      },
     };
   }
 
-  /** One command of the shell, which runs only once it has been read to its end. */
+  /** Keeps this process alive, or lets it exit before the shim does. */
+  #hold(isBusy: boolean): void {
+    const output = asSocket(this.#child.stdout);
+    if (isBusy) {
+      this.#child.ref();
+      output.ref();
+    } else {
+      this.#child.unref();
+      output.unref();
+    }
+  }
+
+  /** Not before the shim: in some containers the uptime is not that of the start times. */
+  #now(): string {
+    return String(Math.max(Number(this.#birth.startTime), Number(uptimeInTicks())));
+  }
+
+  /** One command of the shell. If a part is missing because the owner has died, its descriptors are gone too, and nothing starts. */
   #textFor({ folder, hasFiles, argv, cwd, env, umask, descriptors }: KeptCommand): string {
     const files = descriptors.map((descriptor) => `/proc/${process.pid}/fd/${descriptor}`).join(' ');
     const kind = hasFiles ? 'files' : 'none';
@@ -193,21 +241,40 @@ ralph_end $? ${kind} ${inQuotes(folder)}; }
     return { lasting, own: '' };
   }
 
-  #take(chunk: Buffer): void {
+  #nextLine(): Promise<string | null> {
+    return new Promise((resolve) => {
+      this.#take = resolve;
+      this.#answers();
+    });
+  }
+
+  #read(chunk: Buffer): void {
     this.#answer += chunk.toString('latin1');
-    if (!this.#answer.endsWith('\n')) return;
-    const code = Number(this.#answer);
-    this.#answer = '';
-    this.#finish?.(Number.isInteger(code) ? code : null);
+    this.#answers();
+  }
+
+  #answers(): void {
+    const at = this.#answer.indexOf('\n');
+    if (at < 0 && !this.#isGone) return;
+    const take = this.#take;
+    if (take === null) return;
+    this.#take = null;
+    const line = at < 0 ? null : this.#answer.slice(0, at);
+    this.#answer = this.#answer.slice(at + 1);
+    take(line);
   }
 
   #free(isClean: boolean): void {
-    if (!isClean || this.#finish !== null || shims.get(this.#name) !== this) {
-      this.#retire();
+    const stat = readStat(this.#birth.pid);
+    // One that was stopped would neither begin nor exit.
+    if (stat?.state === 'T') this.#kill();
+    // What a command has done to its parent must not reach the next one.
+    else if (isClean && stat?.nice === this.#nice && shims.get(this.#name) === this) {
+      this.#isFree = true;
+      this.#idle.refresh();
       return;
     }
-    this.#isFree = true;
-    this.#idle.refresh();
+    this.#retire();
   }
 
   /** It exits when it has nothing left to read, after what it runs now. */
@@ -216,9 +283,15 @@ ralph_end $? ${kind} ${inQuotes(folder)}; }
     this.#child.stdin.end();
   }
 
+  /** For one that was stopped. It must not begin later. */
+  #kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
   #end(): void {
+    this.#isGone = true;
     this.#forget();
-    this.#finish?.(null);
+    this.#answers();
   }
 
   #forget(): void {
@@ -228,6 +301,8 @@ ralph_end $? ${kind} ${inQuotes(folder)}; }
 }
 
 const IDLE_MS = 1000;
+/** Much longer than a busy machine needs. */
+const STUCK_MS = 10_000;
 const MAX_CHANGES = 30;
 
 /**
@@ -236,7 +311,7 @@ const MAX_CHANGES = 30;
  */
 function placeVariables({ PWD, OLDPWD }: KeptCommand['env'], cwd: string): string {
   const old = OLDPWD === undefined ? 'unset OLDPWD; ' : `OLDPWD=${inQuotes(OLDPWD)}; `;
-  if (PWD === undefined || PWD === cwd) return old;
+  if (PWD === undefined || PWD === cwd || !PWD.startsWith('/')) return old;
   return `${old}if [ ${inQuotes(PWD)} -ef . ]; then PWD=${inQuotes(PWD)}; fi; `;
 }
 

@@ -26,8 +26,7 @@ import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
-import { birthOf, startShim, type Shim, type ShimSpec } from './shim.ts';
-import { stopRun } from './stop.ts';
+import { startCommand, type CommandSpec, type StartedCommand } from './start.ts';
 import { turn } from './turns.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
 import { refuseFullDisk } from './full-disk.ts';
@@ -60,12 +59,13 @@ export async function runLogged(
     };
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
-    const shim = tryToStart({ ...command, stdin: null, stdout: log, stderr: output.stderr });
-    if (shim instanceof Error) {
-      appendText(log, `Error: ${shim.message}\n`);
+    const files = { stdin: null, stdout: log, stderr: output.stderr };
+    const started = await tryToStart({ ...command, ...files }, table);
+    if (started instanceof Error) {
+      appendText(log, `Error: ${started.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(shim, folder, spec, output, table, interrupt);
+    const { ending, status } = await runToEnd(started, folder, spec, output, table, interrupt);
     const unwritten = errorOf(() => completeLog(output, ending, spec));
     if (ending === 'interrupted') return null;
     const durationMs = Math.round(performance.now() - startedAt);
@@ -127,9 +127,9 @@ function statusIn(folder: string, status: number | null): number | null {
 }
 
 /** A command that the system refuses to start (because it is too long, for example) counts as failed. */
-function tryToStart(spec: ShimSpec): Shim | Error {
+async function tryToStart(spec: CommandSpec, table: ProcessTable): Promise<StartedCommand | Error> {
   try {
-    return startShim(spec);
+    return await startCommand(spec, table);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn'))
       return error;
@@ -139,26 +139,22 @@ function tryToStart(spec: ShimSpec): Shim | Error {
 
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
-  shim: Shim,
+  started: StartedCommand,
   folder: string,
   { marker, cwd, timeoutMs, maxBytes, graceMs }: LoggedCommand,
   output: Output,
   table: ProcessTable,
   interrupt: AbortSignal,
 ): Promise<{ readonly ending: Ending; readonly status: number | null }> {
-  const birth = birthOf(shim, table);
   const isFlooded = (): boolean => maxBytes !== null && sizeOf(output) > maxBytes;
   const ending = await firstOf(
-    shim.ended,
+    started.ended,
     { timeoutMs, isFlooded: maxBytes === null ? null : isFlooded },
     interrupt,
   );
   const namespaceFile = join(folder, NAMESPACE_FILE);
-  const { after, hasEnded } = shim.kept ?? {};
-  const run = { shim: birth, marker, folder: cwd, namespaceFile, graceMs, after, hasEnded };
-  const { ended, strays } = await stopRun(run, table);
-  const status = await shim.ended;
-  shim.kept?.free(ended.length + strays.length === 0);
+  await started.stop({ marker, folder: cwd, namespaceFile, graceMs }, table);
+  const status = await started.ended;
   // A command that printed too much and was quick has the same result as a slow one.
   return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
 }

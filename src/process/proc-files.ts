@@ -1,5 +1,6 @@
 /** Reads the files under `/proc`. A process may exit at any moment; that is never an error, its files are just null. */
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import type { Birth } from './process-table.ts';
 
 export interface Stat {
   readonly command: string;
@@ -8,6 +9,7 @@ export interface Stat {
   readonly group: number;
   readonly hasTerminal: boolean;
   readonly startTime: string;
+  readonly nice: string;
   /** In the middle of an `exec`: it has memory, but no environment in it yet. */
   readonly isExecuting: boolean;
   /** Where its environment is in memory, which every `exec` changes. */
@@ -32,9 +34,15 @@ export function readStat(pid: number): Stat | null {
     group: Number(group),
     hasTerminal: terminal !== '0',
     startTime,
+    nice: fields[16] ?? '',
     isExecuting: fields[20] !== '0' && fields[47] === '0',
     environment: `${fields[47]}-${fields[48]}`,
   };
+}
+
+/** The birth of a process with this stat. */
+export function birthFrom(pid: number, { startTime }: Stat): Birth {
+  return { pid, startTime, bootId: bootId(), pidNamespace: pidNamespace() };
 }
 
 /** Neither gone nor a zombie. */

@@ -22,6 +22,8 @@ export interface ProcessTable {
   markedByPrefix(marker: Marker): Promise<readonly number[]>;
   /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Promise<Sweep>;
+  /** The folder of a run and perhaps more arguments of its shim, joined by blanks. Null if the process is no shim. */
+  shimFolder(pid: number): string | null;
   /** The parent of a process, its parent and so on, the nearest first. */
   ancestors(pid: number): readonly Ancestor[];
 }
@@ -29,7 +31,7 @@ export interface ProcessTable {
 /** A process above another one, as far as this user can look into it. */
 export interface Ancestor {
   readonly pid: number;
-  /** The folder of a run and perhaps more arguments of its shim, joined by blanks. Null if it is no shim. */
+  /** As `shimFolder`. */
   readonly shim: string | null;
   /** The value of a variable in its environment; null if it has none or belongs to another user. */
   variable(name: string): string | null;

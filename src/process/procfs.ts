@@ -1,4 +1,5 @@
 import {
+  birthFrom,
   bootId,
   isAlive,
   listPids,
@@ -32,9 +33,7 @@ class Procfs implements ProcessTable {
 
   birth(pid: number): Birth | null {
     const stat = readStat(pid);
-    return stat === null
-      ? null
-      : { pid, startTime: stat.startTime, bootId: bootId(), pidNamespace: pidNamespace() };
+    return stat === null ? null : birthFrom(pid, stat);
   }
 
   lives(birth: Birth): boolean {
@@ -79,6 +78,10 @@ class Procfs implements ProcessTable {
     return sweepFew(run) ?? this.#look.ask((look) => sweepAll(run, look));
   }
 
+  shimFolder(pid: number): string | null {
+    return shimIn(pid, utf8(readArguments(pid) ?? '').split('\0'));
+  }
+
   ancestors(pid: number): readonly Ancestor[] {
     const found: Ancestor[] = [];
     for (let at = readStat(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
@@ -100,7 +103,7 @@ export const procfs: ProcessTable = new Procfs();
 function ancestor(pid: number): Ancestor {
   return {
     pid,
-    shim: shimIn(pid, utf8(readArguments(pid) ?? '').split('\0')),
+    shim: procfs.shimFolder(pid),
     variable(variable) {
       const variables = `\0${readEnvironment(pid) ?? ''}`;
       const at = variables.indexOf(`\0${variable}=`);

@@ -42,6 +42,11 @@ export const ps: ProcessTable = {
 
   left: (run) => shared.ask((all) => sweep(run, all)),
 
+  shimFolder(pid) {
+    const found = look(pid);
+    return found === null ? null : shimIn(found.text);
+  },
+
   ancestors(pid) {
     const found: Ancestor[] = [];
     for (let at = look(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
@@ -79,7 +84,7 @@ function look(pid: number): { readonly parent: number; readonly text: string } |
 function ancestor(pid: number, text: string): Ancestor {
   return {
     pid,
-    shim: text.includes(' -c ') ? (text.split(` ${SHIM_NAME} `, 2)[1] ?? null) : null,
+    shim: shimIn(text),
     variable(name) {
       const at = ` ${text}`.lastIndexOf(` ${name}=`);
       if (at < 0) return null;
@@ -87,6 +92,10 @@ function ancestor(pid: number, text: string): Ancestor {
       return value;
     },
   };
+}
+
+function shimIn(text: string): string | null {
+  return text.includes(' -c ') ? (text.split(` ${SHIM_NAME} `, 2)[1] ?? null) : null;
 }
 
 interface Row {

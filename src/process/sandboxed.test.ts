@@ -6,9 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
 import { exitStatus } from './shim-files.ts';
-import { birthOf, startShim, type Shim } from './shim.ts';
+import { unknownBirth, type Birth } from './process-table.ts';
+import { startShim, type Shim } from './shim.ts';
 import { NAMESPACE_FILE, wrapped, type Wrapper } from './sandboxed.ts';
 import { stopRun, type Stopped } from './stop.ts';
+
+const birthOf = ({ pid }: Shim): Birth => procfs.birth(pid) ?? unknownBirth(pid);
 
 let folder: string;
 const sandbox: Wrapper = {
@@ -43,7 +46,7 @@ const start = (script: string): Shim =>
 const stop = (shim: Shim, graceMs = 5000): Promise<Stopped> =>
   stopRun(
     {
-      shim: birthOf(shim, procfs),
+      shim: birthOf(shim),
       marker: marker(),
       folder,
       namespaceFile: file(NAMESPACE_FILE),
@@ -95,7 +98,7 @@ describe('a program in a PID namespace', () => {
   it('survives the end of bubblewrap itself, and still reports its status', async () => {
     const shim = start('echo up; sleep 0.4; echo late; exit 5');
     await says('up');
-    const group = (await procfs.left({ shim: birthOf(shim, procfs), marker: marker(), folder })).pids;
+    const group = (await procfs.left({ shim: birthOf(shim), marker: marker(), folder })).pids;
     const isBubblewrap = (pid: number): boolean =>
       readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
     for (const pid of group.filter(isBubblewrap)) process.kill(pid, 'SIGTERM');

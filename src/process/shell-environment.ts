@@ -10,7 +10,22 @@ export function canExport(env: Environment): boolean {
 /** Shells drop variables with other names. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Assigning one would end the shell, or change how it reads its commands. */
-const SPECIAL = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'IFS', 'OPTIND']);
+const SPECIAL = new Set([
+  'PPID',
+  'UID',
+  'EUID',
+  'BASHOPTS',
+  'SHELLOPTS',
+  'BASH_VERSINFO',
+  'IFS',
+  'OPTIND',
+  // Bash gives them values of its own.
+  'BASHPID',
+  'RANDOM',
+  'SRANDOM',
+  'HISTCMD',
+  'BASH_ARGV0',
+]);
 
 /** How many variables are different in another environment. */
 export function countChanges(from: Environment, to: Environment): number {

@@ -5,25 +5,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from './procfs.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
-import { startShim, type Shim } from './shim.ts';
-import { stopRun } from './stop.ts';
-import type { Birth, Marker } from './process-table.ts';
+import { startCommand, type StartedCommand } from './start.ts';
+import { stopRun, type Stopped } from './stop.ts';
+import type { Marker } from './process-table.ts';
 
 /** A shim of its own, and one that stays for other commands. */
 const KINDS = [
-  ['a shim', undefined],
-  ['a shim that is kept', 'a-loop'],
+  ['a shim', false],
+  ['a shim that is kept', true],
 ] as const;
 
 let folder: string;
 let marker: Marker;
-let sharedBy: string | undefined;
+let isShared: boolean;
+let started: StartedCommand[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
   marker = { name: 'RALPH_RUN_ID', value: folder };
+  started = [];
 });
 afterEach(async () => {
-  for (const shim of started.splice(0)) shim.kept?.free(false);
+  await Promise.all(started.map((command) => stop(command, 0)));
   const pids = await procfs.marked(marker);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
@@ -31,75 +33,61 @@ afterEach(async () => {
 });
 
 const file = (name: string) => join(folder, name);
-const started: Shim[] = [];
-const start = (script: string): Shim => {
-  const shim = startShim({
-    folder,
-    argv: ['/bin/sh', '-c', script],
-    cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder },
-    stdin: existsSync(file('in')) ? file('in') : null,
-    stdout: file('out'),
-    stderr: file('err'),
-    sharedBy,
-  });
-  started.push(shim);
-  return shim;
+const start = async (script: string): Promise<StartedCommand> => {
+  const command = await startCommand(
+    {
+      folder,
+      argv: ['/bin/sh', '-c', script],
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder },
+      stdin: existsSync(file('in')) ? file('in') : null,
+      stdout: file('out'),
+      stderr: file('err'),
+      ...(isShared ? { sharedBy: folder } : {}),
+    },
+    procfs,
+  );
+  started.push(command);
+  return command;
 };
-/** What `stopRun` needs to know of a shim that is kept. */
-const stopping = ({ kept }: Shim, graceMs: number) => ({
-  marker,
-  folder,
-  graceMs,
-  after: kept?.after,
-  hasEnded: kept?.hasEnded,
-});
-const birthOf = ({ pid }: Shim): Birth => {
-  const birth = procfs.birth(pid);
-  if (birth === null) throw new Error('the shim is gone');
-  return birth;
-};
+const stop = (command: StartedCommand, graceMs: number): Promise<Stopped> =>
+  command.stop({ marker, folder, graceMs }, procfs);
 /** Waits until the agent has printed this text. */
 const says = async (text: string): Promise<void> => {
   // oxlint-disable-next-line no-await-in-loop -- polls
   while (!(existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text))) await sleep(1);
 };
 
-describe.each(KINDS)('%s', (_kind, loop) => {
+describe.each(KINDS)('%s', (_kind, isKept) => {
   beforeEach(() => {
-    sharedBy = loop;
-  });
-
-  it('is kept if its loop is named', async () => {
-    const shim = start('true');
-    await shim.ended;
-    expect(shim.kept !== null).toBe(loop !== undefined);
-    shim.kept?.free(true);
+    isShared = isKept;
   });
 
   it('connects the agent to files and writes its exit status', async () => {
     writeFileSync(file('in'), 'prompt');
-    const shim = start('cat; echo oops >&2; exit 7');
+    const shim = await start('cat; echo oops >&2; exit 7');
+    expect(shim.isKept).toBe(isKept);
     await shim.ended;
     expect(readFileSync(file('out'), 'utf8')).toBe('prompt');
     expect(readFileSync(file('err'), 'utf8')).toBe('oops\n');
     expect(exitStatus(folder)).toBe(7);
-    expect(shimPid(folder)).toBe(shim.pid);
+    expect(shimPid(folder)).toBe(shim.birth.pid);
   });
 
   it('runs the agent at most once, however often it is started', async () => {
-    const first = start('echo ran');
+    const first = await start('echo ran');
     await first.ended;
-    const second = start('echo ran');
+    await stop(first, 0);
+    const second = await start('echo ran');
     await second.ended;
     expect(readFileSync(file('out'), 'utf8')).toBe('ran\n');
-    expect(shimPid(folder)).toBe(first.pid);
+    expect(shimPid(folder)).toBe(first.birth.pid);
   });
 
   it('survives a signal to its process group that ends the agent', async () => {
-    const shim = start('echo ready; exec sleep 300');
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
-    process.kill(-shim.pid, 'SIGTERM');
+    process.kill(-shim.birth.pid, 'SIGTERM');
     await shim.ended;
     expect(exitStatus(folder)).toBe(143);
   });
@@ -107,11 +95,11 @@ describe.each(KINDS)('%s', (_kind, loop) => {
   it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
     'lets the agent handle %s itself',
     async (name) => {
-      const shim = start(
+      const shim = await start(
         `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
       );
       await says('ready');
-      process.kill(-shim.pid, name);
+      process.kill(-shim.birth.pid, name);
       await shim.ended;
       expect(readFileSync(file('out'), 'utf8')).toContain('caught');
     },
@@ -119,11 +107,10 @@ describe.each(KINDS)('%s', (_kind, loop) => {
 
   it('is stopped with its agent, however early', async () => {
     for (let ms = 0; ms < 6; ms++) {
-      const shim = start('sleep 60');
-      const birth = birthOf(shim);
       /* oxlint-disable no-await-in-loop -- one after the other */
+      const shim = await start('sleep 60');
       if (ms > 0) await sleep(ms);
-      await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs);
+      await stop(shim, 5000);
       expect(await procfs.marked(marker)).toEqual([]);
       await shim.ended;
       rmSync(file('started'), { force: true });
@@ -132,59 +119,60 @@ describe.each(KINDS)('%s', (_kind, loop) => {
   });
 
   it('has no exit status while the agent runs, or after the shim was killed', async () => {
-    const shim = start('echo ready; exec sleep 300');
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
     expect(exitStatus(folder)).toBeNull();
-    process.kill(shim.pid, 'SIGKILL');
+    process.kill(shim.birth.pid, 'SIGKILL');
     await shim.ended;
     expect(exitStatus(folder)).toBeNull();
     await stopRun(
-      { shim: { pid: shim.pid, startTime: '0', bootId: '', pidNamespace: '' }, ...stopping(shim, 0) },
+      {
+        shim: { pid: shim.birth.pid, startTime: '0', bootId: '', pidNamespace: '' },
+        marker,
+        folder,
+        graceMs: 0,
+      },
       procfs,
     );
   });
 });
 
-describe.each(KINDS)('stopRun with %s', (_kind, loop) => {
+describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
   beforeEach(() => {
-    sharedBy = loop;
+    isShared = isKept;
   });
 
   it('ends a cooperative agent with SIGTERM and does not signal the shim', async () => {
-    const shim = start('echo ready; exec sleep 300');
-    const birth = birthOf(shim);
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
-    const { ended } = await stopRun({ shim: birth, ...stopping(shim, 60_000) }, procfs);
+    const { ended } = await stop(shim, 60_000);
     await shim.ended;
-    expect(ended).not.toContain(shim.pid);
+    expect(ended).not.toContain(shim.birth.pid);
     expect(exitStatus(folder)).toBe(143);
   });
 
   it('kills an agent that ignores SIGTERM, and its children, after the grace', async () => {
-    const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
-    const birth = birthOf(shim);
+    const shim = await start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     await says('ready');
-    await stopRun({ shim: birth, ...stopping(shim, 50) }, procfs);
+    await stop(shim, 50);
     await shim.ended;
     expect(exitStatus(folder)).toBe(137);
     expect(await procfs.marked(marker)).toEqual([]);
   });
 
   it('ends a process that left the process group and the session', async () => {
-    const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
-    const birth = birthOf(shim);
+    const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
     await says('away');
-    await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs);
+    await stop(shim, 5000);
     await shim.ended;
     expect(await procfs.marked(marker)).toEqual([]);
   });
 
   it('ends processes that a finished agent left running', async () => {
-    const shim = start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
-    const birth = birthOf(shim);
+    const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);
-    expect((await stopRun({ shim: birth, ...stopping(shim, 5000) }, procfs)).ended).toHaveLength(2);
+    expect((await stop(shim, 5000)).ended).toHaveLength(2);
   });
 });

@@ -13,14 +13,12 @@
  * 5. Its own files are readable for this user only; the agent gets the umask that the loop was started with.
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
- * 8. Commands of a loop share a shim where the system allows it (`kept-shim.ts`).
+ * 8. Commands of a loop share a shim where the system allows it (`start.ts`, `kept-shim.ts`).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { openRegular } from '../files/files.ts';
-import { runKept, type KeptCommand, type KeptRun } from './kept-shim.ts';
-import { SHIM_NAME, unknownBirth, type Birth, type ProcessTable } from './process-table.ts';
+import { SHIM_NAME } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
 const OWN_UMASK = `
@@ -56,15 +54,13 @@ export function startShim(spec: ShimSpec): Shim {
     spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
     openRegular(spec.stdout, 'append'),
     openRegular(spec.stderr, 'append'),
-  ] as const;
-  const kept = runShared(spec, descriptors);
-  if (kept !== null) return { pid: kept.pid, ended: kept.ended, release: () => kept.release(), kept };
+  ];
   try {
     const [shell, ...args] = shimCommand(spec);
     const child = spawn(shell, args, {
       cwd: spec.cwd,
       env: shimEnvironment(spec.env),
-      stdio: [...descriptors],
+      stdio: descriptors,
       detached: true,
     });
     let startError: Error | null = null;
@@ -76,30 +72,10 @@ export function startShim(spec: ShimSpec): Shim {
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
-    return { pid: child.pid, ended, release: () => child.unref(), kept: null };
+    return { pid: child.pid, ended, release: () => child.unref() };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
-}
-
-/** Runs the command behind the shim of its loop; null if it needs one of its own. */
-function runShared(
-  { sharedBy, folder, hasFiles = true, sandbox = null, argv, cwd, env, stdout }: ShimSpec,
-  descriptors: KeptCommand['descriptors'],
-): KeptRun | null {
-  if (sharedBy === undefined || sandbox !== null) return null;
-  const { RALPH_UMASK: _, ...rest } = env;
-  const place = hasFiles ? folder : dirname(stdout);
-  return runKept({
-    sharedBy,
-    folder: place,
-    hasFiles,
-    argv,
-    cwd,
-    env: rest,
-    umask: umaskOf(env),
-    descriptors,
-  });
 }
 
 /** The command line of the shim itself, for a host that starts it in another way. */
@@ -135,7 +111,7 @@ function hintFor(folder: string): string {
 }
 
 /** The agent's umask: the one in the environment, else the one of this process. The shim's own files are private. */
-function umaskOf(env: ShimSpec['env']): string {
+export function umaskOf(env: ShimSpec['env']): string {
   const { RALPH_UMASK: given = '' } = env;
   return /^[0-7]{1,4}$/.test(given) ? given : process.umask().toString(8);
 }
@@ -155,8 +131,6 @@ export interface ShimSpec {
   readonly stderr: string;
   /** Absent or null for none. */
   readonly sandbox?: Wrapper | null | undefined;
-  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
-  readonly sharedBy?: string | undefined;
 }
 
 export interface Shim {
@@ -168,11 +142,4 @@ export interface Shim {
   readonly ended: Promise<number | null>;
   /** Lets this process exit before the shim does. */
   release(): void;
-  /** The use of a shim that stays; null for a shim of its own. */
-  readonly kept: KeptRun | null;
-}
-
-/** The birth of a shim that was just started. Read it before the first `await`: a quick shim may be gone after it. */
-export function birthOf({ pid }: Shim, table: ProcessTable): Birth {
-  return table.birth(pid) ?? unknownBirth(pid);
 }

@@ -1,6 +1,6 @@
 import { openRun } from '../loop/run.ts';
 import { processes } from '../process/process.ts';
-import { exitStatus } from '../process/shim-files.ts';
+import { exitStatus, shimAt } from '../process/shim-files.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { runMarker } from '../store/run-environment.ts';
 
@@ -10,7 +10,10 @@ export function orphanOf({ owner, state, spec, folder }: LoopReading): number | 
   const run = openRun(state);
   if (run === null) return null;
   // The owner may have died before it could journal that the agent started.
-  if (run.receipt === null) return processes.firstMarked(runMarker(spec, run.id));
+  if (run.receipt === null)
+    return (
+      processes.firstMarked(runMarker(spec, run.id)) ?? shimAt(folder.run(run.id), processes)?.pid ?? null
+    );
   // A shim lives on for a moment when its agent has exited.
   return processes.lives(run.receipt) && exitStatus(folder.run(run.id)) === null ? run.receipt.pid : null;
 }

@@ -58,8 +58,8 @@ export async function tidyIndex(
 function placesWithStaging(folder: LoopFolder, except: string | null): readonly string[] {
   const runs = join(folder.path, 'runs');
   const places = (existsSync(runs) ? readdirSync(runs) : []).map((run) => join(runs, run, 'scm'));
-  const tidy = tidyPlaces.get(folder.path) ?? new Set();
-  tidyPlaces.set(folder.path, tidy);
+  const tidy = tidyPlaces.get(folder) ?? new Set();
+  tidyPlaces.set(folder, tidy);
   if (except !== null) tidy.delete(except);
   return places.filter((place) => {
     if (place === except || tidy.has(place)) return false;
@@ -69,5 +69,5 @@ function placesWithStaging(folder: LoopFolder, except: string | null): readonly 
   });
 }
 
-/** By loop: the folders of iterations that have left nothing staged. Only the iteration that commits now can stage something. */
-const tidyPlaces = new Map<string, Set<string>>();
+/** The folders of iterations that have left nothing staged, as long as a loop has this owner: only its commits stage something. */
+const tidyPlaces = new WeakMap<LoopFolder, Set<string>>();
