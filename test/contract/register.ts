@@ -94,7 +94,7 @@ export function contractPage(requirements: readonly Requirement[], passed: reado
             requirement.status === 'differs'
               ? `${requirement.line} *Ralph:* ${requirement.why}.`
               : requirement.line;
-          return `| ${requirement.id} | ${status} | ${cell(what)} | ${tests.map(shown).toSorted().join('<br>')} |`;
+          return `| ${requirement.id} | ${status} | ${cell(what)} | ${[...new Set(tests.map(shown))].toSorted().join('<br>')} |`;
         }),
       '',
     ]),
