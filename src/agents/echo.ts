@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Momentary } from '../files/momentary.ts';
 
 /**
  * Finds our own prompt in an agent's output. Some agents print it before they start, and a completion word in it is not
@@ -134,12 +135,19 @@ const MAX_COLOUR_LENGTH = 32;
 
 /** For the run in this folder; a prompt that is too long is not looked for. */
 export function echoOf(folder: string): Echo {
+  return new Echo(prompts.get(folder) ?? prompts.set(folder, promptIn(folder)));
+}
+
+/** Two parts of a reader look for echoes. */
+const prompts = new Momentary<string>();
+
+function promptIn(folder: string): string {
   const file = join(folder, 'prompt.md');
   try {
-    return new Echo(statSync(file).size > MAX_PROMPT_BYTES ? '' : readFileSync(file, 'utf8'));
+    return statSync(file).size > MAX_PROMPT_BYTES ? '' : readFileSync(file, 'utf8');
   } catch {
     // Without a prompt there is no echo.
-    return new Echo('');
+    return '';
   }
 }
 

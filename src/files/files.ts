@@ -10,6 +10,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -131,7 +132,8 @@ export function readAll(descriptor: number, size: number, from: number = 0): Buf
 /** The names in a folder, sorted; none if it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).toSorted();
+    // Much cheaper than an error, and many of these folders are missing.
+    return existsSync(folder) ? readdirSync(folder).toSorted() : [];
   } catch {
     return [];
   }

@@ -19,7 +19,7 @@ export interface Stat {
 export function readStat(pid: number): Stat | null {
   // Most of these processes are gone, and checking is much cheaper than catching what `open` throws.
   if (!existsSync(`/proc/${pid}`)) return null;
-  const text = readText(`/proc/${pid}/stat`);
+  const text = readShort(`/proc/${pid}/stat`);
   if (text === null) return null;
   // The command may contain blanks and parentheses, so fields are counted from the last parenthesis.
   const end = text.lastIndexOf(')');
@@ -81,7 +81,7 @@ export function isProcess(pid: number): boolean {
 
 /** The pid that the kernel assigned last. */
 export function lastPid(): number {
-  return Number(readText('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
+  return Number(readShort('/proc/loadavg')?.trim().split(' ').at(-1) ?? 0);
 }
 
 /** Seconds since the process started; `startTime` is in clock ticks since boot. */
@@ -95,7 +95,7 @@ export function uptimeInTicks(): string {
 }
 
 function uptime(): number {
-  return Number(readText('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  return Number(readShort('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
 }
 
 const TICKS_PER_SECOND = 100;
@@ -117,14 +117,23 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The content of a file; null if there is none. */
 export function readText(path: string): string | null {
+  return read(path, false);
+}
+
+/** The same for a file of one line, which the kernel returns at once. */
+function readShort(path: string): string | null {
+  return read(path, true);
+}
+
+function read(path: string, isShort: boolean): string | null {
   let descriptor: number | null = null;
   try {
     descriptor = openSync(path, 'r');
     let text = '';
     for (;;) {
       const count = readSync(descriptor, buffer, 0, buffer.length, -1);
-      if (count === 0) return text;
       text += buffer.toString('latin1', 0, count);
+      if (count === 0 || isShort) return text;
     }
   } catch {
     return null;

@@ -27,11 +27,17 @@ import { SharedLook } from './shared-look.ts';
 class Procfs implements ProcessTable {
   /** The names of all markers that were asked for. */
   readonly #names = new Set<string>();
+  #own: Birth | null = null;
   /** What the last look has read. */
   #known: ReadonlyMap<number, Seen> = new Map();
   readonly #look = new SharedLook(() => this.#lookAtAll());
 
   birth(pid: number): Birth | null {
+    if (pid === process.pid) return (this.#own ??= this.#birthOf(pid));
+    return this.#birthOf(pid);
+  }
+
+  #birthOf(pid: number): Birth | null {
     const stat = readStat(pid);
     return stat === null ? null : birthFrom(pid, stat);
   }

@@ -1,5 +1,5 @@
 /** The user's state folder and the small JSON files in it. */
-import { unlinkSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -25,10 +25,10 @@ function home(): string {
 
 export function removeQuietly(path: string): void {
   try {
-    // Not `rmSync`, which loads more of Node.js.
-    unlinkSync(path);
+    // Mostly there is none, and checking is much cheaper than an error. Not `rmSync`, which loads more of Node.js.
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) unlinkSync(path);
   } catch {
-    // There may be no such file, and a state folder that is not a folder has none.
+    // A state folder that is not a folder has none.
   }
 }
 
