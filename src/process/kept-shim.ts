@@ -8,7 +8,7 @@
  *    dead, it starts nothing.
  * 3. Only commands of one loop share it, one at a time, and each only after everything of the one before has ended: whoever
  *    sweeps a run ends the whole process group.
- * 4. Its working directory is the folder of what it runs, so that a process below it can find its run.
+ * 4. While it runs a command, its working directory is the folder of that command: so a process below it and a later owner find its run.
  * 5. Words and variables are data: everything is in single quotes.
  * 6. It says when it has opened the files and created `started`. Before that, nothing counts as started: if it cannot, or is gone, the
  *    command gets a shim of its own.
@@ -119,6 +119,7 @@ ralph_begin() {
 ralph_end() {
   exec 3<&- 4>&- 5>&-
   [ "$2" != files ] || echo $1 >"$3/exit"
+  cd /
   echo $1
 }
 `;
