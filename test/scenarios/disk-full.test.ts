@@ -9,7 +9,10 @@ import { describe, expect, it } from 'vitest';
 import { openLoadedStage, type Stage } from './stage.ts';
 import type { Ended } from './ralph.ts';
 
-const fillDisk = 'head -c 100m /dev/zero > big 2>/dev/null';
+/** Ralph notes the start of an agent while that begins to work. */
+const untilNoted =
+  'until grep -qs run.started "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl; do sleep 0.01; done';
+const fillDisk = `${untilNoted}; head -c 100m /dev/zero > big 2>/dev/null`;
 
 describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
   it('ends the loop with exit code 3 and one reason, and resume works once there is space (T149)', async () => {
@@ -131,7 +134,8 @@ const BLOCK = 4096;
 
 /** A text that, as a part of a check, puts the end of the journal at this offset of a block while the first agent runs. */
 async function paddingTo(offset: number, stage: Stage, checks: readonly string[] = []): Promise<string> {
-  stage.plans(1, 'cat "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl | wc -c > "$FAKE_PLAN/size"');
+  const measure = 'cat "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl | wc -c > "$FAKE_PLAN/size"';
+  stage.plans(1, `${untilNoted}; ${measure}`);
   await stage.run('-p', 'work', '-m', '1', ...checks, '--check', 'true #');
   const size = Number(readFileSync(`${stage.plan}/size`, 'utf8'));
   return 'x'.repeat((BLOCK + offset - (size % BLOCK)) % BLOCK);
