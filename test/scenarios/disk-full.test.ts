@@ -11,7 +11,7 @@ import type { Ended } from './ralph.ts';
 
 /** Ralph notes the start of an agent while that begins to work. */
 const untilNoted =
-  'until grep -qs run.started "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl; do sleep 0.01; done';
+  'n=0; until grep -qs run.started "$XDG_STATE_HOME"/ralph/loops/*/journal.jsonl || [ $n -ge 50 ]; do n=$((n+1)); sleep 0.01; done';
 const fillDisk = `${untilNoted}; head -c 100m /dev/zero > big 2>/dev/null`;
 
 describe.skipIf(!canMount())('a full disk (skipped where no file system can be mounted)', () => {
