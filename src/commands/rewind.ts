@@ -6,7 +6,7 @@ import { lastOf, nextRewind } from '../git/records.ts';
 import { RestoreError } from '../git/restore-error.ts';
 import { restoreFiles, type Restored } from '../git/restore.ts';
 import { recordName, recordTree } from '../git/tree.ts';
-import { isInside } from '../git/worktree.ts';
+import { isInside } from '../files/paths.ts';
 import { UserError } from '../user-error.ts';
 import { withGitErrorsForUser } from '../scm/git.ts';
 import { stillRunning, withIdleLoop } from '../recovery/idle-loop.ts';

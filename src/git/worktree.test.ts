@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
+import { isInside } from '../files/paths.ts';
 import {
   addTree,
-  isInside,
   isTaken,
   isValidTree,
   listTrees,

@@ -14,12 +14,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
+import { isInside, realPath } from '../files/paths.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { fields, fits, nonBlank } from '../loop/shape.ts';
 import {
@@ -254,26 +254,10 @@ export async function isValidTree(repository: Repository, path: string): Promise
   return code === 0 && realPath(stdout.toString('utf8').replace(/\n$/, '')) === realPath(adminFolder);
 }
 
-/** Whether a path is below a folder. */
-export function isInside(folder: string, path: string): boolean {
-  const route = relative(folder, path);
-  return route !== '' && route !== '..' && !route.startsWith('../');
-}
-
 /** Replaces what git does not allow in a part of a branch name. */
 export function refPart(name: string): string {
   return name
     .replaceAll(/\.{2,}/g, (dots) => '-'.repeat(dots.length))
     .replace(/\.$/, '-')
     .replace(/\.lock$/i, '-lock');
-}
-
-/** The real path, even if the last parts do not exist. */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPath(parent), relative(parent, resolvePath(path)));
-  }
 }

@@ -7,8 +7,8 @@
  *    background, and an idle session waits for it. A state without a loop gets one at the next idle event.
  * 4. Before an injection the state is looked at again: a cancel, an abort, a deletion or a new start drops it.
  */
-import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { realPath } from '../files/paths.ts';
 import type { Answer } from '../session/answer.ts';
 import { CONSOLE_LOG, errorText } from '../session/log.ts';
 import { isSessionId } from '../session/session-file.ts';
@@ -57,7 +57,7 @@ export function createHookWith(
   const loops = new SessionLoops({
     driver,
     config,
-    workdir: realFolder(options.workdir ?? process.cwd()),
+    workdir: realPath(options.workdir ?? process.cwd()),
     program: program ?? HOOK_PROGRAM,
     isAlone: program !== undefined || config.stateDir !== undefined,
     strict: options.strict === true,
@@ -246,13 +246,4 @@ function configOf(given: RalphLoopOptions['config'] = {}): RalphLoopConfig {
   const defined = Object.entries(given).filter(([, value]) => value !== undefined);
   const config: RalphLoopConfig = { ...DEFAULT_CONFIG, ...Object.fromEntries(defined) };
   return config.stateDir === undefined ? config : { ...config, stateDir: resolve(config.stateDir) };
-}
-
-/** The folder without links, as the state of a session names it; as it is if there is none. */
-function realFolder(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import * as z from 'zod';
 import { below } from '../files/below.ts';
 import { createFile } from '../files/replace-file.ts';
-import { isInside } from '../git/worktree.ts';
+import { isInside } from '../files/paths.ts';
 import { counted } from '../loop/counted.ts';
 import { readOutput } from '../store/check-output.ts';
 import { startersEnvironment } from '../store/run-environment.ts';

@@ -2,7 +2,7 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import type { McpChange } from '../config/config.ts';
-import { isInside, realPath } from '../git/worktree.ts';
+import { isInside, realPath } from '../files/paths.ts';
 import { isRecord } from '../loop/shape.ts';
 import { UserError } from '../user-error.ts';
 import { option, runForJson, type CommandOptions } from './command.ts';

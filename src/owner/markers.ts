@@ -1,7 +1,7 @@
 /** Marker files such as `DONE`, on the desk or where the policy puts them. */
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isInside, realPath } from '../git/worktree.ts';
+import { isInside, realPath } from '../files/paths.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { Desk } from '../store/store.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { readRegular, UnusableFile } from '../files/files.ts';
-import { realPath } from '../git/worktree.ts';
+import { realPath } from '../files/paths.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path';
-import { isInside, realPath } from '../git/worktree.ts';
+import { isInside, realPath } from '../files/paths.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 

@@ -12,7 +12,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUuid } from '../files/random-uuid.ts';
 import { findCommand } from './command.ts';
 import { MarkedOutput } from './marked-output.ts';
-import { canExport, countChanges, exportsOf } from './shell-environment.ts';
+import { isPassedOn, ShellEnvironment } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
 
 /**
@@ -23,7 +23,7 @@ export function runInShell(
   place: Place,
   input = '',
 ): RunningInShell | null {
-  const isFit = LINES.test(input) && input.length <= MAX_INPUT && isPassedOn(argv, place);
+  const isFit = LINES.test(input) && input.length <= MAX_INPUT && isPassedOn([place.cwd, ...argv], place.env);
   const shell = isFit ? (idle.pop() ?? startShell()) : null;
   return shell === null ? null : shell.run(argv, place, input);
 }
@@ -64,11 +64,6 @@ function startShell(): HelperShell | null {
   }
 }
 
-/** Whether a shell would not change the arguments or the environment. */
-function isPassedOn(argv: readonly string[], { cwd, env }: Place): boolean {
-  return canExport(env) && ![cwd, ...argv, ...Object.values(env)].some((text) => text.includes('\0'));
-}
-
 interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -87,8 +82,7 @@ class HelperShell {
   #stderr = new MarkedOutput();
   #finish: ((answer: ShellAnswer | null) => void) | null = null;
   #isSignalled = false;
-  /** What the shell has: most programs have almost the same environment. */
-  #kept: Place['env'] = {};
+  readonly #environment = new ShellEnvironment(MAX_CHANGES);
   /** Keeps this process alive while a program runs: the streams of the shell do not. */
   #keepAlive: NodeJS.Timeout | null = null;
 
@@ -113,7 +107,8 @@ class HelperShell {
   run(argv: readonly [string, ...string[]], { cwd, env }: Place, input: string): RunningInShell {
     const [program, ...args] = argv;
     const words = [locate(program, { cwd, env }), ...args].map(inQuotes).join(' ');
-    const line = `${this.#variables(env)}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
+    const variables = this.#environment.commandsFor(env);
+    const line = `${variables.own}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
     this.#keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
@@ -122,17 +117,8 @@ class HelperShell {
     });
     const end = `printf '\\n%s %d\\n' ${this.#mark} $?; printf '\\n%s 0\\n' ${this.#mark} >&2`;
     const stdin = input === '' ? ['</dev/null', ''] : [`<<'${this.#mark}'`, `${input}${this.#mark}\n`];
-    this.#child.stdin.write(`(${line}) ${stdin[0]}; ${end}\n${stdin[1]}`);
+    this.#child.stdin.write(`${variables.lasting}(${line}) ${stdin[0]}; ${end}\n${stdin[1]}`);
     return { ended, pid: this.#child.pid ?? 0, signal: (name) => this.#signal(name) };
-  }
-
-  /** The commands that set the environment of one program: what differs from the one that the shell keeps. */
-  #variables(env: Place['env']): string {
-    if (countChanges(this.#kept, env) > MAX_CHANGES) {
-      this.#child.stdin.write(`${exportsOf(this.#kept, env)}\n`);
-      this.#kept = env;
-    }
-    return exportsOf(this.#kept, env);
   }
 
   #take(output: MarkedOutput, chunk: Buffer): void {

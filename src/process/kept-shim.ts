@@ -1,18 +1,18 @@
 /**
- * A shim that stays for the next command of its loop. Node.js is large, so every process that it starts itself stops it for
- * milliseconds and slows it down after that; this shell forks in a fraction of one.
+ * A shim that stays for the next command of its loop. A fork from Node.js blocks the process for milliseconds, because it is large; a
+ * fork from this shell takes a fraction of one.
  *
- * 1. For a command it is what a shim of its own is (`shim.ts`): it creates the same files, leads the process group, and
- *    continues when its owner dies. Then nobody writes to its stdin any more, and it exits after the command.
- * 2. It opens input and output through the descriptors of its owner: the very files that the owner has checked. If the owner is
+ * 1. It does for each command what a shim of its own does (`shim.ts`): it creates the same files, leads the process group, and
+ *    continues when its owner dies. A dead owner closes the shim's stdin, so the shim exits after the command.
+ * 2. It opens input and output through the descriptors of its owner, so these are the files that the owner has checked. If the owner is
  *    dead, it starts nothing.
- * 3. Only commands of one loop share it, one at a time, and each only after everything of the one before has ended: whoever
- *    sweeps a run ends the whole process group.
- * 4. While it runs a command, its working directory is the folder of that command: so a process below it and a later owner find its run.
+ * 3. Only commands of one loop share it, one at a time. A command starts only after every process of the previous one has ended, because a
+ *    sweep ends the whole process group.
+ * 4. While it runs a command, its working directory is the folder of that command. A process below it and a later owner find the run there.
  * 5. Words and variables are data: everything is in single quotes.
- * 6. It says when it has opened the files and created `started`. Before that, nothing counts as started: if it cannot, or is gone, the
+ * 6. It reports when it has opened the files and created `started`. Before that report the command has not started: if it fails or dies, the
  *    command gets a shim of its own.
- * 7. It exits when it has had nothing to do for a moment, and when a command has left something running or has changed its priority.
+ * 7. It exits after a second without a command, and when a command has left a process running or has changed the shim's priority.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { accessSync, constants, readlinkSync, statSync } from 'node:fs';
@@ -20,12 +20,13 @@ import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { birthFrom, lastPid, readStat, uptimeInTicks } from './proc-files.ts';
 import { SHIM_NAME, type Birth, type Start } from './process-table.ts';
-import { canExport, countChanges, exportsOf } from './shell-environment.ts';
+import { isPassedOn, ShellEnvironment } from './shell-environment.ts';
 import { inQuotes } from './shell-quote.ts';
+import type { Descriptors } from './shim.ts';
 
 /** Runs a command behind the shim of its loop; resolves when it has begun, or to null if it cannot be run there. */
 export async function runKept(command: KeptCommand): Promise<KeptRun | null> {
-  if (!isPassedOn(command)) return null;
+  if (!isFit(command)) return null;
   const shim = shims.get(command.sharedBy) ?? keepShim(command);
   return (await shim?.run(command)) ?? null;
 }
@@ -41,8 +42,8 @@ export interface KeptCommand {
   readonly env: Readonly<Record<string, string>>;
   /** In octal. */
   readonly umask: string;
-  /** Open descriptors of this process: stdin, stdout, stderr. They may be closed when it has begun. */
-  readonly descriptors: readonly [number, number, number];
+  /** Open in this process. They may be closed when it has begun. */
+  readonly descriptors: Descriptors;
 }
 
 export interface KeptRun {
@@ -85,10 +86,10 @@ function canOpenDescriptors(): boolean {
 let areDescriptorsOpen: boolean | null = null;
 
 /** Whether the shell passes everything on unchanged. A command that is very long fails in a clearer way without it. */
-function isPassedOn({ argv, cwd, env, folder }: KeptCommand): boolean {
-  const texts = [cwd, folder, ...argv, ...Object.values(env)];
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
-  return length < MAX_LENGTH && canExport(env) && !texts.some((text) => text.includes('\0')) && canEnter(cwd);
+function isFit({ argv, cwd, env, folder }: KeptCommand): boolean {
+  const words = [cwd, folder, ...argv];
+  const length = [...words, ...Object.values(env)].reduce((sum, text) => sum + text.length, 0);
+  return length < MAX_LENGTH && isPassedOn(words, env) && canEnter(cwd);
 }
 
 /** Some shells read their commands byte by byte. */
@@ -129,8 +130,7 @@ class KeptShim {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #birth: Birth;
   readonly #nice: string;
-  /** The environment of the shell itself: most commands have almost the same. */
-  #env: Readonly<Record<string, string>> = {};
+  readonly #environment = new ShellEnvironment(MAX_CHANGES);
   #isFree = true;
   #isGone = false;
   #answer = '';
@@ -225,21 +225,13 @@ class KeptShim {
   #textFor({ folder, hasFiles, argv, cwd, env, umask, descriptors }: KeptCommand): string {
     const files = descriptors.map((descriptor) => `/proc/${process.pid}/fd/${descriptor}`).join(' ');
     const kind = hasFiles ? 'files' : 'none';
-    const variables = this.#variables(env);
+    const variables = this.#environment.commandsFor(env);
     const place = `cd ${inQuotes(cwd)} || exit 126; ${placeVariables(env, cwd)}`;
     const program = `exec ${argv.map(inQuotes).join(' ')} <&3 >&4 2>&5 3<&- 4>&- 5>&-`;
     return `${variables.lasting}ralph_begin ${inQuotes(folder)} ${files} ${kind} && {
 (umask ${umask}; ${variables.own}${place}${program})
 ralph_end $? ${kind} ${inQuotes(folder)}; }
 `;
-  }
-
-  /** The commands that set the environment: what differs from the one that the shell has, and a new one if that is much. */
-  #variables(env: KeptCommand['env']): { readonly lasting: string; readonly own: string } {
-    if (countChanges(this.#env, env) <= MAX_CHANGES) return { lasting: '', own: exportsOf(this.#env, env) };
-    const lasting = `${exportsOf(this.#env, env)}\n`;
-    this.#env = env;
-    return { lasting, own: '' };
   }
 
   #nextLine(): Promise<string | null> {

@@ -1,10 +1,14 @@
+/** The environment of programs that a POSIX shell starts. */
 import { inQuotes } from './shell-quote.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Whether a POSIX shell passes all of these variables on unchanged. */
-export function canExport(env: Environment): boolean {
-  return Object.keys(env).every((name) => NAME.test(name) && !SPECIAL.has(name));
+/** Whether a POSIX shell passes these words and all variables on unchanged. */
+export function isPassedOn(words: readonly string[], env: Environment): boolean {
+  return (
+    Object.keys(env).every((name) => NAME.test(name) && !SPECIAL.has(name)) &&
+    ![...words, ...Object.values(env)].some((text) => text.includes('\0'))
+  );
 }
 
 /** Shells drop variables with other names. */
@@ -27,13 +31,28 @@ const SPECIAL = new Set([
   'BASH_ARGV0',
 ]);
 
-/** How many variables are different in another environment. */
-export function countChanges(from: Environment, to: Environment): number {
-  return changed(from, to).length + gone(from, to).length;
+/** What a shell that stays has exported: most of its programs need almost the same. */
+export class ShellEnvironment {
+  readonly #maxChanges: number;
+  #exported: Environment = {};
+
+  /** A program with more changes than this gives the shell a new environment. */
+  constructor(maxChanges: number) {
+    this.#maxChanges = maxChanges;
+  }
+
+  /** The commands before a program: those for the shell itself, and those for the subshell of the program only. */
+  commandsFor(env: Environment): { readonly lasting: string; readonly own: string } {
+    const count = changed(this.#exported, env).length + gone(this.#exported, env).length;
+    const commands = exportsOf(this.#exported, env);
+    if (count <= this.#maxChanges) return { lasting: '', own: commands };
+    this.#exported = env;
+    return { lasting: `${commands}\n`, own: '' };
+  }
 }
 
 /** The commands for a shell that has one environment and needs another, each followed by a semicolon. */
-export function exportsOf(from: Environment, to: Environment): string {
+function exportsOf(from: Environment, to: Environment): string {
   const assignments = changed(from, to).map((name) => `${name}=${inQuotes(to[name] ?? '')}`);
   const dropped = gone(from, to);
   const unset = dropped.length === 0 ? '' : `unset ${dropped.join(' ')}; `;

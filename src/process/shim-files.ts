@@ -1,7 +1,8 @@
 /** Reads the files that a shim writes into the folder of its run (`shim.ts`). */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegular } from '../files/files.ts';
+import { realPath } from '../files/paths.ts';
 import type { Birth, ProcessTable } from './process-table.ts';
 
 /** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
@@ -48,12 +49,4 @@ export function shimAt(folder: string, table: ProcessTable): Birth | null {
   if (birth === null || !table.lives(birth)) return null;
   const found = table.shimFolder(birth.pid);
   return found !== null && (found === realPath(folder) || found.startsWith(`${folder} `)) ? birth : null;
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

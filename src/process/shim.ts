@@ -50,17 +50,13 @@ exit $ralph_status
 
 /** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
 export function startShim(spec: ShimSpec): Shim {
-  const descriptors = [
-    spec.stdin === null ? openSync('/dev/null', 'r') : openRegular(spec.stdin, 'read'),
-    openRegular(spec.stdout, 'append'),
-    openRegular(spec.stderr, 'append'),
-  ];
+  const descriptors = openFiles(spec);
   try {
     const [shell, ...args] = shimCommand(spec);
     const child = spawn(shell, args, {
       cwd: spec.cwd,
       env: shimEnvironment(spec.env),
-      stdio: descriptors,
+      stdio: [...descriptors],
       detached: true,
     });
     let startError: Error | null = null;
@@ -74,9 +70,34 @@ export function startShim(spec: ShimSpec): Shim {
     });
     return { pid: child.pid, ended, release: () => child.unref() };
   } finally {
-    for (const descriptor of descriptors) closeSync(descriptor);
+    closeFiles(descriptors);
   }
 }
+
+/** Opens stdin, stdout and stderr of a command. */
+export function openFiles({ stdin, stdout, stderr }: CommandFiles): Descriptors {
+  const opened: number[] = [];
+  const open = (descriptor: number): number => {
+    opened.push(descriptor);
+    return descriptor;
+  };
+  try {
+    return [
+      open(stdin === null ? openSync('/dev/null', 'r') : openRegular(stdin, 'read')),
+      open(openRegular(stdout, 'append')),
+      open(openRegular(stderr, 'append')),
+    ];
+  } catch (error) {
+    closeFiles(opened);
+    throw error;
+  }
+}
+
+export function closeFiles(descriptors: readonly number[]): void {
+  for (const descriptor of descriptors) closeSync(descriptor);
+}
+
+export type Descriptors = readonly [stdin: number, stdout: number, stderr: number];
 
 /** The command line of the shim itself, for a host that starts it in another way. */
 export function shimCommand({
@@ -116,7 +137,7 @@ export function umaskOf(env: ShimSpec['env']): string {
   return /^[0-7]{1,4}$/.test(given) ? given : process.umask().toString(8);
 }
 
-export interface ShimSpec {
+export interface ShimSpec extends CommandFiles {
   /** For the files `started`, with the shim's pid, and `exit`. */
   readonly folder: string;
   /** False for a command that no later owner adopts and that has no namespace: then the folder need not exist. */
@@ -125,12 +146,15 @@ export interface ShimSpec {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** A file; null for empty input. */
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
+}
+
+interface CommandFiles {
+  /** Null for empty input. */
   readonly stdin: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Absent or null for none. */
-  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface Shim {

@@ -1,20 +1,18 @@
 /** Starts a command behind a shim: the one that its loop keeps, or one of its own. */
-import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openRegular } from '../files/files.ts';
 import { runKept, type KeptRun } from './kept-shim.ts';
 import { unknownBirth, type Birth, type ProcessTable, type SweptRun } from './process-table.ts';
-import { startShim, umaskOf, type ShimSpec } from './shim.ts';
+import { closeFiles, openFiles, startShim, umaskOf, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun, type Stopped, type StoppableRun } from './stop.ts';
 
 /** Starts it; throws if the shell cannot be started. */
 export async function startCommand(spec: CommandSpec, table: ProcessTable): Promise<StartedCommand> {
   const kept = await startShared(spec);
-  if (kept !== null) return new StartedCommand(kept.birth, kept.ended, () => kept.release(), kept);
+  if (kept !== null) return new StartedCommand(kept.birth, kept, kept);
   const shim = startShim(spec);
   // At once: a quick shim may be gone after the next `await`.
   const birth = table.birth(shim.pid) ?? unknownBirth(shim.pid);
-  return new StartedCommand(birth, shim.ended, () => shim.release(), null);
+  return new StartedCommand(birth, shim, null);
 }
 
 export interface CommandSpec extends ShimSpec {
@@ -25,22 +23,29 @@ export interface CommandSpec extends ShimSpec {
 /** A command behind its shim. */
 export class StartedCommand {
   readonly birth: Birth;
-  /** Resolves to the exit code; null if the shim was killed. */
-  readonly ended: Promise<number | null>;
-  /** Lets this process exit before the command does. */
-  readonly release: () => void;
+  readonly #run: Pick<Shim, 'ended' | 'release'>;
+  /** Null for a shim of its own. */
   readonly #kept: KeptRun | null;
 
-  constructor(birth: Birth, ended: Promise<number | null>, release: () => void, kept: KeptRun | null) {
+  constructor(birth: Birth, run: Pick<Shim, 'ended' | 'release'>, kept: KeptRun | null) {
     this.birth = birth;
-    this.ended = ended;
-    this.release = release;
+    this.#run = run;
     this.#kept = kept;
+  }
+
+  /** Resolves to the exit code; null if the shim was killed. */
+  get ended(): Promise<number | null> {
+    return this.#run.ended;
   }
 
   /** Whether its shim stays for another command. */
   get isKept(): boolean {
     return this.#kept !== null;
+  }
+
+  /** Lets this process exit before the command does. */
+  release(): void {
+    this.#run.release();
   }
 
   /** Ends what is left of it, and waits for its own end. */
@@ -61,37 +66,17 @@ export class StartedCommand {
   }
 }
 
-async function startShared({
-  sharedBy,
-  folder,
-  hasFiles = true,
-  sandbox = null,
-  argv,
-  cwd,
-  env,
-  ...files
-}: CommandSpec): Promise<KeptRun | null> {
+/** Null if it needs a shim of its own. */
+async function startShared(spec: CommandSpec): Promise<KeptRun | null> {
+  const { sharedBy, hasFiles = true, sandbox = null, argv, cwd } = spec;
   if (sharedBy === undefined || sandbox !== null) return null;
-  const { RALPH_UMASK: _, ...rest } = env;
-  const place = hasFiles ? folder : dirname(files.stdout);
-  const descriptors = [
-    files.stdin === null ? openSync('/dev/null', 'r') : openRegular(files.stdin, 'read'),
-    openRegular(files.stdout, 'append'),
-    openRegular(files.stderr, 'append'),
-  ] as const;
+  const { RALPH_UMASK: _, ...env } = spec.env;
+  const folder = hasFiles ? spec.folder : dirname(spec.stdout);
+  const umask = umaskOf(spec.env);
+  const descriptors = openFiles(spec);
   try {
-    const command = {
-      sharedBy,
-      folder: place,
-      hasFiles,
-      argv,
-      cwd,
-      env: rest,
-      umask: umaskOf(env),
-      descriptors,
-    };
-    return await runKept(command);
+    return await runKept({ sharedBy, folder, hasFiles, argv, cwd, env, umask, descriptors });
   } finally {
-    for (const descriptor of descriptors) closeSync(descriptor);
+    closeFiles(descriptors);
   }
 }

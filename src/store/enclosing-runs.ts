@@ -9,8 +9,9 @@
  *
  * A process that leaves its shim (a double fork) and also empties its environment is not found.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { realPath } from '../files/paths.ts';
 import { processes } from '../process/process.ts';
 import { loopIdOf, RUN_MARKER, runMarker } from './run-environment.ts';
 import { readSpec, type ParentRun, type Spec } from './spec.ts';
@@ -117,14 +118,6 @@ interface Place {
 
 /** Whether a run belongs to another state folder. Without its shim, only its loop can tell. */
 function isElsewhere(state: string | null, loop: string | null): boolean {
-  if (state !== null) return canonical(state) !== canonical(stateFolder());
+  if (state !== null) return realPath(state) !== realPath(stateFolder());
   return loop !== null && !existsSync(join(loopsFolder(), loop));
-}
-
-function canonical(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

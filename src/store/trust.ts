@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { SettingsContent } from '../config/consent.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { sha256 } from '../files/sha256.ts';
-import { isInside, realPath } from '../git/worktree.ts';
+import { isInside, realPath } from '../files/paths.ts';
 import { isRecord, list, object, rule, string } from '../loop/shape.ts';
 import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 

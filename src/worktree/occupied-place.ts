@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import type { LoopFolder } from '../store/store.ts';
 import type { Worktree } from '../store/spec.ts';
 import type { Repository } from '../git/git.ts';
+import { isInside } from '../files/paths.ts';
 import {
   branchOf,
   hasBranch,
-  isInside,
   listTrees,
   ownerOfBranch,
   ownerOfTree,

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import type { Spec, Worktree } from '../store/spec.ts';
 import { GitError, gitOutput, resolveRevision, type Repository } from '../git/git.ts';
+import { isInside } from '../files/paths.ts';
 import {
-  isInside,
   isValidTree,
   ownerOfBranch,
   ownerOfTree,
