@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 /** The path without symbolic links, even if its last parts do not exist. */
 export function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     const parent = dirname(path);
     return parent === path ? path : join(realPath(parent), relative(parent, resolve(path)));

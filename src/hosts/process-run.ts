@@ -75,6 +75,8 @@ export class ProcessRun implements HostedRun {
 
   async close(rest: 'read' | 'leave'): Promise<number | null> {
     await this.#letGo(rest);
+    // A shim that is kept has reported what it wrote.
+    if (this.#command?.isKept === true && this.#status !== null) return this.#status;
     // A shim that could not start the agent has its own exit code. On a full disk `started` may exist, but is empty.
     const isAgentStatus = shimPid(this.#folder) !== null || !existsSync(this.#folder);
     return exitStatus(this.#folder) ?? (isAgentStatus ? this.#status : null);

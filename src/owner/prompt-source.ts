@@ -47,7 +47,7 @@ export function readBase(
 }
 
 function readPrompt(path: string, followLinks: boolean): string {
-  const real = realpathSync(path);
+  const real = realpathSync.native(path);
   if (real !== path && !followLinks)
     throw new UnusableFile(path, `a link to ${real} now, which a loop in a sandbox does not follow`);
   return readRegular(real)?.toString('utf8') ?? '';

@@ -97,8 +97,8 @@ const MAX_LENGTH = 32_000;
 
 function canEnter(folder: string): boolean {
   try {
-    accessSync(folder, constants.X_OK);
-    return statSync(folder).isDirectory();
+    accessSync(`${folder}/.`, constants.X_OK);
+    return true;
   } catch {
     return false;
   }

@@ -27,6 +27,7 @@ export function sweepFew(run: SweptRun): Sweep | null {
   const recent: number[] = [];
   for (let pid = after.pid + 1; pid <= last; pid++) if (isProcess(pid)) recent.push(pid);
   if (lastPid() !== last) return null;
+  if (recent.length === 0) return { pids: [], vanished: 0, strays: [] };
   const scope = scopeOf(run, readStat(shim.pid));
   const names = new Set([marker.name]);
   const pids: number[] = [];
