@@ -180,7 +180,7 @@ async function writeLoop(
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)
     ? null
-    : await recordStart({ spec, folder, env, policy, hasRun: false });
+    : await recordStart({ spec, folder, env, policy, hasRun: false, isNew: true });
   notes.push(...(recorded?.notes ?? []));
 
   // What drives a loop is not needed for one that is refused.

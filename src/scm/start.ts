@@ -1,12 +1,11 @@
 /** What a loop needs from git before it starts, and what becomes of its records when it is archived or removed. */
-import { join } from 'node:path';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
 import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
 import { recordedTree } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, withTree } from '../git/tree.ts';
+import { recordName, recordTree, withTree, type Lacking } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { StartRecord } from '../loop/event.ts';
 import { isWatching } from '../loop/evidence.ts';
@@ -16,6 +15,7 @@ import { readOwnedLoops } from '../store/read-loop.ts';
 import { shortList } from '../store/short-list.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { startRecord } from './evidence.ts';
+import { checkpointIndex } from './loop-tree.ts';
 import { scmProgram } from './program.ts';
 import { userGit } from './user-git.ts';
 
@@ -69,7 +69,7 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   const repository = userGit(policy, treeOf(spec), env);
   const ref = startRef(spec);
   try {
-    const known = await recordedTree(repository, ref);
+    const known = loop.isNew === true ? null : await recordedTree(repository, ref);
     const tree = known ?? (await writeRecord(repository, loop, ref));
     // After a run the ref may be the agent's, and only the journal knows the start.
     return loop.hasRun
@@ -81,9 +81,9 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   }
 }
 
-/** Records the tree as it is now, and returns its id. */
+/** Records the tree as it is now, and returns its id. The first look of the loop, which follows, uses the same index. */
 function writeRecord(repository: Repository, { spec, folder }: StartedLoop, ref: string): Promise<string> {
-  return withTree(repository, join(folder.path, 'start-index'), async (tree, { large }) => {
+  const record = async (tree: string, { large }: Lacking): Promise<string> => {
     await recordTree(repository, {
       ref,
       tree,
@@ -91,7 +91,8 @@ function writeRecord(repository: Repository, { spec, folder }: StartedLoop, ref:
       trailers: [`Ralph-Loop: ${spec.name}`, ...leftOutTrailers(large)],
     });
     return tree;
-  });
+  };
+  return withTree(repository, checkpointIndex(folder), record, { keepsIndex: true });
 }
 
 export interface RecordedStart {
@@ -157,4 +158,6 @@ interface StartSpec extends StartedLoop {
   readonly policy: Policy;
   /** Whether an agent has run already. */
   readonly hasRun: boolean;
+  /** Whether the loop has just got its id, so that it can have no record yet; absent means no. */
+  readonly isNew?: boolean;
 }
