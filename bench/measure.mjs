@@ -22,7 +22,12 @@ const PLACES = [process.env.RALPH_BENCH_FOLDER, '/var/tmp', homedir(), tmpdir(),
 const MAIN = join(PROJECT, 'dist/cli/main.js');
 const FRONT = join(PROJECT, 'plugins/claude-code/hooks/ralph-hook.sh');
 
-/** A workspace outside of any repository, with its own home and perhaps more variables; `done` deletes it. */
+const finished = [];
+process.once('exit', () => {
+  for (const root of finished) rmSync(root, { recursive: true, force: true });
+});
+
+/** A workspace outside of any repository, with its own home and perhaps more variables. */
 export function scratch(variables = {}) {
   const root = fastFolder();
   const workspace = join(root, 'work');
@@ -77,8 +82,9 @@ export function scratch(variables = {}) {
       rmSync(join(workspace, '.ralph'), { recursive: true, force: true });
       rmSync(join(root, 'state'), { recursive: true, force: true });
     },
+    /** Deletes it after the last measurement: for minutes after many files were deleted, others are slow to create. */
     done() {
-      rmSync(root, { recursive: true, force: true });
+      finished.push(root);
     },
   };
 }
