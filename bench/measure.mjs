@@ -78,6 +78,7 @@ export function scratch(variables = {}) {
         : [];
       return join(loops, id, 'journal.jsonl');
     },
+    /** Deletes what its loops have left, such as large logs, which the disk would write during the next measurement. */
     clear() {
       rmSync(join(workspace, '.ralph'), { recursive: true, force: true });
       rmSync(join(root, 'state'), { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // The time and memory that a flood of output takes.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ended, medians, memory, peakOf, scratch } from './measure.mjs';
 
@@ -26,6 +26,8 @@ export async function output() {
     '#!/bin/sh\nfor i in 1 2; do head -c 33554432 /dev/zero | tr "\\\\0" x; echo; done\n',
   );
   const long = medians(3, { nothing: () => run('--', 'true'), lines: () => run('--', lines) });
+  box.clear();
+  rmSync(join(box.root, 'copy'));
   box.done();
   return [
     {

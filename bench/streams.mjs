@@ -35,6 +35,7 @@ async function flood(name) {
   const all = medians(3, { bare: () => box.time(pipe, []).ms, ours });
   box.clear();
   const peak = await peakOf(box, command);
+  box.clear();
   box.done();
   return [
     {
