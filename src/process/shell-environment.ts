@@ -43,26 +43,18 @@ export class ShellEnvironment {
 
   /** The commands before a program: those for the shell itself, and those for the subshell of the program only. */
   commandsFor(env: Environment): { readonly lasting: string; readonly own: string } {
-    const count = changed(this.#exported, env).length + gone(this.#exported, env).length;
-    const commands = exportsOf(this.#exported, env);
-    if (count <= this.#maxChanges) return { lasting: '', own: commands };
+    const set = Object.keys(env).filter((name) => this.#exported[name] !== env[name]);
+    const unset = Object.keys(this.#exported).filter((name) => !Object.hasOwn(env, name));
+    const commands = exportsOf(env, set, unset);
+    if (set.length + unset.length <= this.#maxChanges) return { lasting: '', own: commands };
     this.#exported = env;
     return { lasting: `${commands}\n`, own: '' };
   }
 }
 
-/** The commands for a shell that has one environment and needs another, each followed by a semicolon. */
-function exportsOf(from: Environment, to: Environment): string {
-  const assignments = changed(from, to).map((name) => `${name}=${inQuotes(to[name] ?? '')}`);
-  const dropped = gone(from, to);
-  const unset = dropped.length === 0 ? '' : `unset ${dropped.join(' ')}; `;
-  return assignments.length === 0 ? unset : `${unset}export ${assignments.join(' ')}; `;
-}
-
-function changed(from: Environment, to: Environment): readonly string[] {
-  return Object.keys(to).filter((name) => from[name] !== to[name]);
-}
-
-function gone(from: Environment, to: Environment): readonly string[] {
-  return Object.keys(from).filter((name) => !Object.hasOwn(to, name));
+/** The commands that set and unset these variables, each followed by a semicolon. */
+function exportsOf(env: Environment, set: readonly string[], unset: readonly string[]): string {
+  const assignments = set.map((name) => `${name}=${inQuotes(env[name] ?? '')}`);
+  const dropped = unset.length === 0 ? '' : `unset ${unset.join(' ')}; `;
+  return assignments.length === 0 ? dropped : `${dropped}export ${assignments.join(' ')}; `;
 }
