@@ -29,7 +29,7 @@ export function iterations() {
       ours: `${perIteration.toFixed(2)} ms`,
       against: `${perBareIteration.toFixed(2)} ms, bare shell loop`,
       ratio: perIteration / perBareIteration,
-      limit: 3.5,
+      limit: 3,
     },
     {
       what: "from an agent's exit to the next one's start",
