@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flockNow } from '../process/flock.ts';
 import { offerLock, takeLock } from './lock.ts';
+import { thisProcess } from './lock-owner.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../test/fixtures/takes-lock.mjs', import.meta.url));
 
@@ -41,7 +43,7 @@ const contend = (...more: string[]): Contender => {
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return { child, line: async () => String((await lines.next()).value) };
 };
-const me = { pid: process.pid, since: 'today' };
+const me = thisProcess();
 const gone = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
 
 describe('the lock of a loop', () => {
@@ -83,7 +85,7 @@ describe('the lock of a loop', () => {
     const owner = contend();
     expect(await owner.line()).toBe('taken');
     owner.child.kill('SIGSTOP');
-    expect(await takeLock(path, me)).toEqual({ taken: false, owner: { pid: owner.child.pid, since: 'now' } });
+    expect(await takeLock(path, me)).toMatchObject({ taken: false, owner: { pid: owner.child.pid } });
   });
 
   it('is free as soon as its owner is killed, even while the agent of that owner runs', async () => {
@@ -94,6 +96,25 @@ describe('the lock of a loop', () => {
     await gone(owner.child);
     const mine = await takeLock(path, me);
     process.kill(agent, 'SIGKILL');
+    expect(mine.taken).toBe(true);
+    if (mine.taken) mine.release();
+  });
+
+  it('is waited for a moment if its owner has ended and the kernel has not freed it yet', async () => {
+    mkdirSync(join(folder, 'loop'));
+    const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; read end'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    children.push(holder);
+    await once(holder.stdout, 'data');
+    writeFileSync(path, JSON.stringify({ ...me, since: 'before this process' }));
+    expect((await takeLock(path, me)).taken).toBe(false);
+    let tries = 0;
+    const open = (): number => {
+      if (++tries === 2) holder.stdin.end();
+      return openSync(path, 'r+');
+    };
+    const mine = await takeLock(path, me, open);
     expect(mine.taken).toBe(true);
     if (mine.taken) mine.release();
   });

@@ -1,18 +1,20 @@
 /**
  * The lock of a loop: a kernel lock on a file that the owner keeps open, so that a loop has only one owner.
  *
- * 1. An owner that is stopped (SIGSTOP) keeps the lock. One that dies loses it at once, even while its agent still runs,
- *    because the agent does not inherit the descriptor.
+ * 1. An owner that is stopped (SIGSTOP) keeps the lock. One that dies loses it, even while its agent still runs, because
+ *    the agent does not inherit the descriptor. The kernel frees it with the last thread, a moment after the process is
+ *    seen to have ended, so a lock of an owner that has ended is waited for.
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  * 3. A lock that was taken for this process before it started counts only if the kernel says that it has it.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { sha256 } from '../files/sha256.ts';
 import { flock, flockNow, hasFlock } from '../process/flock.ts';
-import { readOwner, type LockOwner } from './lock-owner.ts';
+import { livingOwner, readOwner, type LockOwner } from './lock-owner.ts';
 
 /** Takes the lock, or returns the process that has it. */
 export async function takeLock(
@@ -22,18 +24,33 @@ export async function takeLock(
 ): Promise<LockResult> {
   const given = takeOffered(path);
   if (given !== null) return held(given, owner);
+  const giveUpAt = performance.now() + DYING_MS;
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- repeats only if the file was removed, or its owner has ended, meanwhile
+    const taken = await tryLock(path, owner, open);
+    if (taken !== null) return taken;
+    if (livingOwner(path) !== null || performance.now() > giveUpAt)
+      return { taken: false, owner: readOwner(path) };
+    // oxlint-disable-next-line no-await-in-loop -- the kernel tells nobody
+    await sleep(RETRY_MS);
+  }
+}
+
+/** More than the last thread of a killed process needs to end on a busy machine. */
+const DYING_MS = 2000;
+const RETRY_MS = 10;
+
+/** Takes the lock if no open file has it; null if one has. */
+async function tryLock(path: string, owner: LockOwner, open: () => number): Promise<LockResult | null> {
   for (;;) {
     const descriptor = process.platform === 'darwin' ? openExclusively(path) : open();
-    if (descriptor === null) return { taken: false, owner: readOwner(path) };
+    if (descriptor === null) return null;
     // oxlint-disable-next-line no-await-in-loop -- repeats only if the file was removed meanwhile
     const release = process.platform === 'darwin' ? () => {} : await lock(descriptor, path);
-    if (release === null) {
-      closeSync(descriptor);
-      return { taken: false, owner: readOwner(path) };
-    }
-    if (isAt(descriptor, path)) return held(descriptor, owner, release);
-    release();
+    if (release !== null && isAt(descriptor, path)) return held(descriptor, owner, release);
+    release?.();
     closeSync(descriptor);
+    if (release === null) return null;
   }
 }
 

@@ -248,6 +248,7 @@ export class Rig {
     const running = new Set(this.#programs.filter((program) => !program.isOver).map(({ pid }) => pid));
     const isUnended = this.#loaded?.isOver === false;
     const unended = await this.daemon.tearDown();
+    const daemonLog = this.daemon.log;
     this.tmux.tearDown();
     const left = this.left();
     // A look at all processes takes time, and where none is left none can start another one.
@@ -262,7 +263,7 @@ export class Rig {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
     if (isUnended) throw new Error(`ralph is still running at the end of the test:\n${this.#loaded?.said}`);
-    if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);
+    if (unended > 0) throw new Error(`the daemon still has ${unended} loops; its log:\n${daemonLog}`);
     if (strangers.length > 0) throw new Error(`left running:\n  ${strangers.join('\n  ')}`);
     if (this.#arrived.length > 0) throw new Error(`${this.#arrived.length} unexpected turns`);
   }
