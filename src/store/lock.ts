@@ -31,7 +31,7 @@ export async function takeLock(
     if (taken !== null) return taken;
     if (livingOwner(path) !== null || performance.now() > giveUpAt)
       return { taken: false, owner: readOwner(path) };
-    // oxlint-disable-next-line no-await-in-loop -- the kernel tells nobody
+    // oxlint-disable-next-line no-await-in-loop -- polls: no event says that a lock is free
     await sleep(RETRY_MS);
   }
 }
