@@ -57,7 +57,7 @@ if (chosen.length === 0) {
 
 Written by \`npm run bench\`: medians of one run on ${system} with ${cpus().length} cores and Node ${node}. Ralph and its baseline take turns.
 Times vary between machines and from minute to minute, so compare the ratios. No test asserts a time.
-An iteration creates six files and the bare loop none. For minutes after thousands of files were deleted nearby, ext4 needs
+An iteration creates five files and two folders, the bare loop none. For minutes after thousands of files were deleted nearby, ext4 needs
 30 times as long to create one, and the ratio of the first two rows rises.
 
 | what | Ralph | baseline | measured | maximum |
