@@ -163,7 +163,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   maxUnchanged: whole(0, 'must be a whole number >= 0')
     .optional()
     .describe(
-      'Number of consecutive iterations without progress after which the loop ends (0 = unlimited). An iteration makes no progress if its files and check results have occurred together before in this loop. The prompt mentions it two iterations before.',
+      'Number of consecutive iterations without progress after which the loop ends (0 = unlimited). An iteration makes no progress if its files and check results have occurred together before in this loop; what checks and commits write does not count, and what test runs of the agent write does, unless git ignores it. The prompt mentions it two iterations before.',
     ),
   maxCost: z
     .number({ error: 'must be an amount of dollars > 0' })

@@ -91,6 +91,8 @@ export interface Committed {
 export interface Taken {
   readonly ref: string | null;
   readonly error: string | null;
+  /** Of that tree; absent if it was not asked for or is not known. */
+  readonly fingerprint?: string;
 }
 
 export type EffectOf<Type extends Effect['type']> = Extract<Effect, { type: Type }>;

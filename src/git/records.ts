@@ -18,7 +18,8 @@ export async function takeCheckpoint(
   what: string | SeenTree,
 ): Promise<Checkpoint> {
   const seen = typeof what === 'string' ? seeTree(repository, what) : Promise.resolve(what);
-  const [{ tree, unread, large }, on] = await bothOf(seen, recordBefore(repository, id, iteration));
+  const [found, on] = await bothOf(seen, recordBefore(repository, id, iteration));
+  const { tree, large } = found;
   const ref = recordName(id, String(iteration));
   await recordTree(repository, {
     ref,
@@ -28,16 +29,13 @@ export async function takeCheckpoint(
     on,
   });
   const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
-  return { ref, unread, large, fresh: large.filter((path) => !known.includes(path)) };
+  return { ...found, ref, fresh: large.filter((path) => !known.includes(path)) };
 }
 
-interface Checkpoint {
+/** The tree that is recorded, and what it lacks. */
+interface Checkpoint extends SeenTree {
   readonly ref: string;
-  /** Files and folders that cannot be read: their current state is not recorded. */
-  readonly unread: readonly string[];
-  /** Files that are left out because they are too large, in Latin-1. */
-  readonly large: readonly string[];
-  /** Those of them that the checkpoint before did not leave out. */
+  /** The files that are too large, but for those that the checkpoint before left out too. */
   readonly fresh: readonly string[];
 }
 

@@ -47,6 +47,11 @@ export async function seeTreeAndFingerprint(
   return { ...seen, fingerprint: fingerprintOf(repository, seen, staged) };
 }
 
+/** The fingerprint of a tree that was seen before, with the commit and the staged changes of now. */
+export async function fingerprintOfSeen(repository: Repository, seen: SeenTree): Promise<string | null> {
+  return fingerprintOf(repository, seen, await stagedChanges(repository));
+}
+
 /** Notes what differs from HEAD, which the index shows where nothing is staged. */
 async function noteDifferences(repository: Repository, scratch: string, tree: string): Promise<void> {
   const { isNothing, stamp } = await stagedChanges(repository);

@@ -42,6 +42,7 @@ describe('a checkpoint', () => {
         type: 'checkpoint',
         key: 'checkpoint:1',
         iteration: 1,
+        fingerprint: false,
       });
       expect(wanted(given(recorded, ...turn, taken))).toMatchObject({ type: 'wait' });
     }

@@ -30,6 +30,8 @@
  *   L14 A loop that watches its evidence examines it after every run and before it judges a claim. Unless the policy only
  *       warns, it accepts no claim while a protected file differs from the start.
  *   L15 While a question is open, no work run starts. Only a person's answer closes it, or its default once that is due.
+ *   L16 An iteration makes no progress if its run changed no file and no check had a new result; what checks and commits
+ *       write does not count.
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
@@ -49,7 +51,7 @@ import {
   waitAfter,
 } from './limits.ts';
 import type { Outcome } from './outcome.ts';
-import { progressAfter } from './progress.ts';
+import { mayHaveChanged, needsLook, stuck } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
 import { awaitAnswer } from './questions.ts';
@@ -141,7 +143,7 @@ export function stepsInFlight(state: LoopState): readonly string[] {
 
 /** Looks for marker files, messages and changes of the tree, where the policy needs them; a broken marker is fatal. */
 function probe(state: LoopState, phase: Phase): Effects | undefined {
-  const { policy, turn, progress } = state;
+  const { policy, turn } = state;
   const found = turn[phase];
   if (found !== null)
     return found.problem === null ? undefined : end({ type: 'fatal', message: found.problem });
@@ -153,7 +155,7 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   if (isAfter && request.marker !== null) markers.push(request.marker);
   const messages =
     probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
-  const fingerprint = policy.limits.unchanged !== null && (isAfter || progress.seen.length === 0);
+  const fingerprint = policy.limits.unchanged !== null && (isAfter || needsLook(state));
   if (markers.length === 0 && !messages && !fingerprint && policy.plan === null) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
   const seen = { messages, messagesAfter: state.messages.probed, plan: policy.plan };
@@ -271,7 +273,8 @@ function messageFrom(run: Run | null): MessageSource {
 function checkpoint({ policy, turn }: LoopState): Effects | undefined {
   const { iteration } = turn;
   if (!policy.checkpoint || turn.checkpointed) return undefined;
-  return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration }];
+  const fingerprint = policy.limits.unchanged !== null && mayHaveChanged(turn);
+  return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration, fingerprint }];
 }
 
 /** A marker of a run that was cut short may complete the loop; its work is committed like that of any other run. */
@@ -305,13 +308,6 @@ function tooManyFailures({ policy, failures, turn }: LoopState): Outcome | null 
   const limit = policy.limits.failures;
   if (turn.run?.ended?.as !== 'failure' || limit === null || failures.consecutive < limit) return null;
   return { type: 'failures-exhausted', failures: failures.consecutive };
-}
-
-function stuck(state: LoopState): Outcome | null {
-  const limit = state.policy.limits.unchanged;
-  if (limit === null || !producedWork(state.turn.run?.ended?.as)) return null;
-  const { unchanged } = progressAfter(state);
-  return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
 
 function startIteration({ turn: { iteration, started } }: LoopState): Effects | undefined {

@@ -70,8 +70,8 @@ type EffectBody =
       readonly message: MessageSource;
       readonly commit: CommitPolicy;
     }
-  /** Record the tree; results in `checkpoint.taken`. */
-  | { readonly type: 'checkpoint'; readonly iteration: number }
+  /** Record the tree, and with `fingerprint` tell whether it changed; results in `checkpoint.taken`. */
+  | { readonly type: 'checkpoint'; readonly iteration: number; readonly fingerprint: boolean }
   /** Sleep; results in `timer.fired`. Null if only a control can end the wait. */
   | { readonly type: 'wait'; readonly until: number | null; readonly why: WaitReason }
   /** Watch these child loops until they end or time out; results in `child.ended` or `timer.fired`. */

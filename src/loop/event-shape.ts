@@ -266,7 +266,7 @@ const EVENT = variant('type', {
   }),
   'changes.found': fields({ iteration, any: flag, committed: optional(flag), error }),
   'commit.made': fields({ iteration, commit: nullable(string), done: strings, error }),
-  'checkpoint.taken': fields({ iteration, ref: nullable(string), error }),
+  'checkpoint.taken': fields({ iteration, ref: nullable(string), error, fingerprint: optional(string) }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'timer.fired': fields({ key: string }),
   'child.started': fields({ child: string, run: optional(string), record: optional(flag) }),

@@ -114,6 +114,8 @@ export type Happening =
       readonly iteration: number;
       readonly ref: string | null;
       readonly error: string | null;
+      /** Like that of a probe; absent if it was not asked for or is not known. */
+      readonly fingerprint?: string;
     }
   /** Another loop of the same account hit a usage limit; `jitter` as above. */
   | {

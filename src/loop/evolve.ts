@@ -20,7 +20,7 @@ import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, NO_EVIDENCE, runAgain } from './turn.ts';
 import { upgraded } from './upgraded.ts';
-import { endsByClaim, isCutShort, NO_OUTPUT, openRun, producedWork } from './run.ts';
+import { endsByClaim, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { Feedback, JudgedClaim, LoopState, MessageMarks, Run, Turn } from './state.ts';
 
 /** The state after an event. */
@@ -119,7 +119,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'commit.made':
       return inTurn({ committed: true });
     case 'checkpoint.taken':
-      return inTurn({ checkpointed: true });
+      return inTurn({ checkpointed: true, recorded: event.fingerprint ?? null });
     case 'limit.shared': {
       const until = now + spread(event.resetsAt - now, event.jitter);
       return inTurn({ sharedLimit: { until, resetsAt: event.resetsAt, message: event.message } });
@@ -275,7 +275,7 @@ function closeTurn(state: LoopState, run: Run): LoopState {
   return {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
-    progress: producedWork(run.ended?.as) ? progressAfter(state) : state.progress,
+    progress: progressAfter(state),
     feedback: feedbackOf(state, run),
   };
 }

@@ -99,7 +99,9 @@ describe('the nudge', () => {
       ...run(n, {}).slice(1),
       probe(n, 'after'),
       ...checks(n),
-      ...next(n),
+      { type: 'timer.fired', key: `wait:${n}.1` },
+      ...(code === null ? [] : [probe(n + 1, 'before')]),
+      iteration(n + 1),
     ];
     const nudge = { ...policy, limits: { unchanged: { nudge: 3, end: 5 } } };
     return promptOf(given(nudge, probe(1, 'before'), iteration(1), ...turn(1), ...turn(2), ...turn(3)));

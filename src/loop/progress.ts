@@ -1,30 +1,62 @@
-import type { LoopState, Progress } from './state.ts';
+import type { Outcome } from './outcome.ts';
+import { producedWork } from './run.ts';
+import type { LoopState, Progress, Turn } from './state.ts';
 
 /**
  * The progress after a turn. An iteration makes progress if it ends with a tree and check results that have not occurred
- * together before in this loop: an agent that goes back and forth between two states makes none.
+ * together before in this loop: an agent that goes back and forth between two states makes none. A run that leaves the tree
+ * as it found it leaves what the run before it left: what checks and commits have written between them is not its work.
  */
 export function progressAfter({ progress, turn }: LoopState): Progress {
-  const tree = turn.after?.fingerprint ?? null;
-  if (tree === null) return progress;
-  const checks = turn.checks.map((result) => (result?.code === 0 ? '+' : '-')).join('');
+  const after = turn.after?.fingerprint ?? null;
+  const left = after !== null && after === progress.found ? progress.left : after;
+  const found = after === null ? null : treeNow(turn, after);
   const { seen, unchanged } = progress;
-  const [pair, bare] = [entry(tree, checks), entry(tree, '')];
-  if (seen.includes(pair)) return { seen, unchanged: unchanged + 1 };
+  if (left === null || !producedWork(turn.run?.ended?.as)) return { seen, unchanged, left, found };
+  const checks = turn.checks.map((result) => (result?.code === 0 ? '+' : '-')).join('');
+  const [pair, bare] = [entry(left, checks), entry(left, '')];
+  if (seen.includes(pair)) return { seen, unchanged: unchanged + 1, left, found };
   // The tree that the loop found has no check results yet: the first results say nothing about progress.
   const others = seen.filter((one) => one !== bare);
   return {
     seen: [...others, pair].slice(-MAX_SEEN),
     unchanged: others.length < seen.length ? unchanged + 1 : 0,
+    left,
+    found,
   };
 }
 
-/** The progress before the first iteration, which knows the tree that the loop found. */
-export function progressFrom(progress: Progress, tree: string | null): Progress {
-  return tree === null || progress.seen.length > 0 ? progress : { ...progress, seen: [entry(tree, '')] };
+/** The outcome of a loop that has made no progress for as many iterations as its limit says. */
+export function stuck(state: LoopState): Outcome | null {
+  const limit = state.policy.limits.unchanged;
+  if (limit === null || !producedWork(state.turn.run?.ended?.as)) return null;
+  const { unchanged } = progressAfter(state);
+  return unchanged >= limit.end ? { type: 'stuck', unchanged } : null;
 }
 
-export const NO_PROGRESS: Progress = { seen: [], unchanged: 0 };
+/** The tree that the next run finds; null if it is not known. */
+function treeNow(turn: Turn, after: string): string | null {
+  return turn.recorded ?? (mayHaveChanged(turn) ? null : after);
+}
+
+/** Whether something may have changed the tree since the look after the run. */
+export function mayHaveChanged({ checksStarted, committed, restoration }: Turn): boolean {
+  return checksStarted || committed || restoration !== null;
+}
+
+/** Whether a look before the run has to find out which tree it finds; not after a run that was cut short and may have worked. */
+export function needsLook({ progress, turn }: LoopState): boolean {
+  return progress.found === null && turn.runs === 0;
+}
+
+/** The progress before a run, whose tree a look has found. Before the first iteration it is the one that the loop found. */
+export function progressFrom(progress: Progress, tree: string | null): Progress {
+  if (tree === null) return progress;
+  const seen = progress.seen.length > 0 ? progress.seen : [entry(tree, '')];
+  return { ...progress, seen, left: progress.left ?? tree, found: tree };
+}
+
+export const NO_PROGRESS: Progress = { seen: [], unchanged: 0, left: null, found: null };
 
 /** The state must not grow without bound; an agent that returns to a tree after more iterations than this is not stuck. */
 const MAX_SEEN = 1000;

@@ -98,6 +98,8 @@ export interface Turn {
   readonly messageRun: Run | null;
   readonly committed: boolean;
   readonly checkpointed: boolean;
+  /** The fingerprint of the tree that the checkpoint recorded; null if it was not asked for or is not known. */
+  readonly recorded: string | null;
   readonly childrenTimedOut: boolean;
   /** The time of the last event of this turn: waits count from here. */
   readonly at: number;
@@ -169,6 +171,10 @@ export interface Progress {
   readonly seen: readonly string[];
   /** Consecutive iterations that ended with a tree and check results that had occurred before. */
   readonly unchanged: number;
+  /** The tree that the last run left; that of an earlier one if it changed nothing. */
+  readonly left: string | null;
+  /** The tree that the next run finds, after checks and commits; null if it is not known. */
+  readonly found: string | null;
 }
 
 /** What the next prompt tells the agent about the last iteration. */

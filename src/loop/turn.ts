@@ -21,6 +21,7 @@ export const NO_EVIDENCE = {
   checks: [],
   claim: null,
   changes: null,
+  recorded: null,
   childrenTimedOut: false,
 } as const;
 

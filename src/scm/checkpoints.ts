@@ -4,9 +4,9 @@ import { treeOf } from '../store/spec.ts';
 import { hideSecrets, masked } from '../store/secrets.ts';
 import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
-import { isInRepository } from '../git/fingerprint.ts';
+import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
-import type { SeenTree } from '../git/seen-tree.ts';
+import { fingerprintOfSeen, type SeenTree } from '../git/seen-tree.ts';
 import { utf8, type Repository } from '../git/git.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
@@ -32,7 +32,7 @@ interface CheckpointedLoop extends LoopInGit {
 /** Records the tree, as it was `seen` just now or as it is. A failure is reported and does not end the loop; null when interrupted. */
 export async function checkpoint(
   loop: CheckpointedLoop,
-  { iteration, key }: EffectOf<'checkpoint'>,
+  { iteration, key, fingerprint: isWanted }: EffectOf<'checkpoint'>,
   interrupt: AbortSignal,
   seen: SeenTree | null = null,
 ): Promise<Taken | null> {
@@ -42,16 +42,29 @@ export async function checkpoint(
   const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
   try {
     const what = seen ?? checkpointIndex(loop.folder);
-    const { ref, unread, fresh } = await takeCheckpoint(marked, spec, iteration, what);
+    const { ref, fresh, ...recorded } = await takeCheckpoint(marked, spec, iteration, what);
+    const found = isWanted ? await fingerprintNow(marked, recorded, env) : null;
     loop.packing.consider(repository);
+    const { unread } = recorded;
     const problems = [
       ...(unread.length === 0 ? [] : [unreadable(unread)]),
       ...(fresh.length === 0 ? [] : [tooLarge(fresh.map(utf8), repository.maxFileBytes ?? 0)]),
     ];
-    return { ref, error: problems.length === 0 ? null : hideSecrets(problems.join('; '), env) };
+    const error = problems.length === 0 ? null : hideSecrets(problems.join('; '), env);
+    return { ref, error, ...(found === null ? {} : { fingerprint: found }) };
   } catch (error) {
     return interrupt.aborted ? null : { ref: null, error: hideSecrets(reasonOf(error), env) };
   }
+}
+
+/** What a probe would find now (`loop-tree.ts`); null if git cannot say. */
+async function fingerprintNow(
+  repository: Repository,
+  seen: SeenTree,
+  env: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  const byTree = await fingerprintOfSeen(repository, seen).catch(() => null);
+  return byTree ?? fingerprint(repository.folder, env);
 }
 
 function unreadable(paths: readonly string[]): string {

@@ -4,7 +4,7 @@ import type { Happening, OutputSnapshot, RunError } from '../../src/loop/event.t
 import type { Policy } from '../../src/loop/policy.ts';
 import { endsByClaim, NO_OUTPUT } from '../../src/loop/run.ts';
 import type { Life } from './life.ts';
-import { commitIn, type AgentProcess, type FakeWorld } from './world.ts';
+import type { AgentProcess, FakeWorld } from './world.ts';
 
 /** The folders of a fake world, as one driver process sees them. */
 export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspace {
@@ -55,11 +55,11 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     changes: (effect) => life.takes(1, effect.key, () => world.changes()),
     commit(effect) {
       life.touches(effect.key);
-      return life.takes(5, effect.key, () => commitIn(effect));
+      return life.takes(5, effect.key, () => world.commit(effect));
     },
     hasRecords: () => true,
     checkpoint: (effect, interrupt) =>
-      life.takes(5, effect.key, () => (interrupt.aborted ? null : { ref: 'ref', error: null })),
+      life.takes(5, effect.key, () => (interrupt.aborted ? null : world.record(effect))),
     questions: () => [],
     childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);

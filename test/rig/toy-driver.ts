@@ -6,7 +6,7 @@ import { evolve, fold } from '../../src/loop/evolve.ts';
 import { classify } from '../../src/loop/failure.ts';
 import { openRun } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
-import { commitIn, type FakeWorld } from './world.ts';
+import type { FakeWorld } from './world.ts';
 
 /** The driver crashed and lost its memory. */
 export class Crash extends Error {}
@@ -207,12 +207,13 @@ export class ToyDriver {
         );
       case 'commit':
         return later(5, () =>
-          this.append({ type: 'commit.made', iteration: effect.iteration, ...commitIn(effect) }),
+          this.append({ type: 'commit.made', iteration: effect.iteration, ...this.#world.commit(effect) }),
         );
       case 'checkpoint':
-        return later(5, () =>
-          this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ref: 'ref', error: null }),
-        );
+        return later(5, () => {
+          const taken = this.#world.record(effect);
+          this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
+        });
       case 'wait':
         return later(Math.max(0, (effect.until ?? Infinity) - this.#world.clock), () =>
           this.append({ type: 'timer.fired', key: effect.key }),

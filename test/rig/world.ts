@@ -1,3 +1,4 @@
+import type { Taken } from '../../src/engine/ports.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { Claim } from '../../src/loop/completion.ts';
 import type {
@@ -21,7 +22,10 @@ export class FakeWorld {
   waitFile = false;
   /** Whether a protected file differs from the start. */
   tampered = false;
+  /** Changed by agents. */
   tree = 0;
+  /** Changed by checks and commits. */
+  #litter = 0;
   readonly busMessages: string[] = [];
   /** Every process that was ever started, by run. */
   readonly processes: Map<string, AgentProcess> = new Map();
@@ -117,6 +121,7 @@ export class FakeWorld {
   }
 
   check(): CheckResult {
+    if (this.#script.litters === true) this.#litter++;
     const code = pick(this.#script.checks, this.#checks++);
     return { code, timedOut: code === null, durationMs: 10, log: 'check.log' };
   }
@@ -150,6 +155,19 @@ export class FakeWorld {
     };
   }
 
+  commit(effect: Extract<Effect, { type: 'commit' }>): ReturnType<typeof commitIn> {
+    if (this.#script.litters === true) this.#litter++;
+    return commitIn(effect);
+  }
+
+  record({ fingerprint }: Extract<Effect, { type: 'checkpoint' }>): Taken {
+    return { ref: 'ref', error: null, ...(fingerprint ? { fingerprint: this.#fingerprint } : {}) };
+  }
+
+  get #fingerprint(): string {
+    return `tree-${this.tree}-${this.#litter}`;
+  }
+
   moveAside(markers: readonly string[]): void {
     if (markers.includes('DONE')) this.doneFile = false;
   }
@@ -164,7 +182,7 @@ export class FakeWorld {
       markers: markers.filter((marker) => present.has(marker)),
       problem: this.#script.problem ?? null,
       messages: messages ? this.busMessages.splice(0) : [],
-      fingerprint: fingerprint ? `tree-${this.tree}` : null,
+      fingerprint: fingerprint ? this.#fingerprint : null,
       ...(plan === null ? {} : { plan: planAt(iteration) }),
     };
   }
@@ -194,6 +212,8 @@ export interface WorldScript {
   readonly changes?: readonly ('some' | 'none' | 'committed' | 'stuck')[];
   /** Why the marker file cannot be used. */
   readonly problem?: string;
+  /** Checks and commits write files. */
+  readonly litters?: boolean;
   /** Protected files cannot be put back. */
   readonly stubborn?: boolean;
 }
@@ -238,7 +258,7 @@ function pick<T>(list: readonly T[], index: number): T {
 }
 
 /** The result of a commit. */
-export function commitIn({ message, commit }: Extract<Effect, { type: 'commit' }>): {
+function commitIn({ message, commit }: Extract<Effect, { type: 'commit' }>): {
   readonly commit: string | null;
   readonly done: readonly string[];
   readonly error: string | null;

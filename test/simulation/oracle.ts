@@ -9,6 +9,7 @@ import type { FakeWorld } from '../rig/world.ts';
 import { ChildBooks } from './child-books.ts';
 import { ClaimBooks } from './claim-books.ts';
 import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
+import { ProgressBooks } from './progress-books.ts';
 import { QuestionBooks } from './question-books.ts';
 import { SpendBooks } from './spend-books.ts';
 
@@ -50,11 +51,13 @@ export class Oracle implements Observer {
   /** The last run produced work, and the next iteration has not started. */
   #unchecked = false;
   readonly #questions = new QuestionBooks();
+  readonly #progress: ProgressBooks;
   #asked = 0;
 
   constructor(world: FakeWorld) {
     this.#world = world;
     this.#claims = new ClaimBooks(world);
+    this.#progress = new ProgressBooks(world);
   }
 
   asked(state: LoopState, wanted: readonly Effect[]): void {
@@ -98,6 +101,7 @@ export class Oracle implements Observer {
       return;
     }
     this.#book(before, event, after);
+    this.#progress.book(before, event, after);
   }
 
   late(before: LoopState, event: LoopEvent, after: LoopState): void {

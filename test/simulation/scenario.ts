@@ -15,6 +15,8 @@ export interface Scenario {
   /** Whether the loop's start is recorded, and whether protected files cannot be put back. */
   readonly isWatched: boolean;
   readonly stubborn: boolean;
+  /** Whether checks and commits write files. */
+  readonly litters: boolean;
   readonly operator: readonly {
     readonly after: number;
     readonly control: Control;
@@ -231,6 +233,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   }),
   isWatched: fc.constantFrom(true, true, true, false),
   stubborn: fc.constantFrom(false, false, false, true),
+  litters: fc.boolean(),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),
   timed: fc.array(fc.record({ atMs: fc.constantFrom(1, 20, 500, 1500, 61_000, 400_000), control }), {
     maxLength: 2,

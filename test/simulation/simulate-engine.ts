@@ -68,9 +68,9 @@ class Simulation {
   #leftRun: string | null = null;
 
   constructor(scenario: EngineScenario) {
-    const { runs, checks, changes, stubborn, promptLostAt, limitedForMs } = scenario;
+    const { runs, checks, changes, stubborn, litters, promptLostAt, limitedForMs } = scenario;
     this.#scenario = scenario;
-    this.#world = new FakeWorld({ runs, checks, changes, stubborn }, START);
+    this.#world = new FakeWorld({ runs, checks, changes, stubborn, litters }, START);
     this.#oracle = new Oracle(this.#world);
     this.#interference = interferenceOf(scenario, this.#world);
     const limit = limitedForMs === null ? null : { resetsAt: START + limitedForMs, message: 'theirs' };

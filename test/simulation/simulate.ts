@@ -10,8 +10,8 @@ import type { Scenario } from './scenario.ts';
 /** Plays one history with the toy driver, including crashes, and checks it with the oracle. */
 export function simulate(scenario: Scenario): History {
   const { policy, runs, checks, changes } = scenario;
-  const { stubborn } = scenario;
-  const world = new FakeWorld({ runs, checks, changes, stubborn });
+  const { stubborn, litters } = scenario;
+  const world = new FakeWorld({ runs, checks, changes, stubborn, litters });
   const oracle = new Oracle(world);
   const journal: LoopEvent[] = [];
   const interference = interferenceOf(scenario, world);
