@@ -27,14 +27,18 @@ export function pathOf({ root, parts, name }: BusFile): string {
   return join(root, ...parts, name);
 }
 
-/** The nearest bus of this user in a folder or above it; null if there is none. Other users may write to a folder above. */
-export function nearestBus(from: string): BusFile | null {
-  for (let folder = from; ; folder = dirname(folder)) {
+/**
+ * The nearest bus of this user in a folder or above it, below the folder `end`; null if there is none. Other users may write to
+ * a folder above.
+ */
+export function nearestBus(from: string, end: string | null = null): BusFile | null {
+  for (let folder = from; folder !== end; folder = dirname(folder)) {
     const paths = [TASK_BUS, PROJECT_BUS, join('.ralph', PROJECT_BUS)].map((name) => join(folder, name));
     const found = paths.find((path) => isOwnFile(foundAt(path)));
     if (found !== undefined) return busAt(found);
-    if (dirname(folder) === folder) return null;
+    if (dirname(folder) === folder) break;
   }
+  return null;
 }
 
 function isOwnFile(found: Stats | null): boolean {

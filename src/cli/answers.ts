@@ -4,6 +4,7 @@
  * loaded if there are loops about which nothing is remembered.
  */
 import { enlisted } from '../store/background.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
 import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { jsonFilesIn } from '../store/state-folder.ts';
@@ -15,16 +16,16 @@ import { list, listHere, type ListSource } from './list.ts';
 import { print } from './print.ts';
 import { programStamp } from './program-stamp.ts';
 import { statusText } from './status-text.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /** Answers these arguments as the parser would. */
 export async function answer([command, word]: readonly string[]): Promise<number> {
   try {
     if (jsonFilesIn(loopsFolder()).length > 0) await (await reading()).moveOldLoops();
     if (enlisted().length > 0) await (await reading()).wakeDaemon();
-    if (command === 'ls') return await list(word === undefined ? workspaceOf({}) : null, SOURCE);
-    if (word === undefined) return await listHere(workspaceOf({}), SOURCE);
-    const known = rememberedStatus(workspaceOf({}), word, programStamp());
+    if (command === 'ls') return await list(word === undefined ? listedWorkspace({}) : null, SOURCE);
+    if (word === undefined) return await listHere(listedWorkspace({}), SOURCE);
+    const known = rememberedStatus(workspaceWith(workspaceOf({}), word), word, programStamp());
     if (known === null) return await (await reading()).status(word, {});
     print(`${new Mask(startersEnvironment(process.env)).text(statusText(known.parts, known.path))}\n`);
     // No process drives it.

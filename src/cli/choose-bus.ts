@@ -3,12 +3,13 @@
  *
  * 1. Inside a run, the environment names it. That needs no registry, so it works in a sandbox too.
  * 2. A path of the environment is used only if it has the name of a bus, and if no link leads to it.
- * 3. Outside, it is the bus of the named loop, or of the only loop of the workspace. In a folder without loops it is the nearest
- *    bus above, so a command in a task folder or in the folder of a run means its loop.
+ * 3. Outside, it is the bus of the named loop, or of the only loop of the workspace. In a folder without loops the nearest bus in the
+ *    workspace comes first, so a command in a task folder or in the folder of a run means its loop.
  */
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { busAt, nearestBus, pathOf, PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
 import type { Message } from '../bus/message.ts';
+import { workspaceAt, workspaceWith } from '../store/find-workspace.ts';
 import { projectBus, taskBus } from '../store/loop-bus.ts';
 import { Mask, maskOf } from '../store/mask.ts';
 import { projectId } from '../store/names.ts';
@@ -43,14 +44,15 @@ export function chooseBus(
   const inside = options.cwd === undefined && (name === null || name === env['RALPH_LOOP']);
   const given = inside ? env['JRUN_MESSAGE_BUS'] || env['MESSAGE_BUS'] || null : null;
   if (given !== null) return fromEnvironment(given, options, env);
-  const workspace = workspaceOf(options);
+  const from = workspaceOf(options);
+  const workspace = name === null ? workspaceAt(from) : workspaceWith(from, name);
   const project = { projectId: projectId(workspace), runId: '' };
   if (options.project === true && name === null) {
     const own = new Mask(startersEnvironment(process.env));
     return { ...project, bus: projectBus(workspace), taskId: '', hide: (message) => own.value(message) };
   }
   const loops = name === null ? readLoops(workspace) : [];
-  const near = name === null && loops.length === 0 ? nearestBus(workspace) : null;
+  const near = name === null ? busBelow(from, loops.length === 0 ? null : workspace) : null;
   if (near !== null) return nearby(near, options);
   const { folder, spec } = name === null ? onlyLoop(loops, workspace) : findLoop(workspace, name);
   const mask = maskOf(spec);
@@ -60,6 +62,12 @@ export function chooseBus(
     taskId: spec.name,
     hide: (message) => mask.value(message),
   };
+}
+
+/** The nearest bus, if the folder itself has no loops. A bus above the workspace is not that of its loops. */
+function busBelow(from: string, workspace: string | null): BusFile | null {
+  if (workspace === null) return nearestBus(from);
+  return from === workspace ? null : nearestBus(from, dirname(workspace));
 }
 
 /** A bus that was found above the working directory. */

@@ -11,15 +11,13 @@ import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /** `ralph kill`: ends a loop and its agent now, and returns when both are gone. */
 export async function kill(name: string | null, options: KillOptions): Promise<number> {
   if ((name === null) === (options.all !== true))
     throw new UserError('name the loop to kill, or kill all loops of the workspace with: --all');
-  const workspace = workspaceOf(options);
-  const unfinished = readLoops(workspace).filter(({ state }) => state.outcome === null);
-  const loops = name === null ? unfinished : [findLoop(workspace, name)];
+  const loops = name === null ? unfinished(options) : [findLoop(workspaceOf(options), name)];
   if (loops.length === 0) warn('no loops to kill in this workspace\n');
   const ended = await Promise.allSettled(loops.map((loop) => killOne(loop, options)));
   const codes = ended.map((one) => (one.status === 'rejected' ? explainError(one.reason) : 0));
@@ -31,6 +29,10 @@ export interface KillOptions {
   readonly rmWorktree?: boolean;
   readonly forceDirty?: boolean;
   readonly cwd?: string;
+}
+
+function unfinished(options: KillOptions): readonly LoopReading[] {
+  return readLoops(listedWorkspace(options)).filter(({ state }) => state.outcome === null);
 }
 
 async function killOne(loop: LoopReading, options: KillOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import { isEnlisted } from '../store/background.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
 import { readLoop, type LoopReading } from '../store/read-loop.ts';
 import { problemWithName } from '../store/names.ts';
 import { isInSession } from '../store/spec.ts';
@@ -6,19 +7,19 @@ import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 
-/** The loop of this name; the error lists the existing ones. */
-export function findLoop(workspace: string, name: string): LoopReading {
+/** The loop of this name in a folder or above it; the error lists the existing ones. */
+export function findLoop(from: string, name: string): LoopReading {
   checkName(name);
-  return readLoop(workspace, name);
+  return readLoop(workspaceWith(from, name), name);
 }
 
 /** The loop of this name with its owner: one that the daemon should own may have to wait for a daemon. */
-export async function findOwned(workspace: string, name: string): Promise<LoopReading> {
-  const loop = findLoop(workspace, name);
+export async function findOwned(from: string, name: string): Promise<LoopReading> {
+  const loop = findLoop(from, name);
   if (loop.owner !== null || !isEnlisted(loop.spec.id)) return loop;
   const { isOwned } = await import('../daemon/hand-over.ts');
   await isOwned(loop.folder);
-  return findLoop(workspace, name);
+  return findLoop(from, name);
 }
 
 /** Throws if no loop can have this name. */

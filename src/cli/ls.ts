@@ -8,7 +8,7 @@ import { inTree } from '../views/loop-tree.ts';
 import { list, mentionGone, mentionStrangers, NONE_AT_ALL, NONE_HERE, printTable } from './list.ts';
 import { listSource } from './list-source.ts';
 import { oneOf } from './options.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
 import { workerTable } from './worker-table.ts';
 
@@ -21,7 +21,7 @@ export async function ls(options: LsOptions): Promise<number> {
     throw new UserError('cannot use --json with --format; drop one of them');
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
-  const workspace = all ? null : workspaceOf(options);
+  const workspace = all ? null : listedWorkspace(options);
   if (!json && !tree && format === null && status === 'all' && tag === undefined)
     return list(workspace, listSource());
   const found = workspace === null ? readAllLoops() : readLoops(workspace);

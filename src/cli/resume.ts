@@ -28,9 +28,9 @@ import { print, warn } from './print.ts';
 export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
   const report = reportFrom(options);
   const given = parseVariables('--env', options.env ?? []);
-  const workspace = workspaceOf(options);
-  const found = await findOwned(workspace, name);
+  const found = await findOwned(workspaceOf(options), name);
   if (found.trouble !== null) throw new UserError(found.trouble);
+  const { workspace } = found.folder;
   const policy = changedPolicy(found.state.policy, options, workspace);
   const settings = mergeSettings((await readSettings(workspace)).merged, viewSettings(options));
   const view = viewBeside(report, viewOf(options, settings));

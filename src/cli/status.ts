@@ -7,6 +7,7 @@ import type { SandboxPolicy } from '../loop/policy.ts';
 import { visible } from '../store/visible.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
 import { findFolder, readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { maskOf } from '../store/mask.ts';
@@ -18,7 +19,7 @@ import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace, workspaceOf } from './workspace.ts';
 import { listSource } from './list-source.ts';
 import { listHere } from './list.ts';
 import { print, printJson } from './print.ts';
@@ -30,12 +31,13 @@ export async function status(
   name: string | null,
   options: { readonly json?: boolean; readonly cwd?: string },
 ): Promise<number> {
-  const workspace = workspaceOf(options);
   if (name === null) {
+    const workspace = listedWorkspace(options);
     if (options.json !== true) return listHere(workspace, listSource());
     printJson(readLoops(workspace).map(shownSummary), 2);
     return 0;
   }
+  const workspace = workspaceWith(workspaceOf(options), name);
   const path = findFolder(workspace, name)?.path ?? null;
   const remember = path === null ? null : statusWriter(path, programStamp());
   const loop = findLoop(workspace, name);

@@ -1,5 +1,6 @@
 import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../journal/times.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import type { Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
@@ -33,7 +34,7 @@ export function story(name: string, options: StoryOptions): number {
     mask ??= maskOf(spec);
     return tell({ ...entry, text: mask.text(entry.text) });
   };
-  const loop = replay(workspaceOf(options), name, (event, before, after, spec) => {
+  const loop = replay(workspaceWith(workspaceOf(options), name), name, (event, before, after, spec) => {
     for (const entry of entriesFor(event, before, after, { spec, isVerbose }))
       if (hasReader && isWanted(entry, filter)) {
         isEmpty = false;

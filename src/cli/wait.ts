@@ -8,7 +8,7 @@ import { untilRest } from '../views/until-rest.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /**
  * `ralph wait`: waits until a loop is not running. Exits 0 if it has ended, 1 after the timeout, and with the exit code
@@ -17,12 +17,11 @@ import { workspaceOf } from './workspace.ts';
 export async function wait(name: string | null, options: WaitOptions): Promise<number> {
   if ((name === null) === (options.all !== true))
     throw new UserError('name the loop to wait for, or wait for all loops of the workspace with: --all');
-  const workspace = workspaceOf(options);
   const timeout =
     options.timeout === undefined
       ? undefined
       : AbortSignal.timeout(parseDuration('--timeout', options.timeout));
-  const loops = name === null ? others(workspace) : [findLoop(workspace, name)];
+  const loops = name === null ? others(listedWorkspace(options)) : [findLoop(workspaceOf(options), name)];
   if (loops.length === 0) warn('no running loops in this workspace\n');
   const stopWaking = keepDaemonAwake();
   const codes = await Promise.all(loops.map((loop) => waitForOne(loop, timeout)));

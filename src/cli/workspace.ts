@@ -1,14 +1,20 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { workspaceAt } from '../store/find-workspace.ts';
 import { UserError } from '../user-error.ts';
 
-/** The folder that the loop works in. */
+/** The folder that a command works in: a new loop belongs there, and other loops are looked for from there upwards. */
 export function workspaceOf({ cwd }: { readonly cwd?: string }): string {
   const folder = resolve(here(), cwd ?? '.');
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new UserError(`--cwd: no such folder: ${folder}`);
   }
   return realpathSync(folder);
+}
+
+/** The workspace whose loops a command lists. */
+export function listedWorkspace(options: { readonly cwd?: string }): string {
+  return workspaceAt(workspaceOf(options));
 }
 
 function here(): string {

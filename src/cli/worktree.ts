@@ -7,7 +7,7 @@ import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
 import { findLoop } from './loops.ts';
 import { print, printJson, warn } from './print.ts';
-import { workspaceOf } from './workspace.ts';
+import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 interface Where {
   readonly cwd?: string;
@@ -15,7 +15,7 @@ interface Where {
 
 /** `ralph worktree ls`: lists the worktrees of the loops of this workspace. */
 export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
-  const trees = await listWorktrees(workspaceOf(options), startersEnvironment(process.env));
+  const trees = await listWorktrees(listedWorkspace(options), startersEnvironment(process.env));
   if (options.json === true) {
     printJson(trees, 2);
     return 0;

@@ -8,6 +8,7 @@ import * as z from 'zod';
 import type { McpChange } from '../config/config.ts';
 import { refuseChange } from '../owner/refuse-change.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { requireAllowed } from './allowed.ts';
 import { duration, loopName, messageId, words } from './inputs.ts';
@@ -115,7 +116,9 @@ function guarded(tool: Tool, workspaceOf: WorkspaceOf): Tool {
     ...tool,
     run: async (args, call) => {
       const { name } = NAMED.parse(args);
-      const workspace = workspaceOf(name ?? null);
+      const from = workspaceOf(name ?? null);
+      // The settings of the loop's own workspace say what is allowed.
+      const workspace = name !== undefined && changesExisting(change) ? workspaceWith(from, name) : from;
       await requireAllowed(toolName, change, workspace);
       if (name !== undefined && changesExisting(change)) refuseOwn(toolName, workspace, name);
       return tool.run(args, call);

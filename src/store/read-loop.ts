@@ -14,6 +14,7 @@ import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { shortList } from './short-list.ts';
 
 /** A loop as its files describe it to a process that does not own it. */
@@ -87,11 +88,23 @@ export function unknownLoop(workspace: string, name: string): UserError {
   const others = registeredIn(workspace).flatMap((other) => (other.name === name ? [] : [other.name]));
   const known = others.length === 0 ? 'there are none here' : `known here: ${shortList(others, 8)}`;
   const stranger = strangersIn(workspace).find((one) => one.name === name);
-  return new UserError(
+  const more =
     stranger === undefined
-      ? `no loop named "${name}" in this workspace (${known}; ralph ls --all shows all)`
-      : `no loop named "${name}" in this workspace: ${describeStranger(stranger)}`,
-  );
+      ? (inOtherWorkspace(workspace, name) ?? ` (${known}; ralph ls --all shows all)`)
+      : `: ${describeStranger(stranger)}`;
+  return new UserError(`no loop named "${name}" in this workspace${more}`);
+}
+
+/** Where there are loops of this name; null if there are none. */
+function inOtherWorkspace(here: string, name: string): string | null {
+  const folders = registered()
+    .filter((other) => other.name === name && other.workspace !== here && existsSync(other.workspace))
+    .map(({ workspace }) => workspace);
+  const [first] = folders;
+  if (first === undefined) return null;
+  return folders.length === 1
+    ? `; there is one in ${first} (go there with: cd ${shellQuote(first)})`
+    : `; there are ${folders.length} in other workspaces: ${shortList(folders, 5)} (go to one of them with: cd)`;
 }
 
 export function readEvents(folder: LoopFolder): readonly LoopEvent[] {

@@ -127,6 +127,18 @@ describe('an assistant outside of a run', () => {
         /changes what assistants may do to loops \(ralph mcp\):\n {2}\+ mcp\.allow {2}tell/,
       );
       expect(stage.loops).toEqual([]);
+
+      // What a subfolder allows is not allowed for a loop of the folder above.
+      stage.settings({});
+      stage.write('sub/.ralph/settings.json', JSON.stringify({ mcp: { allow: ['tell'] } }));
+      expect((await stage.ralph('trust', '--cwd', 'sub').ended).code).toBe(0);
+      expect((await stage.run('-p', 'work', '-m', '1')).code).toBe(1);
+      userSettings(stage, {});
+      const below = await assistantOf(stage, '--cwd', 'sub');
+      const inner = ['--name', 'inner', '--cwd', 'sub', '-m', '1', '--', stage.agent];
+      await stage.ralph('run', 'work', ...inner).ended;
+      expect(await below.says('tell_loop', { name: 'inner', text: 'x' })).toContain('queued for inner');
+      expect(await below.refuses('tell_loop', { name: 'it', text: 'x' })).toContain('is not allowed: ');
     },
   );
 
