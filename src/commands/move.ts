@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { keep, kept } from '../store/kept-environment.ts';
+import { movedPath, movedSpec } from '../store/moved.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -41,8 +43,13 @@ async function moveLoop(folder: LoopFolder, workspace: string): Promise<string |
     // A move that was killed before has reserved the name already.
     const isOwn = registeredIn(workspace).some((other) => other.id === id);
     if (!isOwn && !reserve({ id, name, workspace })) return `"${name}" is the name of another loop here`;
-    const spec = readSpec(folder.spec);
-    writeSpec(folder.spec, { ...spec, workspace }, startersEnvironment(process.env));
+    const spec = movedSpec(readSpec(folder.spec), folder.workspace, workspace);
+    const environment = kept(id);
+    if (environment !== null) {
+      const argv = environment.argv.map((word) => movedPath(word, folder.workspace, workspace));
+      keep(id, { ...environment, argv });
+    }
+    writeSpec(folder.spec, spec, startersEnvironment(process.env));
     unreserve(folder);
     return null;
   } catch (error) {

@@ -34,6 +34,7 @@ import { thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { reserve } from '../store/registry.ts';
 import { Mask } from '../store/mask.ts';
+import { movedPolicy } from '../store/moved.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { isInSession, writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
@@ -139,8 +140,9 @@ export class OwnedLoop {
       if (SUPERSEDED.has(control.type)) this.#inbox.remove(id);
     }
     const { outcome, control } = this.state;
-    if (outcome !== null) this.#append({ type: 'loop.reopened', policy, finishesTurn: true });
-    else if (policy !== null) this.#append({ type: 'policy.changed', policy });
+    const changed = movedPolicy(policy ?? this.state.policy, this.spec) ?? policy;
+    if (outcome !== null) this.#append({ type: 'loop.reopened', policy: changed, finishesTurn: true });
+    else if (changed !== null) this.#append({ type: 'policy.changed', policy: changed });
     const isHeld = outcome === null && (control.paused || control.stop !== null);
     if (now || isHeld) this.receive({ type: 'resume', now });
     if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);

@@ -82,6 +82,7 @@ export const SPEC: Rule = fields({
   id: loopId,
   name: loopNameRule,
   workspace: absolutePath,
+  movedFrom: optional(list(absolutePath)),
   created: shortText(100),
   agent,
   prompt,

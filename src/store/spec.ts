@@ -12,6 +12,8 @@ export interface Spec {
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
+  /** The folders that the workspace was in before `ralph move`, the last one last; absent if it never was moved. */
+  readonly movedFrom?: readonly string[];
   readonly created: string;
   readonly agent: {
     readonly kind: string;
