@@ -59,8 +59,9 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     if (stop.why === 'lost') {
       const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
       if (options.json === true) printRecord(view, record);
-      view.line(`ralph: error: ${stop.error.message}; the journal is intact up to here`);
-      view.line(`  resume with: ralph resume ${loop.spec.name}`);
+      const isWhole = stop.error.reason === 'disk-full';
+      view.line(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
+      view.line(`  ${isWhole ? '' : 'then '}resume with: ralph resume ${loop.spec.name}`);
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');

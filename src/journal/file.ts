@@ -4,18 +4,18 @@
  * 1. An event that was appended and synced survives any crash; an event that was written in part does not.
  * 2. When the owner opens the file, it cuts off an end that was torn or destroyed, and keeps its bytes in another file. If
  *    an intact line follows the damage, it is reported with its line number, and nothing is overwritten.
- * 3. Only the owner writes. If the file is not as long as the owner left it, another process wrote: fenced.
- * 4. If an agent removes the loop's folder, the journal is not lost: it is still open, and the owner writes it again.
+ * 3. Only the owner writes. If another process has changed or replaced the file, the owner writes no more (fenced). It puts
+ *    an intact copy beside the file, and does not decide which of the two is right.
+ * 4. If an agent removes the file or the loop's folder, the journal is not lost: it is still open, and the owner writes it again.
  */
 import {
   closeSync,
-  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
   linkSync,
+  lstatSync,
   openSync,
-  renameSync,
   unlinkSync,
   writeFileSync,
   writeSync,
@@ -29,14 +29,16 @@ import type { LoopEvent } from '../loop/event.ts';
 import { reasonOf } from '../user-error.ts';
 import { JournalError, type Journal } from './journal.ts';
 import { header, lineOf } from './lines.ts';
+import { datedName, hasIntact, keepIntact, OwnCopy } from './own-copy.ts';
 import { parseJournal } from './parse.ts';
 import type { JournalMark } from './snapshot.ts';
 
-/** Opens a journal for its owner; creates it if there is none. */
+/** Opens a journal for its owner; creates it if there is none. An owner of a moment keeps no copy. */
 export function openJournal(
   path: string,
   reader: JournalReader = { take: () => {} },
   guard: RestoreGuard = { mayRestore: () => true, restored: () => {} },
+  { keepsCopy = true }: { readonly keepsCopy?: boolean } = {},
 ): FileJournal {
   makeFolders(dirname(path), PRIVATE_FOLDER);
   let descriptor = openRegular(path, 'append');
@@ -46,10 +48,14 @@ export function openJournal(
   let sum = crc32(content.subarray(read.from.bytes, size), read.from.sum);
   const cutOff = size < content.length ? cutEnd(descriptor, path, content, size) : null;
   let isSynced = false;
+  const copy = keepsCopy ? new OwnCopy(descriptor, path, size) : null;
+  let writtenAt = fstatSync(descriptor).mtimeMs;
   const add = (text: string): void => {
     size += write(descriptor, path, text, size);
     sum = crc32(text, sum);
     isSynced = false;
+    writtenAt = fstatSync(descriptor).mtimeMs;
+    copy?.add(text);
   };
   if (size === 0) add(header());
   const restore = (): void => {
@@ -58,8 +64,31 @@ export function openJournal(
         'fenced',
         `cannot write ${path}: it was removed, and another process owns the loop now`,
       );
-    descriptor = writeAgain(descriptor, path);
+    const fresh = writeAgain(descriptor, path);
+    if (fresh === null) throw foreign('replaced');
+    closeSync(descriptor);
+    descriptor = fresh;
+    writtenAt = fstatSync(descriptor).mtimeMs;
     guard.restored();
+  };
+  /** Another process wrote to the journal. */
+  const foreign = (what: 'changed' | 'replaced'): JournalError => {
+    // What is in the file now must not be taken for what was written.
+    isSynced = false;
+    const sources = [descriptor, copy?.descriptor ?? null];
+    const remedy = keepIntact(path, sources, { events: length, bytes: size, sum });
+    return new JournalError('fenced', `cannot write ${path}: another process has ${what} it; ${remedy}`);
+  };
+  const look = (): void => {
+    const own = fstatSync(descriptor);
+    const isAsWritten =
+      own.size === size &&
+      (own.mtimeMs === writtenAt || hasIntact(descriptor, { events: length, bytes: size, sum }));
+    if (!isAsWritten) throw foreign('changed');
+    writtenAt = own.mtimeMs;
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) restore();
+    else if (found.ino !== own.ino || found.dev !== own.dev) throw foreign('replaced');
   };
 
   return {
@@ -77,16 +106,11 @@ export function openJournal(
           `cannot append to ${path}: it has ${length} events, the writer expected ${expected}`,
         );
       }
-      const { nlink, size: actual } = fstatSync(descriptor);
-      if (actual !== size)
-        throw new JournalError('fenced', `cannot write ${path}: another process has changed it`);
-      if (nlink === 0) restore();
+      look();
       add(lineOf(event, length + 1));
       length++;
     },
-    look() {
-      if (fstatSync(descriptor).nlink === 0) restore();
-    },
+    look,
     sync() {
       try {
         fdatasyncSync(descriptor);
@@ -95,7 +119,10 @@ export function openJournal(
         throw new JournalError('disk-full', `cannot write ${path}: ${reasonOf(error)}`, null, error);
       }
     },
-    close: () => closeSync(descriptor),
+    close() {
+      closeSync(descriptor);
+      copy?.close();
+    },
   };
 }
 
@@ -177,9 +204,7 @@ export function unusableEnd(path: string, bytes: number): string {
 /** Cuts off the end of a journal after its bytes are safe in another file. */
 function cutEnd(descriptor: number, path: string, content: Buffer, size: number): string {
   const end = content.subarray(size);
-  const name = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  let kept = name;
-  for (let number = 2; existsSync(kept); number++) kept = `${name}-${number}`;
+  const kept = datedName(`${path}.damaged-`);
   writeFileSync(kept, end, { mode: PRIVATE_FILE, flag: 'wx', flush: true });
   ftruncateSync(descriptor, size);
   return `${unusableEnd(path, end.length)}; the loop continues without them, and they are kept in ${kept}`;
@@ -197,8 +222,8 @@ function write(descriptor: number, path: string, text: string, size: number): nu
   return bytes.length;
 }
 
-/** Writes a removed journal to its path again, from the descriptor that is still open. */
-function writeAgain(descriptor: number, path: string): number {
+/** Writes a removed journal to its path again, from the descriptor that is still open; null if there is another one by now. */
+function writeAgain(descriptor: number, path: string): number | null {
   const content = readAll(descriptor, fstatSync(descriptor).size);
   makeFolders(dirname(path), PRIVATE_FOLDER);
   const temporary = `${path}.${process.pid}`;
@@ -206,18 +231,14 @@ function writeAgain(descriptor: number, path: string): number {
   for (let at = 0; at < content.length;) at += writeSync(fresh, content, at);
   fdatasyncSync(fresh);
   // `link` fails if another owner has made a new journal meanwhile, which must not be overwritten.
+  let isFree = true;
   try {
     linkSync(temporary, path);
-  } catch (error) {
-    renameSync(temporary, `${path}.lost-${Date.now()}`);
-    throw new JournalError(
-      'fenced',
-      `cannot write ${path}: another process has removed it and created a new one`,
-      null,
-      error,
-    );
+  } catch {
+    isFree = false;
   }
   unlinkSync(temporary);
-  closeSync(descriptor);
-  return fresh;
+  if (isFree) return fresh;
+  closeSync(fresh);
+  return null;
 }

@@ -164,9 +164,9 @@ describe('a journal file', () => {
     close(journal);
     expect(read(path)).toEqual(events(1));
     // The old events are kept under another name.
-    const [, lost = ''] = readdirSync(join(folder, 'loops', 'a')).toSorted();
-    expect(lost).toMatch(/^journal\.jsonl\.lost-/);
-    expect(read(join(folder, 'loops', 'a', lost))).toEqual(events(3));
+    const [, kept = ''] = readdirSync(join(folder, 'loops', 'a')).toSorted();
+    expect(kept).toMatch(/^journal\.jsonl\.intact-/);
+    expect(read(join(folder, 'loops', 'a', kept))).toEqual(events(3));
   });
 
   it('is restored by `look`, unless another process owns the loop now', () => {

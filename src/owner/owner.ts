@@ -30,7 +30,7 @@ import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
 import { retakeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
+import { livingOwner, thisProcess } from '../store/lock-owner.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { reserve } from '../store/registry.ts';
 import { Mask } from '../store/mask.ts';
@@ -264,9 +264,9 @@ export class OwnedLoop {
 
   #openJournal(): FileJournal {
     const { spec, folder, env } = this.#loop;
-    return openJournal(folder.journal, this.#projections, {
-      // The lock was removed with the folder: another process may have taken it since.
-      mayRestore: () => retakeLock(folder.lock, thisProcess()),
+    const guard = {
+      // If the lock was removed with the folder, another process may have taken it since.
+      mayRestore: () => livingOwner(folder.lock) === process.pid || retakeLock(folder.lock, thisProcess()),
       restored: () => {
         writeSpec(folder.spec, spec, env);
         // If all state was removed, commands would not find the loop, and the next daemon would not continue it.
@@ -275,7 +275,9 @@ export class OwnedLoop {
         makeFolders(folder.inbox, PRIVATE_FOLDER);
         this.#projections.rebuild();
       },
-    });
+    };
+    // An owner in a session lives for a moment only.
+    return openJournal(folder.journal, this.#projections, guard, { keepsCopy: !isInSession(spec) });
   }
 
   #openEngine(): Engine {

@@ -9,6 +9,7 @@ import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { lastEvent } from '../journal/last-event.ts';
+import { intactCopy } from '../journal/own-copy.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -27,6 +28,8 @@ export interface LoopReading extends Knowledge {
   readonly trouble: string | null;
   /** What is wrong with its files although they can be read; the next owner mends it. */
   readonly warning?: string;
+  /** The command that mends them, if there is one. */
+  readonly remedy?: string;
 }
 
 /** Reads a loop by its name; throws with the names of the known loops if there is none. */
@@ -115,7 +118,7 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
 
 /** Reads a loop, as far as its files can be read; null if there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
-  if (isMissing(folder.journal)) return null;
+  if (isMissing(folder.journal) && intactCopy(folder.journal) === null) return null;
   let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
   let unusable = 0;
@@ -137,6 +140,14 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble =
       error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
   }
+  const owner = liveOwner(folder);
+  const intact = owner === null ? intactCopy(folder.journal) : null;
+  if (intact !== null) {
+    // What another process has made of the journal does not count.
+    known = NOTHING_KNOWN;
+    trouble ??= `another process has changed ${folder.journal}`;
+    trouble = `${trouble}; use the intact copy of its owner with: ${intact}`;
+  }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
   let spec = UNREADABLE_SPEC;
@@ -149,10 +160,17 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble ??= reasonOf(error);
     spec = { ...UNREADABLE_SPEC, id: folder.id, name: folder.name, workspace: folder.workspace };
   }
-  const owner = liveOwner(folder);
   // A line that the owner is just writing is not complete.
   const warning = unusable > 0 && owner === null ? unusableEnd(folder.journal, unusable) : null;
-  return { folder, spec, ...known, owner, trouble, ...(warning === null ? {} : { warning }) };
+  return {
+    folder,
+    spec,
+    ...known,
+    owner,
+    trouble,
+    ...(warning === null ? {} : { warning }),
+    ...(intact === null ? {} : { remedy: intact }),
+  };
 }
 
 /** Whether there is nothing at a path. What this user may not look at is not missing. */

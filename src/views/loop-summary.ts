@@ -67,7 +67,7 @@ export function summaryOf(loop: LoopReading): LoopSummary {
 }
 
 function summaryOfReadable(loop: LoopReading): LoopSummary {
-  const { spec, state, report, owner, trouble, warning } = loop;
+  const { spec, state, report, owner, trouble, warning, remedy } = loop;
   const status = statusOf();
   const record = recordOf();
   function statusOf(): LoopSummary['status'] {
@@ -108,7 +108,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : childrenText(loop)),
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
-    next: trouble === null ? record.next : `ralph rm ${spec.name}`,
+    next: remedy ?? (trouble === null ? record.next : `ralph rm ${spec.name}`),
     verification: verificationOf(loop),
     spends: spends(report).map(withoutUnknown),
     record,
