@@ -60,7 +60,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       done(await wait(name ?? null, options));
     });
 
-  add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits and commits')
+  add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits, commits and totals')
     .option('--since <time>', 'only the last part, for example 2h or 30m')
     .option('--iteration <number>', 'only this iteration')
     .option('--json', 'print one JSON object per line')
@@ -68,7 +68,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
     .option(...WORKSPACE)
     .action(async (name: string, options: object) => {
       const { story } = await import('./story.ts');
-      done(story(name, options));
+      done(await story(name, options));
     });
 
   add('diff <name> [what]', 'show what a loop changed: in total, in iteration N, or from A to B (A..B)')

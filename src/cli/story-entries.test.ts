@@ -51,10 +51,10 @@ const texts = (events: readonly (Happening | number)[]): readonly string[] =>
     .map(({ text }) => text);
 
 const started: Happening = { type: 'iteration.started', iteration: 1 };
-const planned = (run: string): Happening => ({
+const planned = (run: string, purpose: 'work' | 'commit-message' = 'work'): Happening => ({
   type: 'run.planned',
   run,
-  purpose: 'work',
+  purpose,
   guidance: [],
   prompt: null,
 });
@@ -132,6 +132,32 @@ describe('the story of a loop', () => {
       durationMs: 725_000,
       costUsd: 0.25,
     });
+  });
+
+  it('tells what each run has cost by itself, in the text and for programs', () => {
+    const outage: Happening = {
+      type: 'run.ended',
+      run: '1.1',
+      ending: { how: 'exited', code: 1, error: { kind: 'transient', message: '503' } },
+      as: 'outage',
+      jitter: 0,
+    };
+    const work = [planned('1.2'), output('1.2', 0.5), exited('1.2'), ...checked(0)];
+    const asked = planned('1.3', 'commit-message');
+    const night = [started, planned('1.1'), output('1.1', 0.25), outage, ...work, asked];
+    const ended = storyOf([created, ...night, output('1.3', 0.01), exited('1.3')]).filter(
+      ({ type, text }) => type === 'run.ended' && text.includes('cost'),
+    );
+    expect(ended.map(({ text }) => text.replace(/.*cost: /, ''))).toEqual(['$0.2500', '$0.5000', '$0.0100']);
+    expect(ended.map(({ costUsd }) => costUsd)).toEqual([0.25, 0.5, 0.01]);
+  });
+
+  it('tells that only a part of the cost of a run is known', () => {
+    const cost = { usd: 0.25, source: 'estimated', isPartial: true } as const;
+    const partly: Happening = { type: 'run.output', run: '1.1', ...NO_OUTPUT, cost };
+    const [, ended] = storyOf([created, started, planned('1.1'), partly, exited('1.1')]).slice(1);
+    expect(ended).toMatchObject({ costUsd: 0.25, costIsPartial: true });
+    expect(ended?.text).toMatch(/cost: over \$0\.2500$/);
   });
 
   it('tells an unknown cost as unknown', () => {

@@ -1,5 +1,6 @@
 /** What Ralph did, told from the journal: one entry per thing that happened, in the words of the live lines. */
 import { duration } from '../journal/times.ts';
+import { isWholeCost } from '../loop/charge.ts';
 import { decide } from '../loop/decide.ts';
 import { ofLimit } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -15,6 +16,7 @@ import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
 import { brief } from './brief.ts';
 import { givenLimits, linesFor } from './lines.ts';
+import type { StoryTotals } from './story-totals.ts';
 import { oneLine } from './terminal.ts';
 import { WAITS } from './wait-text.ts';
 
@@ -22,8 +24,8 @@ import { WAITS } from './wait-text.ts';
 export interface StoryEntry {
   /** In milliseconds since the epoch. */
   readonly at: number;
-  /** The type of the journal's event; `now` for what the loop does at the moment. */
-  readonly type: LoopEvent['type'] | 'now';
+  /** The type of the journal's event; `now` for what the loop does at the moment, `totals` for the last entry. */
+  readonly type: LoopEvent['type'] | 'now' | 'totals';
   /** The last iteration that was started; null before the first. */
   readonly iteration: number | null;
   readonly text: string;
@@ -31,6 +33,10 @@ export interface StoryEntry {
   readonly durationMs?: number;
   /** What a run or, at its end, the whole loop has cost in dollars; null if that is unknown. */
   readonly costUsd?: number | null;
+  /** Present if only a part of the run's cost is known. */
+  readonly costIsPartial?: true;
+  /** Of the last entry. */
+  readonly totals?: StoryTotals;
 }
 
 /** The entries for an event; `before` and `after` is what was known before and after it. */
@@ -85,7 +91,7 @@ function nowText(summary: LoopSummary): string | null {
 interface Told {
   /** Undefined for the lines that are shown live. */
   readonly lines?: readonly string[];
-  readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd'>;
+  readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd' | 'costIsPartial'>;
 }
 
 function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec): Told {
@@ -162,18 +168,22 @@ function createdLine({ name, policy }: Extract<LoopEvent, { type: 'loop.created'
   ].join(', ');
 }
 
-/** The end of a run, with what its iteration has cost so far. */
+/** The end of a run, with what it has cost. */
 function tellRun(
   event: Extract<LoopEvent, { type: 'run.ended' }>,
   before: Knowledge,
   after: Knowledge,
 ): Told {
   const { state, report } = after;
-  const last = report.iterations.at(-1);
   const run = [state.turn.run, state.turn.messageRun].find((one) => one?.id === event.run);
   const durationMs = event.at - (run?.plannedAt ?? before.state.now);
-  const facts = { durationMs, costUsd: run?.output.cost?.usd ?? null };
-  const cost = last === undefined ? '' : `, cost: ${costText(last.cost, last.costIsKnown)}`;
+  const known = run?.output.cost ?? null;
+  const facts = {
+    durationMs,
+    costUsd: known?.usd ?? null,
+    ...(known?.isPartial === true ? { costIsPartial: true as const } : {}),
+  };
+  const cost = `, cost: ${costText(known?.usd ?? 0, isWholeCost(known))}`;
   if (run?.purpose === 'commit-message') {
     const why = failureText(event.ending, event.as) ?? event.ending.how;
     const what = event.as === 'ok' ? 'the agent wrote a commit message' : `no commit message: ${why}`;

@@ -1,6 +1,7 @@
 import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../journal/times.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
+import { changedSinceStart } from '../scm/changed-since-start.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import type { Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
@@ -12,6 +13,7 @@ import { checkName } from './loops.ts';
 import { print, printJson, warn } from './print.ts';
 import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';
+import { entryForTotals } from './story-totals.ts';
 
 interface StoryOptions {
   readonly json?: boolean;
@@ -22,7 +24,7 @@ interface StoryOptions {
 }
 
 /** `ralph story`: prints what Ralph did in a loop and when, from the loop's journal. */
-export function story(name: string, options: StoryOptions): number {
+export async function story(name: string, options: StoryOptions): Promise<number> {
   checkName(name);
   const filter = filterFrom(options);
   const tell = options.json === true ? showJson : showText();
@@ -49,6 +51,9 @@ export function story(name: string, options: StoryOptions): number {
   if (now !== null) show(now, loop.spec);
   else if (isEmpty)
     warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
+  // A part of the story would look like the reason for the sums of all of it.
+  if (options.since === undefined && options.iteration === undefined)
+    show(entryForTotals(loop, await changedSinceStart(loop), Date.now()), loop.spec);
   return 0;
 }
 

@@ -13,6 +13,7 @@ import { childrenAfter, childrenWaitAfter, type ChildReport, type ChildrenWait }
 import { planReport, type PlanReport } from './plan.ts';
 import { openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
+import { NO_WAITS, waitsAfter, type WaitReport } from './wait-report.ts';
 import { isCommit } from './words.ts';
 
 /** The report of a whole journal, with all its iterations and the time from its first event to its last. */
@@ -34,7 +35,9 @@ export function learn({ state, report: before }: Knowledge, event: LoopEvent, ke
   const after = evolve(state, event);
   const known = reportAfter(before, event, state, keep);
   const childrenWait = childrenWaitAfter(known.childrenWait, event, after);
-  return { state: after, report: childrenWait === known.childrenWait ? known : { ...known, childrenWait } };
+  const waits = waitsAfter(known.waits, event, state, after);
+  const isSame = childrenWait === known.childrenWait && waits === known.waits;
+  return { state: after, report: isSame ? known : { ...known, childrenWait, waits } };
 }
 
 export interface LoopReport {
@@ -72,6 +75,8 @@ export interface LoopReport {
   readonly childrenStarted: number;
   /** The last wait for child loops; null if there was none since the last run. */
   readonly childrenWait: ChildrenWait | null;
+  /** The waits that are over. */
+  readonly waits: WaitReport;
   readonly commits: number;
   readonly lastCommit: string | null;
   /** What went wrong with the last commit or one of its tasks. */
@@ -311,6 +316,7 @@ const EMPTY_REPORT: LoopReport = {
   children: [],
   childrenStarted: 0,
   childrenWait: null,
+  waits: NO_WAITS,
   commits: 0,
   lastCommit: null,
   commitError: null,

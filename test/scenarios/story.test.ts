@@ -39,7 +39,51 @@ describe('ralph story', () => {
       'the agent claims to be done (promise-tag: <promise>DONE</promise>)',
       'claim accepted: every check passed',
       'ended after #s: done: claim accepted, and every check passed after the last run (exit code 0)',
+      'in all: cost unknown; tokens unknown; 0 commits; 1 changed file; no waits',
     ]);
+  });
+
+  it('ends with totals, which are the sums of its entries', async () => {
+    const stage = openLoadedStage();
+    stage.identifies();
+    stage.installs('claude');
+    stage.settings({
+      agent: { command: 'claude' },
+      scm: { command: 'git', tasks: ['commit'] },
+    });
+    const says = (usd: number, more: object): string =>
+      `echo '${JSON.stringify({ type: 'result', subtype: 'success', total_cost_usd: usd, ...more })}'`;
+    const overloaded = { is_error: true, subtype: 'error', result: 'API Error: 529 overloaded_error' };
+    stage.plans(1, `${says(0.25, overloaded)}; exit 1`);
+    stage.plans(2, `: > one; : > two; ${says(0.5, { result: 'made' })}`);
+    stage.plans(3, says(0.125, { result: 'Add one and two' }));
+    const until = ['--until', 'checks', '--check', 'test -e two'];
+    expect((await stage.ralph('run', '--name', 'it', '-p', 'work', ...until).ended).code).toBe(0);
+    const text = told((await stage.ralph('story', 'it').ended).stdout);
+    const costs = text
+      .filter((line) => line.includes(', cost: '))
+      .map((line) => line.replace(/.* cost: /, ''));
+    expect(costs).toEqual(['$0.2500', '$0.5000', '$0.1250']);
+    expect(text.at(-1)).toBe(
+      'in all: cost $0.8750 reported; tokens: 0; 1 commit; 2 changed files; waited #s (1 wait)',
+    );
+    const { stdout } = await stage.ralph('story', 'it', '--json').ended;
+    const entries = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    const ended = entries.filter((entry) => JSON.stringify(entry).includes('"costUsd":'));
+    expect(ended).toMatchObject([
+      { type: 'run.ended', costUsd: 0.25 },
+      { type: 'run.ended', costUsd: 0.5 },
+      { type: 'run.ended', costUsd: 0.125 },
+      { type: 'loop.ended', costUsd: 0.875 },
+      { type: 'totals' },
+    ]);
+    expect(entries.at(-1)).toMatchObject({
+      type: 'totals',
+      totals: { costUsd: 0.875, costSource: 'reported', commits: 1, changedFiles: 2, waits: 1 },
+    });
   });
 
   it('tells one iteration, or only the last hours', async () => {
@@ -49,7 +93,9 @@ describe('ralph story', () => {
     expect(told(second.stdout)[0]).toBe('starting iteration 2/5');
     expect(told(second.stdout)).toHaveLength(6);
     const recent = await stage.ralph('story', 'it', '--since', '2h').ended;
+    // The sums are those of the whole loop.
     expect(told(recent.stdout)).toHaveLength(12);
+    expect(recent.stdout).not.toContain('in all:');
     const nothing = await stage.ralph('story', 'it', '--since', '0s').ended;
     expect([nothing.code, nothing.stdout]).toEqual([0, '']);
     expect(nothing.stderr).toMatch(/^ralph: nothing happened in loop it since \d\d:\d\d:\d\d\n$/);
@@ -61,11 +107,12 @@ describe('ralph story', () => {
     const { stdout } = await stage.ralph('story', 'it', '--json').ended;
     const lines = stdout.trimEnd().split('\n');
     const entries = lines.map((line): unknown => JSON.parse(line));
-    expect(entries).toHaveLength(12);
+    expect(entries).toHaveLength(13);
     expect(lines[3]).toMatch(
       /^\{"at":"\d{4}-\d\d-\d\dT[\d:.]{12}Z","type":"check\.finished","iteration":1,"text":"check failed: test -e fixed .*","durationMs":\d+\}$/,
     );
-    expect(entries.at(-1)).toMatchObject({ type: 'loop.ended', iteration: 2, costUsd: null });
+    expect(entries.at(-2)).toMatchObject({ type: 'loop.ended', iteration: 2, costUsd: null });
+    expect(entries.at(-1)).toMatchObject({ type: 'totals', iteration: 2, totals: { costUsd: null } });
   });
 
   it('tells of a loop that runs, that crashed and that was taken over', async () => {
@@ -75,11 +122,11 @@ describe('ralph story', () => {
     const ralph = stage.starts('-p', 'work', '-m', '2');
     await stage.waitForCall(1);
     const running = told((await stage.ralph('story', 'it').ended).stdout);
-    expect(running.at(-1)).toMatch(/^still running \(process \d+\), iteration 1\/2$/);
+    expect(running.at(-2)).toMatch(/^still running \(process \d+\), iteration 1\/2$/);
     ralph.signal('SIGKILL');
     await ralph.ended;
     const crashed = told((await stage.ralph('story', 'it').ended).stdout);
-    expect(crashed.at(-1)).toMatch(/^crashed: no process runs it.*; resume it with: ralph resume it$/);
+    expect(crashed.at(-2)).toMatch(/^crashed: no process runs it.*; resume it with: ralph resume it$/);
     stage.release();
     await stage.ralph('resume', 'it').ended;
     const taken = told((await stage.ralph('story', 'it').ended).stdout);
@@ -88,7 +135,7 @@ describe('ralph story', () => {
         /^the loop crashed; process \d+ took it over after #s: reattached to the agent of iteration 1\/2$/,
       ),
     );
-    expect(taken.at(-1)).toMatch(/^ended after #s: .* \(exit code \d+\)$/);
+    expect(taken.at(-2)).toMatch(/^ended after #s: .* \(exit code \d+\)$/);
   });
 
   it('ends quietly when its reader goes away', async () => {
