@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { LongestFirst } from './test/rig/longest-first.ts';
+import { tagsOfNeeds } from './test/rig/needs.ts';
 import { asOneModule } from './test/rig/one-module.ts';
 
 // Node reads the certificates of this bundle at every start, which takes longer than the start itself, and no test
@@ -33,7 +34,10 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongestFirst },
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 60_000,
-    globalSetup: ['test/rig/build.ts', 'test/rig/temporary-folder.ts'],
+    hookTimeout: 60_000,
+    tags: tagsOfNeeds(),
+    globalSetup: ['test/rig/needs.ts', 'test/rig/build.ts', 'test/rig/temporary-folder.ts'],
+    reporters: ['default', './test/rig/needs-reporter.ts', './test/contract/reporter.ts'],
   },
 });
 

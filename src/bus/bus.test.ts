@@ -128,43 +128,55 @@ describe('post', () => {
     expect(existsSync(join(workspace, 'elsewhere', TASK_BUS))).toBe(false);
   });
 
-  it('S1.80 T034 waits for a lock that another process holds, and gives up after its time', async () => {
-    await say('before');
-    const { release } = await heldLock(path);
-    const one = draft({ type: 'INFO', projectId: 'project', body: 'too late' });
-    await expect(post(bus(), one, 50)).rejects.toThrow(
-      `cannot post to ${path}: another process has held its lock for 0.05 s`,
-    );
-    const posted = say('after');
-    release();
-    await posted;
-    expect(bodies()).toEqual(['before', 'after']);
-  });
-
-  it('S1.80 posts to the new file if the bus was replaced while it waited for the lock', async () => {
-    await say('old');
-    const { release } = await heldLock(path);
-    const posted = say('new');
-    renameSync(path, `${path}.archived`);
-    release();
-    await posted;
-    expect(bodies()).toEqual(['new']);
-  });
-
-  it('S1.80 T031 loses nothing when 20 processes append 50 messages each', async () => {
-    const posters = Array.from({ length: 20 }, () => start(process.execPath, [POSTER, path, '50']));
-    await Promise.all(posters.map(({ ended }) => ended));
-    const messages = readMessages(bus());
-    expect(messages).toHaveLength(1000);
-    expect(new Set(messages.map(({ id }) => id)).size).toBe(1000);
-    expect(messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id).toSorted());
-    for (const { child } of posters) {
-      const own = messages.filter(({ body }) => body.startsWith(`${child.pid} `));
-      expect(own.map(({ body }) => body.split('\n').at(-1))).toEqual(
-        Array.from({ length: 50 }, (_, index) => `end ${index + 1}`),
+  it(
+    'S1.80 T034 waits for a lock that another process holds, and gives up after its time',
+    { tags: ['flock'] },
+    async () => {
+      await say('before');
+      const { release } = await heldLock(path);
+      const one = draft({ type: 'INFO', projectId: 'project', body: 'too late' });
+      await expect(post(bus(), one, 50)).rejects.toThrow(
+        `cannot post to ${path}: another process has held its lock for 0.05 s`,
       );
-    }
-  }, 120_000);
+      const posted = say('after');
+      release();
+      await posted;
+      expect(bodies()).toEqual(['before', 'after']);
+    },
+  );
+
+  it(
+    'S1.80 posts to the new file if the bus was replaced while it waited for the lock',
+    { tags: ['flock'] },
+    async () => {
+      await say('old');
+      const { release } = await heldLock(path);
+      const posted = say('new');
+      renameSync(path, `${path}.archived`);
+      release();
+      await posted;
+      expect(bodies()).toEqual(['new']);
+    },
+  );
+
+  it(
+    'S1.80 T031 loses nothing when 20 processes append 50 messages each',
+    { tags: ['flock'], timeout: 120_000 },
+    async () => {
+      const posters = Array.from({ length: 20 }, () => start(process.execPath, [POSTER, path, '50']));
+      await Promise.all(posters.map(({ ended }) => ended));
+      const messages = readMessages(bus());
+      expect(messages).toHaveLength(1000);
+      expect(new Set(messages.map(({ id }) => id)).size).toBe(1000);
+      expect(messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id).toSorted());
+      for (const { child } of posters) {
+        const own = messages.filter(({ body }) => body.startsWith(`${child.pid} `));
+        expect(own.map(({ body }) => body.split('\n').at(-1))).toEqual(
+          Array.from({ length: 50 }, (_, index) => `end ${index + 1}`),
+        );
+      }
+    },
+  );
 
   it('S1.81 T033 loses no reported message when its writers are killed, and the next one continues', async () => {
     const reported: string[] = [];

@@ -133,6 +133,7 @@ describe.each([
 
   it.each(['while the run is open', 'after the run has ended'])(
     'does not end another program that a forged receipt names, %s',
+    { tags: ['ps'] },
     async (when) => {
       // A process group of its own: the sweep of a run ends the group of its shim.
       const stranger = spawn('sh', ['-c', 'echo ready; sleep 300 & wait'], { detached: true });
@@ -178,7 +179,7 @@ describe.each([
     await run.stop(1000);
   });
 
-  it('is found and stopped after its shim was killed', async () => {
+  it('is found and stopped after its shim was killed', { tags: ['setsid'] }, async () => {
     agent(': >begun; sleep 300 & setsid sleep 300 & wait');
     const first = await host.start(request);
     await appears('begun');

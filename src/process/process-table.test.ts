@@ -38,113 +38,119 @@ const childrenOf = (parent: number): readonly number[] =>
     .filter(Boolean)
     .map(Number);
 
-describe.each([
-  ['/proc', procfs],
-  ['ps', ps],
-])('the process table from %s', (_, table) => {
-  it('finds the remaining processes of a run by process group and marker, without the shim', async () => {
-    const shim = table.birth(pid);
-    if (shim === null) throw new Error('the process is gone');
-    const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
-    const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
-    await new Promise((resolve) => away.once('spawn', resolve));
-    const gone = new Promise((resolve) => away.once('exit', resolve));
-    expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [away.pid] });
-    expect(await table.left({ shim, marker: { ...marker, value: `${folder}2` }, folder })).toMatchObject({
-      pids: [],
+const TABLES = [
+  { source: '/proc', table: procfs, tags: [] },
+  { source: 'ps', table: ps, tags: ['ps'] },
+];
+for (const { source, table, tags } of TABLES)
+  describe(`the process table from ${source}`, { tags }, () => {
+    it('finds the remaining processes of a run by process group and marker, without the shim', async () => {
+      const shim = table.birth(pid);
+      if (shim === null) throw new Error('the process is gone');
+      const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
+      const away = spawn('sleep', ['300'], { env, cwd: folder, detached: true, stdio: 'ignore' });
+      await new Promise((resolve) => away.once('spawn', resolve));
+      const gone = new Promise((resolve) => away.once('exit', resolve));
+      expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [away.pid] });
+      expect(await table.left({ shim, marker: { ...marker, value: `${folder}2` }, folder })).toMatchObject({
+        pids: [],
+      });
+      away.kill('SIGKILL');
+      await gone;
+      expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
     });
-    away.kill('SIGKILL');
-    await gone;
-    expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
-  });
 
-  it('lists the ancestors of a process, with shims and variables', async () => {
-    const run = join(folder, 'run with blanks');
-    mkdirSync(run);
-    const [stdout, stderr] = [join(run, 'out'), join(run, 'err')];
-    const env = {
-      PATH: process.env['PATH'] ?? '',
-      RALPH_RUN_ID: 'it-1.1',
-      RALPH_LOOP_FOLDER: run,
-      LAST: '1',
-    };
-    const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
-    const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr });
-    let inner: readonly number[] = [];
-    while (inner.length === 0) {
-      // oxlint-disable-next-line no-await-in-loop -- until the agent has started its child
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      inner = childrenOf(shim.pid).flatMap(childrenOf);
-    }
-    const found = table.ancestors(inner[0] ?? 0);
-    const at = found.findIndex(({ pid: one }) => one === shim.pid);
-    const [above] = found.slice(at + 1);
-    expect(at).toBeGreaterThan(0);
-    expect(above?.pid).toBe(process.pid);
-    expect(found[at]?.variable('RALPH_RUN_ID')).toBe('it-1.1');
-    expect(found[at]?.variable('RALPH_LOOP_FOLDER')).toBe(run);
-    expect(found[at]?.variable('RUN_ID')).toBe(null);
-    // The subshell of the shim has the same arguments until it becomes the agent.
-    expect(found.filter((one) => one.shim !== null).map((one) => one.pid)).toContain(shim.pid);
-    expect(found[at]?.shim?.startsWith(`${run} /usr/bin/env -i`)).toBe(true);
-    expect(found[0]?.shim).toBe(null);
-    expect(found[0]?.variable('RALPH_RUN_ID')).toBe(null);
-    expect(above?.shim).toBe(null);
-    for (const one of [...inner, shim.pid]) process.kill(one, 'SIGKILL');
-    await shim.ended;
-  });
+    it('lists the ancestors of a process, with shims and variables', async () => {
+      const run = join(folder, 'run with blanks');
+      mkdirSync(run);
+      const [stdout, stderr] = [join(run, 'out'), join(run, 'err')];
+      const env = {
+        PATH: process.env['PATH'] ?? '',
+        RALPH_RUN_ID: 'it-1.1',
+        RALPH_LOOP_FOLDER: run,
+        LAST: '1',
+      };
+      const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
+      const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr });
+      let inner: readonly number[] = [];
+      while (inner.length === 0) {
+        // oxlint-disable-next-line no-await-in-loop -- until the agent has started its child
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        inner = childrenOf(shim.pid).flatMap(childrenOf);
+      }
+      const found = table.ancestors(inner[0] ?? 0);
+      const at = found.findIndex(({ pid: one }) => one === shim.pid);
+      const [above] = found.slice(at + 1);
+      expect(at).toBeGreaterThan(0);
+      expect(above?.pid).toBe(process.pid);
+      expect(found[at]?.variable('RALPH_RUN_ID')).toBe('it-1.1');
+      expect(found[at]?.variable('RALPH_LOOP_FOLDER')).toBe(run);
+      expect(found[at]?.variable('RUN_ID')).toBe(null);
+      // The subshell of the shim has the same arguments until it becomes the agent.
+      expect(found.filter((one) => one.shim !== null).map((one) => one.pid)).toContain(shim.pid);
+      expect(found[at]?.shim?.startsWith(`${run} /usr/bin/env -i`)).toBe(true);
+      expect(found[0]?.shim).toBe(null);
+      expect(found[0]?.variable('RALPH_RUN_ID')).toBe(null);
+      expect(above?.shim).toBe(null);
+      for (const one of [...inner, shim.pid]) process.kill(one, 'SIGKILL');
+      await shim.ended;
+    });
 
-  it('finds a process by the complete marker in its environment', async () => {
-    expect(await table.marked(marker)).toEqual([pid]);
-    expect(await table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
-    expect(await table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
-    await kill();
-    expect(await table.marked(marker)).toEqual([]);
-  });
+    it('finds a process by the complete marker in its environment', async () => {
+      expect(await table.marked(marker)).toEqual([pid]);
+      expect(await table.marked({ ...marker, value: folder.slice(0, -1) })).toEqual([]);
+      expect(await table.marked({ ...marker, name: 'RUN_ID' })).toEqual([]);
+      await kill();
+      expect(await table.marked(marker)).toEqual([]);
+    });
 
-  it('identifies a process by its start time and detects when it is gone', async () => {
-    const birth = table.birth(pid);
-    if (birth === null) throw new Error('the process is gone');
-    expect(birth).toMatchObject({ pid });
-    expect(table.birth(pid)).toEqual(birth);
-    expect(table.birth(process.pid)).not.toEqual(birth);
-    expect(table.lives(birth)).toBe(true);
-    expect(table.lives({ ...birth, startTime: 'another' })).toBe(false);
-    await kill();
-    expect(table.lives(birth)).toBe(false);
-    expect(table.birth(pid)).toBeNull();
+    it('identifies a process by its start time and detects when it is gone', async () => {
+      const birth = table.birth(pid);
+      if (birth === null) throw new Error('the process is gone');
+      expect(birth).toMatchObject({ pid });
+      expect(table.birth(pid)).toEqual(birth);
+      expect(table.birth(process.pid)).not.toEqual(birth);
+      expect(table.lives(birth)).toBe(true);
+      expect(table.lives({ ...birth, startTime: 'another' })).toBe(false);
+      await kill();
+      expect(table.lives(birth)).toBe(false);
+      expect(table.birth(pid)).toBeNull();
+    });
   });
-});
 
 describe('the process table from /proc', () => {
-  it('reports an unmarked orphan in the folder that started after the shim as a stray', async () => {
-    const shim = procfs.birth(pid);
-    if (shim === null) throw new Error('the process is gone');
-    const script = `setsid sleep 300 >/dev/null 2>&1 & echo $!`;
-    const parent = spawn('sh', ['-c', script], {
-      cwd: folder,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const orphan = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-    if (parent.exitCode === null) await new Promise((resolve) => parent.once('exit', resolve));
-    try {
-      const other = { name: 'OTHER', value: 'x' };
-      // A sweep is incomplete while a process is in the middle of an `exec`.
-      const strays = async (by: Marker, where: string): Promise<readonly number[]> => {
-        for (;;) {
-          // oxlint-disable-next-line no-await-in-loop -- as above
-          const sweep = await procfs.left({ shim, marker: by, folder: where });
-          if (sweep.vanished === 0) return sweep.strays.map((stray) => stray.pid);
-        }
-      };
-      expect(await strays(other, folder)).toEqual([orphan]);
-      expect(await strays({ name: 'PATH', value: 'x' }, folder)).toEqual([]);
-      expect(await strays(other, `${folder}-2`)).toEqual([]);
-    } finally {
-      process.kill(orphan, 'SIGKILL');
-    }
-  });
+  it(
+    'reports an unmarked orphan in the folder that started after the shim as a stray',
+    { tags: ['setsid'] },
+    async () => {
+      const shim = procfs.birth(pid);
+      if (shim === null) throw new Error('the process is gone');
+      const script = `setsid sleep 300 >/dev/null 2>&1 & echo $!`;
+      const parent = spawn('sh', ['-c', script], {
+        cwd: folder,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const orphan = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
+      if (parent.exitCode === null) await new Promise((resolve) => parent.once('exit', resolve));
+      try {
+        const other = { name: 'OTHER', value: 'x' };
+        // A sweep is incomplete while a process is in the middle of an `exec`.
+        const strays = async (by: Marker, where: string): Promise<readonly number[]> => {
+          for (;;) {
+            // oxlint-disable-next-line no-await-in-loop -- as above
+            const sweep = await procfs.left({ shim, marker: by, folder: where });
+            if (sweep.vanished === 0) return sweep.strays.map((stray) => stray.pid);
+          }
+        };
+        expect(await strays(other, folder)).toEqual([orphan]);
+        expect(await strays({ name: 'PATH', value: 'x' }, folder)).toEqual([]);
+        expect(await strays(other, `${folder}-2`)).toEqual([]);
+      } finally {
+        process.kill(orphan, 'SIGKILL');
+      }
+    },
+  );
 
   it('lists a process with many threads once', async () => {
     const shim = procfs.birth(pid);

@@ -70,7 +70,7 @@ const isDead = async (name: string): Promise<boolean> => {
   return read(name).length === before;
 };
 
-describe('a program in a PID namespace', () => {
+describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   it('has its own output and its own exit status, also if a signal ended it', async () => {
     await start('echo out; echo err >&2; exit 7').ended;
     expect([exitStatus(folder), read('out'), read('err')]).toEqual([7, 'out\n', 'err\n']);

@@ -160,7 +160,7 @@ describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
     expect(await procfs.marked(marker)).toEqual([]);
   });
 
-  it('ends a process that left the process group and the session', async () => {
+  it('ends a process that left the process group and the session', { tags: ['setsid'] }, async () => {
     const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
     await says('away');
     await stop(shim, 5000);
@@ -168,7 +168,7 @@ describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
     expect(await procfs.marked(marker)).toEqual([]);
   });
 
-  it('ends processes that a finished agent left running', async () => {
+  it('ends processes that a finished agent left running', { tags: ['setsid'] }, async () => {
     const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     writeFileSync(file('go'), '');
     await shim.ended;

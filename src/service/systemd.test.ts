@@ -71,9 +71,8 @@ describe('systemd-analyze verify', () => {
     });
     return { status, said: `${stdout}${stderr}` };
   };
-  const isThere = spawnSync('systemd-analyze', ['--version']).status === 0;
 
-  it.skipIf(!isThere)('accepts the unit, also with special characters (needs systemd-analyze)', () => {
+  it('accepts the unit, also with special characters', { tags: ['systemd-analyze'] }, () => {
     for (const name of ['plain', 'a b $HOME 50%h', 'it\'s "quoted" \\ and\nlong']) {
       mkdirSync(join(folder, name));
       const node = join(folder, name, 'node');

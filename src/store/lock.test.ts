@@ -100,24 +100,28 @@ describe('the lock of a loop', () => {
     if (mine.taken) mine.release();
   });
 
-  it('is waited for a moment if its owner has ended and the kernel has not freed it yet', async () => {
-    mkdirSync(join(folder, 'loop'));
-    const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; read end'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    children.push(holder);
-    await once(holder.stdout, 'data');
-    writeFileSync(path, JSON.stringify({ ...me, since: 'before this process' }));
-    expect((await takeLock(path, me)).taken).toBe(false);
-    let tries = 0;
-    const open = (): number => {
-      if (++tries === 2) holder.stdin.end();
-      return openSync(path, 'r+');
-    };
-    const mine = await takeLock(path, me, open);
-    expect(mine.taken).toBe(true);
-    if (mine.taken) mine.release();
-  });
+  it(
+    'is waited for a moment if its owner has ended and the kernel has not freed it yet',
+    { tags: ['flock'] },
+    async () => {
+      mkdirSync(join(folder, 'loop'));
+      const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; read end'], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      children.push(holder);
+      await once(holder.stdout, 'data');
+      writeFileSync(path, JSON.stringify({ ...me, since: 'before this process' }));
+      expect((await takeLock(path, me)).taken).toBe(false);
+      let tries = 0;
+      const open = (): number => {
+        if (++tries === 2) holder.stdin.end();
+        return openSync(path, 'r+');
+      };
+      const mine = await takeLock(path, me, open);
+      expect(mine.taken).toBe(true);
+      if (mine.taken) mine.release();
+    },
+  );
 
   it('works without the flock program', async () => {
     const { PATH } = process.env;
@@ -128,7 +132,7 @@ describe('the lock of a loop', () => {
     if (first.taken) first.release();
   });
 
-  it('is not what another descriptor has that was offered for it', async () => {
+  it('is not what another descriptor has that was offered for it', { tags: ['flock'] }, async () => {
     const other = join(folder, 'other');
     const [unlocked, elsewhere] = [openSync(other, 'a'), openSync(other, 'a')];
     // One file is not locked and the other is not this lock, so Ralph uses neither, and other processes can lock both.
@@ -146,6 +150,7 @@ describe('the lock of a loop', () => {
 
   it.runIf(process.platform === 'linux')(
     'is used if it was offered, and released like any other',
+    { tags: ['flock'] },
     async () => {
       const taken = await takeLock(path, me);
       if (taken.taken) taken.release();
@@ -160,7 +165,7 @@ describe('the lock of a loop', () => {
     },
   );
 
-  it('can be taken again after its file was removed', async () => {
+  it('can be taken again after its file was removed', { tags: ['flock'] }, async () => {
     const old = await takeLock(path, me);
     rmSync(path);
     const fresh = await takeLock(path, me);

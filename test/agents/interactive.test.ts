@@ -1,4 +1,8 @@
-/** The terminal interfaces of real CLIs in a tmux window: `ralph spawn --interactive`. */
+/**
+ * The terminal interfaces of real CLIs in a tmux window: `ralph spawn --interactive`.
+ *
+ * @module-tag tmux
+ */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

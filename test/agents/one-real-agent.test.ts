@@ -12,10 +12,7 @@ it('a real agent claims too early, fixes the failing check with its own shell, a
 }) => {
   const bin = await install(agent.package, 45_000).catch((error: unknown) => {
     const [, why = ''] = error instanceof Error ? error.message.split('\n') : [];
-    const message = `skipped: cannot download ${agent.package.name} from the registry: ${why}`;
-    // The reporter does not print why a test was skipped.
-    process.stderr.write(`${message}\n`);
-    return skip(message);
+    return skip(`because ${agent.package.name} cannot be downloaded from the registry: ${why}`);
   });
   expect.hasAssertions();
   await runTooEarly(agent, await openArena(agent, bin, TOO_EARLY));

@@ -26,7 +26,7 @@ function allowProgram(arena: Arena, bin: string): void {
 }
 
 describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
-  it.each(['--sandbox', '--no-sandbox'])('does its work with %s', async (flag) => {
+  it.each(['--sandbox', '--no-sandbox'])('does its work with %s', { tags: ['bwrap'] }, async (flag) => {
     const bin = await install(agent.package);
     const work = [': > inside', ': > "$HOME"/outside', 'echo "{}" > "$HOME"/.claude/settings.json', 'true'];
     const arena = await openArena(agent, bin, [runs(work.join('; ')), says(CLAIM)]);

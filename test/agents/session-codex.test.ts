@@ -236,52 +236,56 @@ it('does nothing while its hooks are not trusted', async () => {
   expect(session.askedWith('Codex runs a hook only after you trust it')).toEqual([true]);
 });
 
-it('asks for trust in its terminal, starts a loop there, and is cancelled while a tool runs', async () => {
-  const session = await Session.open([runs(`: > "$FAKE_PLAN/begun"; ${waitFor()}`), says('Half.')]);
-  const { stage, env } = session;
-  const tmux = new RiggedTmux(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
-  const pane = (): string => tmux.screen('it');
-  const shows = (text: string): Promise<true> =>
-    until(text, () => (pane().includes(text) ? true : null), { seen: pane });
-  const types = async (text: string): Promise<void> => {
-    tmux.ask('send-keys', '-t', '=ralph:=it', '-l', text);
-    await shows(text);
-    tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
-  };
-  const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
-  const size = ['-d', '-x', '150', '-y', '50', '-c', stage.workspace];
-  const command = ['env', `PATH=${env['PATH']}`, 'codex', '--no-daemon', ...AUTONOMOUS];
-  tmux.ask('-f', '/dev/null', 'new-session', '-s', 'ralph', '-n', 'it', ...size, ...given, ...command);
-  onTestFinished(() => tmux.tearDown());
+it(
+  'asks for trust in its terminal, starts a loop there, and is cancelled while a tool runs',
+  { tags: ['tmux'] },
+  async () => {
+    const session = await Session.open([runs(`: > "$FAKE_PLAN/begun"; ${waitFor()}`), says('Half.')]);
+    const { stage, env } = session;
+    const tmux = new RiggedTmux(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
+    const pane = (): string => tmux.screen('it');
+    const shows = (text: string): Promise<true> =>
+      until(text, () => (pane().includes(text) ? true : null), { seen: pane });
+    const types = async (text: string): Promise<void> => {
+      tmux.ask('send-keys', '-t', '=ralph:=it', '-l', text);
+      await shows(text);
+      tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
+    };
+    const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+    const size = ['-d', '-x', '150', '-y', '50', '-c', stage.workspace];
+    const command = ['env', `PATH=${env['PATH']}`, 'codex', '--no-daemon', ...AUTONOMOUS];
+    tmux.ask('-f', '/dev/null', 'new-session', '-s', 'ralph', '-n', 'it', ...size, ...given, ...command);
+    onTestFinished(() => tmux.tearDown());
 
-  await shows('Hooks need review');
-  // Codex drops keys that come before it listens.
-  let pressedAt = 0;
-  await until(
-    'the second choice',
-    () => {
-      if (pane().includes('› 2. Trust all and continue')) return true;
-      if (performance.now() - pressedAt > 3000) {
-        tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
-        pressedAt = performance.now();
-      }
-      return null;
-    },
-    { seen: pane },
-  );
-  tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
-  await shows('Ask Codex to do anything');
-  await types(' /ralph "Work on" --max-iterations=5');
-  await shows('Ralph loop started: at most 5 iterations');
-  await until('the tool', () => (stage.hasPlanFile('begun') ? true : null), { seen: pane });
-  await types(' /cancel-ralph');
-  await shows('Messages to be submitted after next tool call');
-  stage.release();
-  await shows('Ralph loop cancelled at iteration 1.');
-  await shows('Worked for');
-  expect(session.loops).toEqual([]);
-  expect(session.state).toMatchObject({ outcome: { type: 'stopped' } });
-  expect(session.askedWith('RALPH LOOP - ITERATION').includes(true)).toBe(false);
-  tmux.tearDown();
-  await stage.until('the end of Codex', () => stage.running.length === 0);
-});
+    await shows('Hooks need review');
+    // Codex drops keys that come before it listens.
+    let pressedAt = 0;
+    await until(
+      'the second choice',
+      () => {
+        if (pane().includes('› 2. Trust all and continue')) return true;
+        if (performance.now() - pressedAt > 3000) {
+          tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
+          pressedAt = performance.now();
+        }
+        return null;
+      },
+      { seen: pane },
+    );
+    tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
+    await shows('Ask Codex to do anything');
+    await types(' /ralph "Work on" --max-iterations=5');
+    await shows('Ralph loop started: at most 5 iterations');
+    await until('the tool', () => (stage.hasPlanFile('begun') ? true : null), { seen: pane });
+    await types(' /cancel-ralph');
+    await shows('Messages to be submitted after next tool call');
+    stage.release();
+    await shows('Ralph loop cancelled at iteration 1.');
+    await shows('Worked for');
+    expect(session.loops).toEqual([]);
+    expect(session.state).toMatchObject({ outcome: { type: 'stopped' } });
+    expect(session.askedWith('RALPH LOOP - ITERATION').includes(true)).toBe(false);
+    tmux.tearDown();
+    await stage.until('the end of Codex', () => stage.running.length === 0);
+  },
+);

@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { tagsOfNeeds } from '../rig/needs.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -7,7 +8,9 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 180_000,
     // The agents mostly wait, so their files run at the same time on any machine.
     maxWorkers: 3,
-    globalSetup: ['test/rig/build.ts'],
+    tags: tagsOfNeeds(),
+    globalSetup: ['test/rig/needs.ts', 'test/rig/build.ts'],
+    reporters: ['default', './test/rig/needs-reporter.ts'],
   },
 });
 

@@ -309,8 +309,8 @@ describe('ralph doctor', () => {
       /\[ERR\] agents .*no supported agent is installed\n +→ install one, for example: npm/,
     );
     const rows = bare.stdout.split('\n');
-    const remedy = rows.findIndex((row) => row.includes('→'));
-    expect(rows[remedy]?.indexOf('→')).toBe(rows[remedy - 1]?.indexOf('no supported agent'));
+    const problem = rows.findIndex((row) => row.includes('no supported agent'));
+    expect(rows[problem + 1]?.indexOf('→')).toBe(rows[problem]?.indexOf('no supported agent'));
     // tmux is optional.
     expect(bare.stdout).not.toContain('tmux');
     installFake('claude', '--output-format --verbose --dangerously-skip-permissions');

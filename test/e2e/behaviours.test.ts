@@ -31,7 +31,7 @@ describe('a process that an agent leaves running', () => {
     });
   }
 
-  it('is killed although it has its own session', async () => {
+  it('is killed although it has its own session', { tags: ['setsid'] }, async () => {
     const end = await rig.does(...loopWith('daemonizes-with-setsid'));
     exits(end, 0);
     expect(lives(Number(rig.read('daemon.pid')))).toBe(false);
@@ -39,7 +39,7 @@ describe('a process that an agent leaves running', () => {
     expect(rig.left()).toEqual([]);
   });
 
-  it('is reported but not killed if it has cleared its environment', async () => {
+  it('is reported but not killed if it has cleared its environment', { tags: ['setsid'] }, async () => {
     const end = await rig.does(...loopWith('daemonizes-without-environment'));
     const pid = Number(rig.read('daemon.pid'));
     expect(lives(pid)).toBe(true);

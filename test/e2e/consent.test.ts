@@ -1,4 +1,8 @@
-/** The question whether settings are trusted, on a real terminal. */
+/**
+ * The question whether settings are trusted, on a real terminal.
+ *
+ * @module-tag tmux
+ */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';

@@ -1,4 +1,8 @@
-/** Text of agents and checks that tries to deceive, on a real terminal. */
+/**
+ * Text of agents and checks that tries to deceive, on a real terminal.
+ *
+ * @module-tag tmux
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { Terminals } from '../rig/cli/terminal.ts';

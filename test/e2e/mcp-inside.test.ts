@@ -276,7 +276,7 @@ describe('an agent inside a run', () => {
     }
   });
 
-  it('works in a sandbox through the desk and the owner', SLOW, async () => {
+  it('works in a sandbox through the desk and the owner', { ...SLOW, tags: ['bwrap'] }, async () => {
     const stage = openLoadedStage();
     const config = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
     mkdirSync(dirname(config), { recursive: true });

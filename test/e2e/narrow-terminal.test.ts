@@ -1,4 +1,8 @@
-/** Tables on a terminal of 80 columns and 24 lines. */
+/**
+ * Tables on a terminal of 80 columns and 24 lines.
+ *
+ * @module-tag tmux
+ */
 import { mkdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';

@@ -90,7 +90,7 @@ describe('a usage limit', () => {
     expect(Number(seconds)).toBeGreaterThan(3600);
   });
 
-  it('is counted down in the status line', async () => {
+  it('is counted down in the status line', { tags: ['tmux'] }, async () => {
     agents.program('claude', `cat >/dev/null; cat <<'END'\n${limited(inAnHour() - 3400)}END\nexit 1`);
     const terminals = new Terminals();
     try {

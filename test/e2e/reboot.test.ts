@@ -2,7 +2,6 @@
  * A reboot, played: everything is killed at once, and the next `ralph` sees another boot id. Bubblewrap puts a file in the
  * place of the kernel's, for that command and the daemon that it starts.
  */
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +12,6 @@ import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { until } from '../rig/cli/until.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-const canPlay =
-  spawnSync('bwrap', ['--dev-bind', '/', '/', '--ro-bind', '/dev/null', BOOT_ID, 'true']).status === 0;
 
 let rig: Rig;
 let hasRebooted: boolean;
@@ -51,7 +48,7 @@ function reusesPidOf(lock: string, pid: number): void {
   expect(readFileSync(lock, 'utf8')).toContain(`"pid":${pid},`);
 }
 
-describe.skipIf(!canPlay)('after a reboot (needs bubblewrap that may create namespaces)', () => {
+describe('after a reboot', { tags: ['bwrap'] }, () => {
   it('S4.32 S4.42 the next command starts a daemon that continues the loops in the background, one agent each', async () => {
     const check = ['--check', 'test -f ok'];
     exits(await ralph('run', 'task', '--name', 'a', ...check, '--detach', '--', ...rig.agent), 0);

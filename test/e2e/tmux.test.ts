@@ -1,4 +1,8 @@
-/** Loops with a tmux window: windows, `ralph attach`, and interactive agents. Every test has its own tmux server. */
+/**
+ * Loops with a tmux window: windows, `ralph attach`, and interactive agents. Every test has its own tmux server.
+ *
+ * @module-tag tmux
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

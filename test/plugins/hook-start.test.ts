@@ -106,7 +106,7 @@ function programs(): string {
 
 const CONTINUES = /^\{"decision":"block","reason":"/;
 
-it('loads only one file of the hook, although it has tokens to price', () => {
+it('loads only one file of the hook, although it has tokens to price', { tags: ['flock'] }, () => {
   start();
   turn();
   rmSync(join(folder, 'package/dist/cli/hook-late.js'));
@@ -117,6 +117,7 @@ it('loads only one file of the hook, although it has tokens to price', () => {
 
 it.runIf(process.platform === 'linux')(
   'takes the lock of the loop before Node.js starts, and only once',
+  { tags: ['flock'] },
   () => {
     start();
     const bin = programs();
@@ -137,7 +138,7 @@ it('takes no lock for a Ralph that is not its own, which may be another version'
   expect(readFileSync(join(folder, 'flock.log'), 'utf8')).toBe('');
 });
 
-it('takes no step while another process has the lock of the loop', async () => {
+it('takes no step while another process has the lock of the loop', { tags: ['flock'] }, async () => {
   start();
   const lock = readlinkSync(join(sessions, 's1', 'lock'));
   const owner = spawn('flock', ['-n', lock, 'sh', '-c', 'echo taken; read -r line'], {

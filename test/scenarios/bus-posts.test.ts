@@ -111,27 +111,31 @@ describe('a conductor loop posts', () => {
     expect(stderr).toContain(`${warning} a folder; remove it or move it away; the loop continues without it`);
   });
 
-  it('each message once, also if it is killed before it can post them, or while it does', async () => {
-    const stage = openStage();
-    stage.plans(1, 'exit 1');
-    stage.plans(2, waitFor());
-    stage.plans(3, createsDone);
-    mkdirSync(stage.file(''), { recursive: true });
-    const { release } = await heldLock(stage.file('TASK-MESSAGE-BUS.md'));
-    const first = stage.starts(...conductor);
-    await stage.waitForCall(2);
-    first.signal('SIGKILL');
-    await first.ended;
-    expect(onTask(stage)).toEqual([]);
-    release();
-    // A record that was being written.
-    appendFileSync(stage.file('TASK-MESSAGE-BUS.md'), '---\nmsg_id: MSG-torn\nts: 2026-');
-    stage.release();
-    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
-    expect(posted(stage)).toEqual(expected(stage));
-    expect(posted(stage).length).toBeGreaterThan(8);
-    expect(onProject(stage)).toHaveLength(1);
-  });
+  it(
+    'each message once, also if it is killed before it can post them, or while it does',
+    { tags: ['flock'] },
+    async () => {
+      const stage = openStage();
+      stage.plans(1, 'exit 1');
+      stage.plans(2, waitFor());
+      stage.plans(3, createsDone);
+      mkdirSync(stage.file(''), { recursive: true });
+      const { release } = await heldLock(stage.file('TASK-MESSAGE-BUS.md'));
+      const first = stage.starts(...conductor);
+      await stage.waitForCall(2);
+      first.signal('SIGKILL');
+      await first.ended;
+      expect(onTask(stage)).toEqual([]);
+      release();
+      // A record that was being written.
+      appendFileSync(stage.file('TASK-MESSAGE-BUS.md'), '---\nmsg_id: MSG-torn\nts: 2026-');
+      stage.release();
+      expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+      expect(posted(stage)).toEqual(expected(stage));
+      expect(posted(stage).length).toBeGreaterThan(8);
+      expect(onProject(stage)).toHaveLength(1);
+    },
+  );
 
   it('each message once, however often its owner is killed', async () => {
     const stage = openStage();

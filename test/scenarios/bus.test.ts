@@ -50,21 +50,25 @@ describe('ralph bus', () => {
     expect((await bus('read', '--project')).stdout).toMatch(new RegExp(`^${TIME} \\(INFO\\) for all\n$`));
   });
 
-  it('S1.82 works in a sandbox, for the bus of the loop and the one of the workspace', async () => {
-    const settings = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
-    mkdirSync(dirname(settings), { recursive: true });
-    writeFileSync(settings, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
-    stage.plans(
-      1,
-      `$RALPH bus post from inside && $RALPH bus post --project for all && $RALPH bus read it >"$FAKE_CALL/read" 2>&1
+  it(
+    'S1.82 works in a sandbox, for the bus of the loop and the one of the workspace',
+    { tags: ['bwrap'] },
+    async () => {
+      const settings = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
+      mkdirSync(dirname(settings), { recursive: true });
+      writeFileSync(settings, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
+      stage.plans(
+        1,
+        `$RALPH bus post from inside && $RALPH bus post --project for all && $RALPH bus read it >"$FAKE_CALL/read" 2>&1
        $RALPH bus read other >"$FAKE_CALL/other" 2>&1`,
-    );
-    await withLoop();
-    expect(stage.given(1, 'read')).toMatch(/\(INFO\) from inside\n$/);
-    expect(stage.given(1, 'other')).toContain('no loop named "other"');
-    expect((await bus('read')).stdout).toContain('from inside');
-    expect((await bus('read', '--project')).stdout).toContain('for all');
-  });
+      );
+      await withLoop();
+      expect(stage.given(1, 'read')).toMatch(/\(INFO\) from inside\n$/);
+      expect(stage.given(1, 'other')).toContain('no loop named "other"');
+      expect((await bus('read')).stdout).toContain('from inside');
+      expect((await bus('read', '--project')).stdout).toContain('for all');
+    },
+  );
 
   it('S1.82 uses the bus of the only loop, of a named one, or of the workspace', async () => {
     expect(await refused('post', 'text')).toContain('no message bus: there are no loops in');

@@ -267,7 +267,7 @@ describe('processes of an agent', () => {
     expect(Number(at(stage, 'run.ended')[0]) - stage.modifiedAt(1, 'end')).toBeGreaterThanOrEqual(4990);
   });
 
-  it('S1.37 that outlive a failed run are killed before the next run starts', async () => {
+  it('S1.37 that outlive a failed run are killed before the next run starts', { tags: ['ps'] }, async () => {
     const stage = openLoadedStage();
     stage.plans(1, 'sleep 300 & echo $! > "$FAKE_PLAN/left"; exit 1');
     stage.plans(2, `ps -o stat= -p "$(cat "$FAKE_PLAN/left")" > "$FAKE_CALL/left"; ${createsDone}`);
@@ -303,7 +303,7 @@ describe('processes of an agent', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'fine\n' });
   });
 
-  it('have their own process group, so that Ctrl-C reaches only Ralph', async () => {
+  it('have their own process group, so that Ctrl-C reaches only Ralph', { tags: ['ps'] }, async () => {
     const stage = openStage();
     stage.plans(1, `ps -o pgid= -p $$ > "$FAKE_CALL/pgid"; ${waitFor()}; ${createsDone}`);
     const ralph = stage.starts(...conductor);

@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 const work = ['-p', 'work'];
-const hasScript = canMakeTerminals();
 const promise = "echo '<promise>DONE</promise>'";
 
 describe('the default preset', () => {
@@ -197,7 +195,7 @@ describe('a loop', () => {
     expect(stderr).toContain('code 1\n');
   });
 
-  it.skipIf(!hasScript)('runs in a terminal without columns (T149)', async () => {
+  it('runs in a terminal without columns (T149)', { tags: ['script'] }, async () => {
     const stage = openLoadedStage();
     stage.plans(1, promise);
     const quoted = `stty cols 0 rows 0; ${line}`;
@@ -208,9 +206,3 @@ describe('a loop', () => {
     expect({ code, calls: stage.calls, stdout }).toMatchObject({ code: 0, calls: 1 });
   });
 });
-
-/** Whether `script` is the one of util-linux, which can run a command in a terminal; others have other options. */
-function canMakeTerminals(): boolean {
-  const { stdout } = spawnSync('/bin/sh', ['-c', 'script --version'], { encoding: 'utf8' });
-  return stdout.includes('util-linux');
-}

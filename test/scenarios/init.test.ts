@@ -55,7 +55,7 @@ async function answer(terminal: Terminal, answers: readonly (readonly [string, s
 
 const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 
-describe('ralph init', () => {
+describe('ralph init', { tags: ['tmux'] }, () => {
   it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 writes the documented file for the documented answers (T043)', async () => {
     const stage = openLoadedStage();
     const terminal = init(stage, {}, '--preset', 'ralph-cli');
@@ -203,7 +203,7 @@ describe('ralph init', () => {
   });
 });
 
-describe('ralph init without a result', () => {
+describe('ralph init without a result', { tags: ['tmux'] }, () => {
   /** The exit code, the last lines and whether the folder exists. */
   const endOf = async (terminal: Terminal, stage: Stage): Promise<object> => ({
     ...(await terminal.ends()),
@@ -275,7 +275,7 @@ describe('ralph init without a result', () => {
   });
 });
 
-describe('existing settings', () => {
+describe('existing settings', { tags: ['tmux'] }, () => {
   const base = { maxIterations: 7, agent: { command: 'claude', flags: ['-x'] } };
 
   it('S2.16 S2.25 are shown merged with their origin, and kept by default (T046)', async () => {
@@ -333,7 +333,7 @@ describe('existing settings', () => {
   });
 });
 
-describe('the terminal', () => {
+describe('the terminal', { tags: ['tmux'] }, () => {
   it('shows colours, and none with NO_COLOR', async () => {
     const stage = openLoadedStage();
     const coloured = init(stage);

@@ -113,7 +113,7 @@ describe('a loop with a plan', () => {
     expect(merged.stderr).toContain('check passed: ralph plan check PLAN.md\n');
   });
 
-  it('in a sandbox with its checks does not need the state in there', async () => {
+  it('in a sandbox with its checks does not need the state in there', { tags: ['bwrap'] }, async () => {
     const stage = stageWith('- [ ] one\n');
     const settings = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
     mkdirSync(dirname(settings), { recursive: true });

@@ -38,7 +38,7 @@ function succeeded(stage: Stage, names: readonly string[]): readonly string[] {
 
 const COMMIT = 'git -c user.name=t -c user.email=t@t commit --quiet --allow-empty -m inside';
 
-describe('an agent in a sandbox', () => {
+describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
   it('writes the workspace and commits, and nothing else; secrets and state are hidden', async () => {
     const stage = sandboxed();
     const outside = inHome(stage, 'outside', 'as it was\n');
@@ -96,29 +96,33 @@ describe('an agent in a sandbox', () => {
     expect(stage.git('log', '-1', '--format=%s', 'ralph/it').trim()).toBe('inside');
   });
 
-  it('leaves nothing running, and its settings files are moved aside if they are new', async () => {
-    const stage = sandboxed();
-    stage.write('.claude/settings.json', '{}');
-    const alive = join(stage.plan, 'alive');
-    const lines = {
-      old: 'echo x >.claude/settings.json',
-      moved: 'mv .claude other',
-      local: 'echo x >.claude/settings.local.json',
-      mcp: 'echo x >.mcp.json',
-      escape: `env -i setsid /bin/sh -c 'while :; do echo x >>${alive}; sleep 0.02; done' >/dev/null 2>&1 & while [ ! -e ${alive} ]; do sleep 0.01; done`,
-    };
-    stage.plans(1, tries(lines));
-    const { stderr } = await stage.run('-p', 'a task', '-m', '1');
-    expect(succeeded(stage, Object.keys(lines))).toEqual(['local', 'mcp', 'escape']);
-    expect(
-      ['.claude/settings.local.json', '.mcp.json'].filter((name) => existsSync(stage.path(name))),
-    ).toEqual([]);
-    expect(stderr).toContain(`the agent has made ${stage.path('.mcp.json')}`);
-    expect(stage.read('.claude/settings.json')).toBe('{}');
-    const size = readFileSync(alive, 'utf8').length;
-    await stage.ralph('status', 'it').ended;
-    expect(readFileSync(alive, 'utf8')).toHaveLength(size);
-  });
+  it(
+    'leaves nothing running, and its settings files are moved aside if they are new',
+    { tags: ['setsid'] },
+    async () => {
+      const stage = sandboxed();
+      stage.write('.claude/settings.json', '{}');
+      const alive = join(stage.plan, 'alive');
+      const lines = {
+        old: 'echo x >.claude/settings.json',
+        moved: 'mv .claude other',
+        local: 'echo x >.claude/settings.local.json',
+        mcp: 'echo x >.mcp.json',
+        escape: `env -i setsid /bin/sh -c 'while :; do echo x >>${alive}; sleep 0.02; done' >/dev/null 2>&1 & while [ ! -e ${alive} ]; do sleep 0.01; done`,
+      };
+      stage.plans(1, tries(lines));
+      const { stderr } = await stage.run('-p', 'a task', '-m', '1');
+      expect(succeeded(stage, Object.keys(lines))).toEqual(['local', 'mcp', 'escape']);
+      expect(
+        ['.claude/settings.local.json', '.mcp.json'].filter((name) => existsSync(stage.path(name))),
+      ).toEqual([]);
+      expect(stderr).toContain(`the agent has made ${stage.path('.mcp.json')}`);
+      expect(stage.read('.claude/settings.json')).toBe('{}');
+      const size = readFileSync(alive, 'utf8').length;
+      await stage.ralph('status', 'it').ended;
+      expect(readFileSync(alive, 'utf8')).toHaveLength(size);
+    },
+  );
 
   it('cannot make Ralph read or move a file outside through a link', async () => {
     const stage = sandboxed();

@@ -1,4 +1,8 @@
-/** Child loops that an agent in a sandbox starts: its owner starts them, with no more rights than the agent has. */
+/**
+ * Child loops that an agent in a sandbox starts: its owner starts them, with no more rights than the agent has.
+ *
+ * @module-tag bwrap
+ */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -31,7 +31,7 @@ describe('spawn', () => {
     mkdirSync(stage.path('.git'));
     for (const [args, text] of refusals) {
       // oxlint-disable-next-line no-await-in-loop -- together each would need a process
-      const { code, stdout, stderr } = await stage.ralph('spawn', '--name', 'it', ...args).ended;
+      const { code, stdout, stderr } = await stage.ralph('spawn', '--name', 'it', '--no-tmux', ...args).ended;
       expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: '' });
       expect(stderr.replace(/^ralph: error: /, '')).toMatch(text);
     }

@@ -345,27 +345,31 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
     expect(existsSync(join(state, 'journal.jsonl'))).toBe(true);
   });
 
-  it('stays where it is if the registry does not name it, names another id, or it has an owner', async () => {
-    const stage = openLoadedStage();
-    await stage.run(...work, '-m', '1');
-    const id = age(stage);
-    const entry = join(root(stage), 'loops', `${id}.json`);
-    const named = readFileSync(entry, 'utf8');
-    rmSync(entry);
-    const stranger = 'note: .ralph/loops/it is not one of your loops';
-    expect((await stage.ralph('ls').ended).stderr).toContain(stranger);
-    const other = id.replace(/.{8}$/, '00000000');
-    writeFileSync(join(root(stage), 'loops', `${other}.json`), named.replace(id, other));
-    expect((await stage.ralph('ls').ended).stdout).toBe('');
-    rmSync(join(root(stage), 'loops', `${other}.json`));
-    writeFileSync(entry, named);
-    const held = stage.shell(`exec 9>>.ralph/loops/it/lock; flock 9; echo held; ${waitFor()}`);
-    await held.until('held', 'stdout');
-    expect((await stage.ralph('ls').ended).stderr).toContain('was started by an earlier version of ralph');
-    stage.release();
-    await held.ended;
-    expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted/m);
-  });
+  it(
+    'stays where it is if the registry does not name it, names another id, or it has an owner',
+    { tags: ['flock'] },
+    async () => {
+      const stage = openLoadedStage();
+      await stage.run(...work, '-m', '1');
+      const id = age(stage);
+      const entry = join(root(stage), 'loops', `${id}.json`);
+      const named = readFileSync(entry, 'utf8');
+      rmSync(entry);
+      const stranger = 'note: .ralph/loops/it is not one of your loops';
+      expect((await stage.ralph('ls').ended).stderr).toContain(stranger);
+      const other = id.replace(/.{8}$/, '00000000');
+      writeFileSync(join(root(stage), 'loops', `${other}.json`), named.replace(id, other));
+      expect((await stage.ralph('ls').ended).stdout).toBe('');
+      rmSync(join(root(stage), 'loops', `${other}.json`));
+      writeFileSync(entry, named);
+      const held = stage.shell(`exec 9>>.ralph/loops/it/lock; flock 9; echo held; ${waitFor()}`);
+      await held.until('held', 'stdout');
+      expect((await stage.ralph('ls').ended).stderr).toContain('was started by an earlier version of ralph');
+      stage.release();
+      await held.ended;
+      expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted/m);
+    },
+  );
 });
 
 /** Waits until this many of the commands have ended. */

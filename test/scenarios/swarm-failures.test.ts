@@ -67,19 +67,23 @@ describe('failures', () => {
     expect(stage.log).toContain('[FAIL] iteration 1 exit=139 attempt=1/1');
   });
 
-  it('S4.7 S4.16 S4.53 S4.102 do not include a silent agent, which is killed before the next one starts (T104)', async () => {
-    const stage = openLoadedStage();
-    stage.plans(1, 'echo begun; echo $$ > "$FAKE_PLAN/first"; sleep 300');
-    stage.plans(2, 'ps -o stat= -p "$(cat "$FAKE_PLAN/first")" > "$FAKE_CALL/first" || :');
-    const { code, stderr } = await stage.run(...swarm, '-m', '2', '--inactivity-timeout', '1');
-    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
-    expect(stderr).toContain('[ralph] it: inactivity timeout (1s), restarting\n');
-    expect(stage.given(2, 'first').trim()).toMatch(/^(?:Z.*)?$/);
-    expect(stage.state).toMatchObject({ total_failures: 0, inactivity_timeout: 1 });
-    expect(stage.log).toContain('[TIMEOUT] iteration 1 inactivity_timeout=1s');
-    await stage.run(...swarm, '-m', '1');
-    expect(stage.state['inactivity_timeout']).toBe(60);
-  });
+  it(
+    'S4.7 S4.16 S4.53 S4.102 do not include a silent agent, which is killed before the next one starts (T104)',
+    { tags: ['ps'] },
+    async () => {
+      const stage = openLoadedStage();
+      stage.plans(1, 'echo begun; echo $$ > "$FAKE_PLAN/first"; sleep 300');
+      stage.plans(2, 'ps -o stat= -p "$(cat "$FAKE_PLAN/first")" > "$FAKE_CALL/first" || :');
+      const { code, stderr } = await stage.run(...swarm, '-m', '2', '--inactivity-timeout', '1');
+      expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+      expect(stderr).toContain('[ralph] it: inactivity timeout (1s), restarting\n');
+      expect(stage.given(2, 'first').trim()).toMatch(/^(?:Z.*)?$/);
+      expect(stage.state).toMatchObject({ total_failures: 0, inactivity_timeout: 1 });
+      expect(stage.log).toContain('[TIMEOUT] iteration 1 inactivity_timeout=1s');
+      await stage.run(...swarm, '-m', '1');
+      expect(stage.state['inactivity_timeout']).toBe(60);
+    },
+  );
 
   it('S4.69 S4.98 appear in iterations.log, like timeouts, pauses and the end, in a searchable form (T125)', async () => {
     const stage = openLoadedStage();

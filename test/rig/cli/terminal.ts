@@ -2,7 +2,7 @@
  * A real terminal: tmux with its own server. A test waits for text on the screen, never for a fixed time; keys that are
  * typed early are not lost.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,15 +13,10 @@ export class Terminals {
   readonly #folder: string = mkdtempSync(join(tmpdir(), 'ralph-tmux-'));
   #count = 0;
 
-  constructor() {
-    if (spawnSync('tmux', ['-V']).status !== 0)
-      throw new Error('these tests type into a terminal: install tmux (apt-get install tmux)');
-    // The server ends without a window, so this one stays.
-    this.tmux('new-session', '-d', '-s', 'base', 'exec sleep 3600');
-  }
-
   /** Runs a command in a new terminal, which stays open after its end. */
   open(argv: readonly string[], { cwd, env, size: [width, height] = [100, 100] }: Place): Terminal {
+    // The server ends without a window, so this one stays.
+    if (this.#count === 0) this.tmux('new-session', '-d', '-s', 'base', 'exec sleep 3600');
     const name = `t${++this.#count}`;
     const end = join(this.#folder, name);
     const given = Object.entries(env).map(([key, value]) => `${key}=${value}`);
@@ -33,7 +28,7 @@ export class Terminals {
 
   close(): void {
     try {
-      this.tmux('kill-server');
+      if (this.#count > 0) this.tmux('kill-server');
     } finally {
       rmSync(this.#folder, { recursive: true, force: true });
     }
@@ -45,6 +40,7 @@ export class Terminals {
       env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder, SHELL: '/bin/sh', LC_ALL: 'C.UTF-8' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 20_000,
     });
   }
 }

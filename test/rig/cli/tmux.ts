@@ -16,7 +16,8 @@ export class RiggedTmux {
   /** What a command of tmux prints; empty if there is no server. */
   ask(...args: readonly string[]): string {
     const env = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' };
-    return spawnSync('tmux', ['-u', '-L', this.socket, ...args], { encoding: 'utf8', env }).stdout;
+    const options = { encoding: 'utf8', env, timeout: 20_000 } as const;
+    return spawnSync('tmux', ['-u', '-L', this.socket, ...args], options).stdout;
   }
 
   /** The names of the windows. */
